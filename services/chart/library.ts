@@ -100,7 +100,8 @@ async function loadSong(folder: string, name: string): Promise<Omit<Library, 'fi
   }
 }
 
-function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Buffer): Chart[] {
+/** The charts that the file of a song has, without those that are not for it. */
+export function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Buffer): Chart[] {
   const file = { bytes, hash: createHash('md5').update(bytes).digest('base64') }
   return charts
     .filter(({ difficulty }) => hasDifficulty(musicId, difficulty))

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Operation } from '../common/openapi.ts'
 import { chartDetail, listCharts, notesBetween } from './charts.ts'
 import { type Refusal, refuse } from './errors.ts'
+import { PICTURE } from './example.ts'
 import type { Keys } from './keys.ts'
 import type { Chart, Library } from './library.ts'
 import { drawFrame } from './preview/frame.ts'
@@ -122,7 +123,12 @@ export const ROUTES: readonly Route[] = [
     '/maidata',
     {
       summary: 'The maidata.txt that the chart comes from',
-      headers: z.object({ 'if-none-match': z.string().optional() }),
+      headers: z.object({
+        'if-none-match': z.string().optional().meta({
+          description: 'The `ETag` of the file that the client has: 304 if it is still that one.',
+          example: '"NzQ2ZjZjNmM2NzYxNzQ2NQ=="',
+        }),
+      }),
       responses: {
         200: { description: 'All charts of the song in simai notation', schema: z.string(), contentType: 'text/plain' },
         304: { description: 'The file is still the one of If-None-Match' },
@@ -137,7 +143,9 @@ export const ROUTES: readonly Route[] = [
       summary: 'A picture of the chart',
       description: 'A still frame at the time t; without t, how dense the notes are over the whole chart.',
       query: previewQuery,
-      responses: { 200: { description: 'The picture', schema: z.string(), contentType: 'image/svg+xml' } },
+      responses: {
+        200: { description: 'The picture', schema: z.string(), contentType: 'image/svg+xml', example: PICTURE },
+      },
     },
     (chart, { query }) =>
       read(previewQuery, query, ({ t, w }) => ({

@@ -25,39 +25,57 @@ const whole = (from: number, to: number) => {
 }
 
 export const listQuery = z.strictObject({
-  page: whole(1, 1_000_000).default(1).describe('Counts from 1.'),
-  limit: whole(1, 50).default(20).describe('Charts on a page.'),
-  kind: z.enum(KINDS, { error: `expected ${KINDS.join(', ')}` }).optional(),
-  difficulty: whole(1, 7)
+  page: whole(1, 1_000_000).default(1).meta({ description: 'Counts from 1.', example: 1 }),
+  limit: whole(1, 50).default(20).meta({ description: 'Charts on a page.', example: 20 }),
+  kind: z
+    .enum(KINDS, { error: `expected ${KINDS.join(', ')}` })
     .optional()
-    .describe('1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 ORIGINAL or utage.'),
+    .meta({ description: 'Charts of this kind only.', example: 'dx' }),
+  difficulty: whole(1, 7).optional().meta({
+    description: '1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 ORIGINAL or utage.',
+    example: 5,
+  }),
   q: z
     .string({ error: 'expected one text' })
     .max(100, { error: 'expected at most 100 characters' })
     .optional()
-    .describe('Text in the title, the artist or the designer.'),
-  sort: z.enum(['newest', 'title'], { error: 'expected newest or title' }).default('newest'),
+    .meta({ description: 'Text in the title, the artist or the designer.', example: 'link' }),
+  sort: z
+    .enum(['newest', 'title'], { error: 'expected newest or title' })
+    .default('newest')
+    .meta({ description: 'The newest songs first, or by title.', example: 'title' }),
 })
 
 export const notesQuery = z
   .strictObject({
-    from: time.default(0).describe('Notes that start at this time or later, in seconds.'),
-    to: time.optional().describe('Notes that start before this time, in seconds.'),
+    from: time.default(0).meta({ description: 'Notes that start at this time or later, in seconds.', example: 0 }),
+    to: time.optional().meta({ description: 'Notes that start before this time, in seconds.', example: 12.5 }),
   })
   .refine(({ from, to }) => to === undefined || from <= to, { error: 'from is after to' })
 
 export const previewQuery = z.strictObject({
-  t: time.optional().describe('The moment of the frame, in seconds of the chart. Without it: how dense the notes are.'),
-  w: whole(120, 1200).default(480).describe('Width in pixels.'),
+  t: time.optional().meta({
+    description: 'The moment of the frame, in seconds of the chart. Without it: how dense the notes are.',
+    example: 12.5,
+  }),
+  w: whole(120, 1200).default(480).meta({ description: 'Width in pixels.', example: 480 }),
 })
 
 export const noQuery = z.strictObject({})
 
 export const chartParams = z.object({
-  chartKey: z.string().describe('`{songId}:{kind}:{difficulty}`, such as `1466:dx:5`.'),
+  chartKey: z.string().meta({
+    description: '`{songId}:{kind}:{difficulty}`, by the id of LXNS and the difficulty of simai, as the list has it.',
+    example: '1466:dx:5',
+  }),
 })
 
-export const keyParams = z.object({ id: z.string() })
+export const keyParams = z.object({
+  id: z.string().meta({
+    description: 'The `id` of the key, as the list has it; not the key itself.',
+    example: '0b2f0c5e-4a8e-4f53-9a55-1f6d5f0e7a11',
+  }),
+})
 
 const NAME = { error: 'expected 1 to 64 characters' }
 export const newKey = z.strictObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { namesIn, openapiDocument, operationId, pathParameter } from '../../src/lib/openapi.ts'
+import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../../src/lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../../src/lib/openapi-schemas.ts'
 
 /** The OpenAPI document of a service, made of its routes. */
@@ -57,7 +57,7 @@ function operationOf({ method, path, summary, description, tag, security, body, 
     ...namesIn(path).map((name) => known.find((each) => each.name === name) ?? pathParameter(name)),
     ...parametersOf('query', doc.query ?? NONE, OPTIONS),
     ...parametersOf('header', doc.headers ?? NONE, OPTIONS),
-  ]
+  ].map(shown)
   return {
     operationId: operationId(method, path),
     summary,
@@ -69,6 +69,17 @@ function operationOf({ method, path, summary, description, tag, security, body, 
       Object.entries(responses).map(([status, response]) => [status, responseOf(response)]),
     ),
     security: security.map((scheme) => ({ [scheme]: [] })),
+  }
+}
+
+/** The page shows what a parameter itself says, and not what its schema does. */
+function shown({ schema, ...parameter }: Parameter): Parameter & { readonly example?: unknown } {
+  const { description, example, ...rest } = schema as { readonly description?: string; readonly example?: unknown }
+  return {
+    ...parameter,
+    ...(description !== undefined && { description }),
+    schema: rest,
+    ...(example !== undefined && { example }),
   }
 }
 

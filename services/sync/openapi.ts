@@ -8,6 +8,7 @@ export const DOCUMENT_PATH = '/openapi.json'
 const SELF: Operation = {
   method: 'GET',
   path: DOCUMENT_PATH,
+  tag: 'This document',
   summary: 'This document',
   security: [],
   responses: { 200: { description: 'OpenAPI 3.1', schema: z.looseObject({}) } },

@@ -60,6 +60,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/api/bot/sync',
+    tag: 'Scores',
     summary: 'Store scores of a player, alone or as a part of a snapshot',
     description: SYNC,
     security: SECURITY,
@@ -117,6 +118,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'DELETE',
     path: '/api/bot/player/:qq/snapshots/:snapshot_id',
+    tag: 'Snapshots',
     summary: 'Give an open snapshot up, so that another one may begin at once',
     description: `What was written stays and nothing is deleted. Its chunks are refused from now on (409 \`snapshot_abandoned\`), and another
 snapshot needs another id. Repeating the request changes nothing.`,
@@ -133,6 +135,7 @@ snapshot needs another id. Repeating the request changes nothing.`,
   {
     method: 'POST',
     path: '/api/bot/player/:qq/undo',
+    tag: 'Snapshots',
     summary: 'Put back what the end of a snapshot has deleted',
     description: `Deleted scores are kept for a week after the last chunk of their snapshot; of one player 40,000 at most, the newest first. A score that was
 stored again meanwhile is raised, field by field, and never lowered. Repeating the request changes nothing.`,
@@ -151,7 +154,8 @@ stored again meanwhile is raised, field by field, and never lowered. Repeating t
 ]
 
 function reading(path: string, summary: string) {
-  return { method: 'GET', path, summary, security: SECURITY, params: playerPath } as const
+  const tag = path.includes('/snapshots') ? 'Snapshots' : 'Players'
+  return { method: 'GET', path, tag, summary, security: SECURITY, params: playerPath } as const
 }
 
 function readingResponses(unknown = UNKNOWN) {

@@ -114,6 +114,9 @@ function netDocument() {
   }
 }
 
+/** A picture that would ask for another one, and run a script, if it were part of the page. */
+export const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20" onload="document.title='run'"><image href="https://evil.test/x.png"/></svg>`
+
 let chartDescription = ''
 
 /** Markup in the description of the second service. */
@@ -134,6 +137,13 @@ function chartDocument() {
     security: [{ key: [] }],
     paths: {
       '/charts': { servers: [{ url: net.url }], get: { ...OK, servers: [{ url: app.url }] } },
+      '/preview.svg': {
+        get: {
+          responses: {
+            200: { description: 'ok', content: { 'image/svg+xml': { schema: { type: 'string' }, example: PICTURE } } },
+          },
+        },
+      },
       '/schema': {
         get: {
           responses: {

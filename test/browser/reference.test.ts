@@ -1,17 +1,19 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { bearer } from '../e2e/jwt.ts'
 import { accessibilityFindings, type View } from '../setup/browser.ts'
 import {
   app,
   authorize,
   but,
+  chart,
   choose,
   frame,
   type Handler,
   net,
   open,
   operation,
+  PICTURE,
   page,
   send,
   stageReference,
@@ -22,6 +24,30 @@ import {
 stageReference()
 
 describe('the page', () => {
+  test('the page draws a picture of the document and one that a service sends, and neither runs nor loads what is in it', async () => {
+    await visit()
+    await choose('Charts', '/preview.svg')
+    const usual = chart.handle
+    onTestFinished(() => {
+      chart.handle = usual
+    })
+    chart.handle = (_req, res) => {
+      res.setHeader('access-control-allow-origin', '*').setHeader('access-control-allow-headers', 'x-key')
+      res.setHeader('content-type', 'image/svg+xml').end(PICTURE)
+    }
+    await operation('/preview.svg').locator('.opblock-summary-control').click()
+    const drawn = async (name: string) => {
+      const image = operation('/preview.svg').getByRole('img', { name, exact: true })
+      await image.waitFor()
+      return image.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth)
+    }
+    expect(await drawn('An example of the response')).toBe(30)
+    expect((await send('/preview.svg')).status).toContain('200')
+    expect(await drawn('The response')).toBe(30)
+    expect(await page.title()).toBe('Our API')
+    expect(but()).toEqual([])
+  })
+
   test('the page tries a request at the gateway: the answer with its headers, and a refusal with its body', async () => {
     await visit()
     const secret = bearer('dora').authorization.slice(7)

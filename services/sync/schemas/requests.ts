@@ -136,9 +136,11 @@ export const syncBody = z
   })
 export type SyncRequest = z.output<typeof syncBody>
 
-export const playerPath = z.object({ qq: qq.describe('The player') })
+export const playerPath = z.object({
+  qq: qq.meta({ description: 'The player: the number under which the scores were sent', example: 123456789 }),
+})
 export const snapshotPath = playerPath.extend({
-  snapshot_id: snapshotId.describe('The snapshot, percent-encoded'),
+  snapshot_id: snapshotId.meta({ description: 'The snapshot, percent-encoded', example: 'qq-123456789-20260825-01' }),
 })
 export const undoBody = z
   .object({ snapshot_id: snapshotId.nullish().describe('Default: the snapshot that was finished last') })
@@ -149,7 +151,7 @@ export const trendQuery = z.object({
     .min(1)
     .max(365)
     .default(30)
-    .describe('Days back, today included; a day begins at midnight of Asia/Shanghai'),
+    .meta({ description: 'Days back, today included; a day begins at midnight of Asia/Shanghai', example: 30 }),
 })
 
 /** A parameter of an address is text. Text that is written like a whole number becomes that number, and other text stays. */

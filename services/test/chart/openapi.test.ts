@@ -7,6 +7,13 @@ import { golden, startCharts } from './harness.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
 const document = JSON.parse(JSON.stringify(describeApi())) as any
 
+interface Shown {
+  readonly name: string
+  readonly in: string
+  readonly description?: string
+  readonly example?: unknown
+}
+
 const schemaOf = (path: string, method: string, status: number) =>
   document.paths[path][method].responses[status].content['application/json'].schema
 
@@ -31,6 +38,26 @@ describe('the OpenAPI document of chart', () => {
       }
     }
     expect(Object.keys(document.components.securitySchemes)).toEqual(['apiKey', 'adminSecret'])
+  })
+
+  it('explains each parameter where it stands, with an example that the service takes', async () => {
+    const { ask } = await startCharts()
+    for (const [path, item] of Object.entries<Record<string, { parameters?: Shown[] }>>(document.paths)) {
+      const parameters = Object.values(item).flatMap((each) => each.parameters ?? [])
+      for (const { name, description, example } of parameters)
+        expect([path, name, description, example]).not.toContain(undefined)
+      if (!path.includes('{chartKey}') && path !== '/api/v1/charts') continue
+      const at = path.replace('{chartKey}', parameters.find(({ name }) => name === 'chartKey')?.example as string)
+      const query = parameters.filter((each) => each.in === 'query').map(({ name, example }) => `${name}=${example}`)
+      expect((await ask(`${at}?${query.join('&')}`)).status, path).toBe(200)
+    }
+  })
+
+  it('the OpenAPI document has the picture as its example that the service draws', async () => {
+    const { ask } = await startCharts()
+    const { example } =
+      document.paths['/api/v1/charts/{chartKey}/preview.svg'].get.responses[200].content['image/svg+xml']
+    expect(example).toBe((await ask('/api/v1/charts/1466:dx:5/preview.svg?t=2.6&w=320')).text)
   })
 
   it('the OpenAPI document of chart shows each operation in a group', () => {

@@ -58,6 +58,17 @@ describe('the OpenAPI document of sync', () => {
     ])
   })
 
+  it('shows each operation in a group, and explains each parameter with an example', async () => {
+    const { paths } = await documentOf()
+    for (const item of Object.values<Record<string, { tags?: string[]; parameters?: object[] }>>(paths)) {
+      for (const { tags, parameters = [] } of Object.values(item)) {
+        expect(tags).toHaveLength(1)
+        for (const each of parameters)
+          expect(each).toMatchObject({ description: expect.any(String), example: expect.anything() })
+      }
+    }
+  })
+
   it('the OpenAPI document of sync takes and refuses the bodies that the service takes and refuses', async () => {
     const { paths } = await documentOf()
     const { schema, example } = paths['/api/bot/sync'].post.requestBody.content['application/json']

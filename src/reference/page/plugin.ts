@@ -42,10 +42,44 @@ export function plugin({ React }: System) {
     (Original: unknown) => (properties: { readonly specSelectors: { servers(): { readonly size: number } } }) =>
       properties.specSelectors.servers().size > 1 ? h(Original, properties) : null
 
+  /** A picture that is text, such as SVG. As the source of an image it runs no script and loads nothing. */
+  const picture = (svg: string, name: string) =>
+    h('img', { className: 'picture', alt: name, src: `data:${SVG},${encodeURIComponent(svg.toWellFormed())}` })
+
+  /** Swagger UI would show the source of a picture, or that it cannot make an example of XML. */
+  const response = (Original: unknown) => (properties: { readonly response: Documented }) => {
+    const documented = properties.response
+    const example = documented.getIn(['content', SVG, 'example'])
+    if (typeof example !== 'string') return h(Original, properties)
+    const shown = h('td', { colSpan: 3 }, picture(example, 'An example of the response'))
+    const bare = { ...properties, response: documented.delete('content') }
+    return h(React.Fragment, {}, h(Original, bare), h('tr', {}, shown))
+  }
+
+  const responseBody = (Original: unknown) => (properties: Body) => {
+    const { content, contentType } = properties
+    if (typeof content !== 'string' || contentType?.startsWith(SVG) !== true) return h(Original, properties)
+    return h(React.Fragment, {}, picture(content, 'The response'), h(Original, properties))
+  }
+
   return {
-    wrapComponents: { Input, OperationSummaryPath, ServersContainer, execute },
+    wrapComponents: { Input, OperationSummaryPath, ServersContainer, execute, response, responseBody },
     statePlugins: { spec: { wrapSelectors: { requestFor: conceal, mutatedRequestFor: conceal } } },
   }
+}
+
+const SVG = 'image/svg+xml'
+
+/** A response of the document. */
+interface Documented {
+  getIn(path: readonly string[]): unknown
+  delete(key: string): Documented
+}
+
+/** What a service sent. */
+interface Body {
+  readonly content: unknown
+  readonly contentType?: string
 }
 
 interface Operation {
