@@ -1,17 +1,17 @@
-import { BUCKET_MS, BUCKETS, type Bucket, type FailureHistory, fullHistory } from './histogram.ts'
+import { BUCKET_MS, BUCKETS, type FailureHistory, fullHistory, NOTHING, plus, type Tally } from './histogram.ts'
 
 /** How often requests fail, for everybody: the histogram in the fields of the public score gateway. */
 
 interface Rates {
   /** Forwarded requests. */
   readonly calls: number
-  /** Those that failed in neither way. The gateway does not read codes of the service in a body. */
+  /** Those that failed in none of the other ways. */
   readonly codeZero: number
-  /** Always 0, as that takes such a code. */
+  /** Always 0: the gateway knows no code in a body, and a route that settles by one reads what a request cost and not whether it failed. */
   readonly businessFail: number
   /** Forwarding failed, or the status was 500 or above. */
   readonly serverError: number
-  /** Always 0: the histogram has no status below 500, and they are in `codeZero`. */
+  /** The status was 400 to 499. */
   readonly clientError: number
   /** `codeZero / calls`, to four digits; 0 without a call. */
   readonly successRate: number
@@ -36,7 +36,7 @@ const DEFINITIONS = {
   codeZero: 'neither serverError nor clientError; no code in a body is read',
   businessFail: 'always 0: no code in a body is read',
   serverError: 'forwarding failed, or the status was 500 or above',
-  clientError: 'always 0: a status below 500 counts as codeZero',
+  clientError: 'the status was 400 to 499',
   successRate: 'codeZero / calls',
   failureRate: '(businessFail + serverError) / calls',
 }
@@ -46,9 +46,8 @@ export function failureRate({ at, buckets }: FailureHistory): FailureRate {
   const series = history.map((bucket) => ({
     ts: new Date(bucket.start).toISOString(),
     bucketUnix: bucket.start / 1000,
-    ...ratesOf(bucket.total, bucket.status0 + bucket.status5xx),
+    ...ratesOf(bucket),
   }))
-  const sum = (of: (bucket: Bucket) => number) => history.reduce((all, bucket) => all + of(bucket), 0)
   return {
     scope: 'global',
     days: (BUCKETS * BUCKET_MS) / 86_400_000,
@@ -57,21 +56,19 @@ export function failureRate({ at, buckets }: FailureHistory): FailureRate {
     until: series.at(-1)?.ts ?? '',
     definitions: DEFINITIONS,
     series,
-    summary: ratesOf(
-      sum(({ total }) => total),
-      sum(({ status0, status5xx }) => status0 + status5xx),
-    ),
+    summary: ratesOf(history.reduce(plus, NOTHING)),
   }
 }
 
-function ratesOf(calls: number, serverError: number): Rates {
-  const codeZero = calls - serverError
+function ratesOf({ total: calls, status0, status5xx, status4xx: clientError }: Tally): Rates {
+  const serverError = status0 + status5xx
+  const codeZero = calls - serverError - clientError
   return {
     calls,
     codeZero,
     businessFail: 0,
     serverError,
-    clientError: 0,
+    clientError,
     successRate: share(codeZero, calls),
     failureRate: share(serverError, calls),
   }

@@ -11,6 +11,8 @@ export interface Tally {
   readonly status0: number
   /** Those that the upstream answered with 500 or above. */
   readonly status5xx: number
+  /** Those that the upstream answered with 400 to 499, to a client that stayed. */
+  readonly status4xx: number
   /** Of `total`, those that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number
   /** Of `aside`, those that are also in `status0` or `status5xx`. */
@@ -35,7 +37,14 @@ export interface FailureStore {
   readTallies(): Promise<FailureHistory>
 }
 
-export const NOTHING: Tally = Object.freeze({ total: 0, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
+export const NOTHING: Tally = Object.freeze({
+  total: 0,
+  status0: 0,
+  status5xx: 0,
+  status4xx: 0,
+  aside: 0,
+  asideFailed: 0,
+})
 
 /** The start of the bucket that holds the moment `at`. */
 export function bucketStart(at: number): number {
@@ -63,11 +72,12 @@ export function lastHalfHour(buckets: readonly Bucket[], at: number): Tally {
   return plus(of(start), times(of(start - BUCKET_MS), before))
 }
 
-function times({ total, status0, status5xx, aside, asideFailed }: Tally, part: number): Tally {
+function times({ total, status0, status5xx, status4xx, aside, asideFailed }: Tally, part: number): Tally {
   return {
     total: part * total,
     status0: part * status0,
     status5xx: part * status5xx,
+    status4xx: part * status4xx,
     aside: part * aside,
     asideFailed: part * asideFailed,
   }
@@ -78,6 +88,7 @@ export function plus(a: Tally, b: Tally): Tally {
     total: a.total + b.total,
     status0: a.status0 + b.status0,
     status5xx: a.status5xx + b.status5xx,
+    status4xx: a.status4xx + b.status4xx,
     aside: a.aside + b.aside,
     asideFailed: a.asideFailed + b.asideFailed,
   }
@@ -88,6 +99,7 @@ export function addTo(sum: { -readonly [K in keyof Tally]: Tally[K] }, more: Tal
   sum.total += more.total
   sum.status0 += more.status0
   sum.status5xx += more.status5xx
+  sum.status4xx += more.status4xx
   sum.aside += more.aside
   sum.asideFailed += more.asideFailed
 }

@@ -82,7 +82,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
       if (observation.type !== 'request' || observation.httpStatus === null) return
       const { voice } = observation
       const kind = kindOf(observation)
-      const isHeard = voice !== null && voices.hear(voice, kind !== 'fine')
+      const isHeard = voice !== null && voices.hear(voice, kind === 'failed' || kind === 'error')
       addTo(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
     },
     async close() {
@@ -95,6 +95,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
 
 const KINDS = {
   fine: tallies({ ...NOTHING, total: 1 }),
+  refused: tallies({ ...NOTHING, total: 1, status4xx: 1 }),
   failed: tallies({ ...NOTHING, total: 1, status0: 1 }),
   error: tallies({ ...NOTHING, total: 1, status5xx: 1 }),
 }
@@ -108,5 +109,6 @@ function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally }
 function kindOf({ outcome, httpStatus }: RequestDone): keyof typeof KINDS {
   if (outcome === 'aborted') return 'fine'
   if (httpStatus === 0) return 'failed'
-  return httpStatus !== null && httpStatus >= 500 ? 'error' : 'fine'
+  if (httpStatus === null || httpStatus < 400) return 'fine'
+  return httpStatus >= 500 ? 'error' : 'refused'
 }

@@ -300,7 +300,7 @@ describe('the host name', () => {
 
 test('the failure histogram has all 336 buckets of the contract', async () => {
   const start1030 = Date.parse('2026-11-20T09:30:00Z')
-  const bucket = { start: start1030, total: 1200, status0: 1, status5xx: 3, aside: 0, asideFailed: 0 }
+  const bucket = { start: start1030, total: 1200, status0: 1, status5xx: 3, status4xx: 0, aside: 0, asideFailed: 0 }
   const { call } = await start({ broken: { readTallies: async () => ({ at: NOW, buckets: [bucket] }) } })
   const { status, json } = await call('GET', '/api/failures')
   expect(status).toBe(200)

@@ -156,7 +156,7 @@ test('bounds of the adaptive factor that a reload changes are those of the facto
   const { store, making } = make('listen: 127.0.0.1:0\nquota: { adaptive: { min: 0.5 } }', (observation) => {
     if (observation.type === 'adaptive_factor') factors.push(observation.factor)
   })
-  await store.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
+  await store.addTally({ total: 1000, status0: 0, status5xx: 1000, status4xx: 0, aside: 0, asideFailed: 0 })
   const serving = await making
   await serving.start()
   const { config, hash } = understood('upstream: { url: "http://127.0.0.1:1" }\nquota: { adaptive: { min: 0.25 } }')

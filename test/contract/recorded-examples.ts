@@ -64,7 +64,7 @@ async function startWorld(): Promise<World> {
   ].map((one) => ({ ...one, category: 'read', limits: policy.limitsFor('read', one), forced: true as const }))
   await store.settle({ instance: 'gate-1', sequence: 1, refunds: [], charges })
   await store.noteMemberships([ALICE, BOB, CAROL], 3_600_000)
-  await store.addTally({ total: 400, status0: 2, status5xx: 6, aside: 0, asideFailed: 0 })
+  await store.addTally({ total: 400, status0: 2, status5xx: 6, status4xx: 0, aside: 0, asideFailed: 0 })
   await store.raiseAlerts([{ ...eventOf(reachedBy('alice', { startedAt: NOW, at: NOW })), id: '01a2b3c4d5e6f708' }])
   await store.addUsage({ instance: 'gate-1', sequence: 1, series: series(), episodes: [REFUSED] })
   const counts = { requests: 329, refused: 31, shadowed: 0, tokens: 668, forwarded: 298, failed: 8, inFlight: 3 }

@@ -399,7 +399,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 
   it('a change at run time of the mode to adaptive: the limits follow the failures that all gateways share, those of routes without health left out', async () => {
     const shared = await openKind(kind)
-    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 500, asideFailed: 500 })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, status4xx: 0, aside: 500, asideFailed: 500 })
     const app = await gateway(shared, { more: 'adaptive: { min: 0.5 }' })
     expect(await limits(app)).toEqual(['Personal 10', 'Global 100'])
     await set({ mode: 'adaptive' })

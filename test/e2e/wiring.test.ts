@@ -194,7 +194,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
   it('mode: adaptive lowers the limits by the failures that the store remembers, also after a reload', async () => {
     const file = join(folder, 'quota.db')
     const store = openSqliteStore({ file })
-    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 0, asideFailed: 0 })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, status4xx: 0, aside: 0, asideFailed: 0 })
     await store.close()
     const keys = { quota: 'mode: adaptive', store: `sqlite:${file}` }
     await start(keys)
@@ -222,7 +222,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
   it('mode: normal takes no notice of the failures that the store remembers', async () => {
     const file = join(folder, 'quota.db')
     const store = openSqliteStore({ file })
-    await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 0, asideFailed: 0 })
+    await store.addTally({ total: 1000, status0: 400, status5xx: 600, status4xx: 0, aside: 0, asideFailed: 0 })
     await store.close()
     await start({ store: `sqlite:${file}` })
     expect(await limits()).toEqual(['Personal 10', 'Global 100'])

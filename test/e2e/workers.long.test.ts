@@ -72,7 +72,7 @@ describe.each(STORES)('two workers on %s', (kind) => {
   it('two workers go by one adaptive factor, which is that of what is in force', async () => {
     const hand = await handAt(kind)
     try {
-      await hand.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
+      await hand.addTally({ total: 1000, status0: 0, status5xx: 1000, status4xx: 0, aside: 0, asideFailed: 0 })
       await start(config({ ...storeOf(kind), personal: 100 }).replace('quota:', 'quota:\n  mode: adaptive'))
       const inForce = async () => {
         const response = await fetch(`${admin}/api/in-force`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })

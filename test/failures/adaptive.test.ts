@@ -41,7 +41,7 @@ describe('the adaptive factor', () => {
   })
 
   it('the adaptive factor leaves out the routes that say nothing of health, with their failures', () => {
-    const failing = { ...NOTHING, total: 500, status0: 100, status5xx: 400, aside: 500, asideFailed: 500 }
+    const failing = { ...NOTHING, total: 500, status0: 100, status5xx: 400, status4xx: 0, aside: 500, asideFailed: 500 }
     const both = { start: START, ...plus(bucket(1000, 10), failing) }
     expect(adaptive({ buckets: [both], at: START })).toEqual(adaptive({ buckets: [bucket(1000, 10)], at: START }))
   })

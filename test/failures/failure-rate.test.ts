@@ -22,9 +22,9 @@ describe('the failure rate for everybody', () => {
     expect(rate.series.every(({ ts, bucketUnix }) => Date.parse(ts) === bucketUnix * 1000)).toBe(true)
   })
 
-  test('the failure rate for everybody counts failed forwarding and 5xx as errors of the server, and shares to four digits', () => {
+  test('the failure rate for everybody counts failed forwarding and 5xx as errors of the server, 4xx as those of clients, and shares to four digits', () => {
     const buckets = [
-      { ...NOTHING, start: LAST - BUCKET_MS, total: 12, status0: 1, status5xx: 1 },
+      { ...NOTHING, start: LAST - BUCKET_MS, total: 12, status0: 1, status5xx: 1, status4xx: 3 },
       { ...NOTHING, start: LAST, total: 3 },
     ]
     const { series, summary } = failureRate({ at: AT, buckets })
@@ -32,14 +32,21 @@ describe('the failure rate for everybody', () => {
       ts: '2026-07-21T05:00:00.000Z',
       bucketUnix: Date.UTC(2026, 6, 21, 5) / 1000,
       calls: 12,
-      codeZero: 10,
+      codeZero: 7,
       businessFail: 0,
       serverError: 2,
-      clientError: 0,
-      successRate: 0.8333,
+      clientError: 3,
+      successRate: 0.5833,
       failureRate: 0.1667,
     })
-    expect(summary).toMatchObject({ calls: 15, codeZero: 13, serverError: 2, successRate: 0.8667, failureRate: 0.1333 })
+    expect(summary).toMatchObject({
+      calls: 15,
+      codeZero: 10,
+      serverError: 2,
+      clientError: 3,
+      successRate: 0.6667,
+      failureRate: 0.1333,
+    })
   })
 
   test('the failure rate for everybody says no share of no call', () => {

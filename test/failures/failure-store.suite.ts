@@ -34,11 +34,11 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
     })
 
     it("the failure history adds tallies up in the half hour of the store's clock", async () => {
-      await under.store.addTally({ total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 })
-      await under.store.addTally({ total: 5, status0: 0, status5xx: 3, aside: 3, asideFailed: 2 })
+      await under.store.addTally({ total: 10, status0: 1, status5xx: 2, status4xx: 4, aside: 4, asideFailed: 1 })
+      await under.store.addTally({ total: 5, status0: 0, status5xx: 3, status4xx: 1, aside: 3, asideFailed: 2 })
       const { at, buckets } = await under.store.readTallies()
       expect(buckets).toEqual([
-        { start: bucketStart(at), total: 15, status0: 1, status5xx: 5, aside: 7, asideFailed: 3 },
+        { start: bucketStart(at), total: 15, status0: 1, status5xx: 5, status4xx: 5, aside: 7, asideFailed: 3 },
       ])
     })
 
@@ -55,10 +55,10 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
     })
 
     it('the failure history loses none of many tallies that come at once', async () => {
-      const tally = { total: 3, status0: 2, status5xx: 1, aside: 2, asideFailed: 1 }
+      const tally = { total: 3, status0: 2, status5xx: 1, status4xx: 0, aside: 2, asideFailed: 1 }
       await Promise.all(Array.from({ length: 100 }, () => under.store.addTally(tally)))
       expect((await under.store.readTallies()).buckets).toMatchObject([
-        { total: 300, status0: 200, status5xx: 100, aside: 200, asideFailed: 100 },
+        { total: 300, status0: 200, status5xx: 100, status4xx: 0, aside: 200, asideFailed: 100 },
       ])
     })
 

@@ -44,7 +44,15 @@ describe('the full history', () => {
   })
 
   it('the full history is zero where nothing is known, and what is known elsewhere', () => {
-    const known = { start: Date.UTC(2026, 7, 6, 14, 30), total: 9, status0: 1, status5xx: 2, aside: 3, asideFailed: 1 }
+    const known = {
+      start: Date.UTC(2026, 7, 6, 14, 30),
+      total: 9,
+      status0: 1,
+      status5xx: 2,
+      status4xx: 0,
+      aside: 3,
+      asideFailed: 1,
+    }
     const history = fullHistory([known], AT)
     expect(history.at(-2)).toEqual(known)
     expect(history.at(-1)).toEqual({ start: Date.UTC(2026, 7, 6, 15), ...NOTHING })
@@ -61,12 +69,21 @@ describe('the full history', () => {
 
 it('the last half hour takes of the bucket before as much as still lies within it, number by number', () => {
   const start = Date.UTC(2026, 7, 6, 15)
-  const now = { start, total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 }
-  const before = { start: start - BUCKET_MS, total: 100, status0: 20, status5xx: 12, aside: 40, asideFailed: 8 }
+  const now = { start, total: 10, status0: 1, status5xx: 2, status4xx: 0, aside: 4, asideFailed: 1 }
+  const before = {
+    start: start - BUCKET_MS,
+    total: 100,
+    status0: 20,
+    status5xx: 12,
+    status4xx: 0,
+    aside: 40,
+    asideFailed: 8,
+  }
   expect(lastHalfHour([before, now], start + 0.75 * BUCKET_MS)).toEqual({
     total: 35,
     status0: 6,
     status5xx: 5,
+    status4xx: 0,
     aside: 14,
     asideFailed: 3,
   })
@@ -74,9 +91,9 @@ it('the last half hour takes of the bucket before as much as still lies within i
 
 it('two tallies add up number by number', () => {
   const sum = plus(
-    { total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 },
-    { total: 5, status0: 3, status5xx: 0, aside: 2, asideFailed: 2 },
+    { total: 10, status0: 1, status5xx: 2, status4xx: 0, aside: 4, asideFailed: 1 },
+    { total: 5, status0: 3, status5xx: 0, status4xx: 0, aside: 2, asideFailed: 2 },
   )
-  expect(sum).toEqual({ total: 15, status0: 4, status5xx: 2, aside: 6, asideFailed: 3 })
+  expect(sum).toEqual({ total: 15, status0: 4, status5xx: 2, status4xx: 0, aside: 6, asideFailed: 3 })
   expect(plus(NOTHING, NOTHING)).toEqual(NOTHING)
 })

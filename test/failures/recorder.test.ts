@@ -32,7 +32,7 @@ test('forwarded requests are counted, failed ones and server errors apart', asyn
     keeper.observer(request(changes))
   keeper.observer({ type: 'stopped' })
   await keeper.close()
-  expect(added).toMatchObject([{ total: 7, status0: 1, status5xx: 2 }])
+  expect(added).toMatchObject([{ total: 7, status0: 1, status5xx: 2, status4xx: 1 }])
 })
 
 test('those that the adaptive mode does not hear are in the sum, and counted aside too', async () => {
@@ -58,7 +58,7 @@ test('those that the adaptive mode does not hear are in the sum, and counted asi
   ] as const)
     keeper.observer(request(changes))
   await keeper.close()
-  expect(added).toEqual([{ total: 13, status0: 2, status5xx: 4, aside: 7, asideFailed: 4 }])
+  expect(added).toEqual([{ total: 13, status0: 2, status5xx: 4, status4xx: 0, aside: 7, asideFailed: 4 }])
 })
 
 test('the sum goes to the store on its own, and nothing goes while there is nothing', async () => {

@@ -244,11 +244,11 @@ async function scan(store: Store): Promise<unknown> {
 
 /** The sum of all buckets: the two clocks may stand in different ones. */
 async function tally(store: Store, total: number): Promise<unknown> {
-  await store.addTally({ ...NOTHING, total, status0: 1, asideFailed: 2 })
+  await store.addTally({ ...NOTHING, total, status0: 1, status4xx: 3, asideFailed: 2 })
   const { buckets } = await store.readTallies()
-  const sum = (of: 'total' | 'status0' | 'status5xx' | 'aside' | 'asideFailed') =>
+  const sum = (of: 'total' | 'status0' | 'status5xx' | 'status4xx' | 'aside' | 'asideFailed') =>
     buckets.reduce((n, b) => n + b[of], 0)
-  return [sum('total'), sum('status0'), sum('status5xx'), sum('aside'), sum('asideFailed')]
+  return [sum('total'), sum('status0'), sum('status5xx'), sum('status4xx'), sum('aside'), sum('asideFailed')]
 }
 
 const limit = (...limits: number[]): Charge['limits']['personal'] =>

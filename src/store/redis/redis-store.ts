@@ -27,7 +27,7 @@ import { redisSessions } from './sessions.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
 import { asStoreError, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
-import { failureRecords, readBuckets } from './tallies.ts'
+import { countsOf, failureRecords, readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
 import { redisUsageLog } from './usage-log.ts'
 
@@ -114,9 +114,8 @@ export function openRedisStore({
 
   const readShared = shareReads((asked: readonly Asked[]) => readUsages(redis, keys, asked), MOST_READS)
 
-  async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs = 0): Promise<void> {
-    const counts = [total, status0, status5xx, aside, asideFailed]
-    await call(() => redis.addTally(keys.failures, ...counts, BUCKET_MS, BUCKETS, agoMs))
+  async function addTally(tally: Tally, agoMs = 0): Promise<void> {
+    await call(() => redis.addTally(keys.failures, ...countsOf(tally), BUCKET_MS, BUCKETS, agoMs))
   }
 
   async function close(): Promise<void> {

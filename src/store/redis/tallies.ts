@@ -1,4 +1,4 @@
-import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
 import type { RecordList, Records } from '../records.ts'
 import { lookedUp, milliseconds, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
@@ -39,13 +39,16 @@ function bucketOf(counts: string, start: string): Bucket | null {
   if (!/^\d{1,15}$/.test(start) || !/^\d+( \d+)*$/.test(counts)) return null
   const numbers = counts.split(' ').map(Number)
   if (!numbers.every(Number.isSafeInteger)) return null
-  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0] = numbers
-  return { start: Number(start), total, status0, status5xx, aside, asideFailed }
+  const [total = 0, status0 = 0, status5xx = 0, aside = 0, asideFailed = 0, status4xx = 0] = numbers
+  return { start: Number(start), total, status0, status5xx, status4xx, aside, asideFailed }
+}
+
+/** In the order in which the store keeps them. */
+export function countsOf({ total, status0, status5xx, aside, asideFailed, status4xx }: Tally): number[] {
+  return [total, status0, status5xx, aside, asideFailed, status4xx]
 }
 
 export function writeBuckets(multi: ReturnType<RedisClient['multi']>, keys: Keys, buckets: readonly Bucket[]): void {
-  for (const { start, total, status0, status5xx, aside, asideFailed } of buckets) {
-    multi.hset(keys.failures, String(start), [total, status0, status5xx, aside, asideFailed].join(' '))
-  }
+  for (const bucket of buckets) multi.hset(keys.failures, String(bucket.start), countsOf(bucket).join(' '))
   multi.pexpire(keys.failures, (BUCKETS + 1) * BUCKET_MS)
 }

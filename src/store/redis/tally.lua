@@ -1,20 +1,20 @@
 --[[
   Adds to the failure histogram, in the half hour that Redis's clock was in a while ago.
 
-  KEYS[1]    hash: start of the bucket in milliseconds -> 'total status0 status5xx aside asideFailed'
-  ARGV[1..5] what to add, in that order
-  ARGV[6]    length of a bucket in milliseconds
-  ARGV[7]    number of buckets to keep
-  ARGV[8]    how long ago, in milliseconds
+  KEYS[1]    hash: start of the bucket in milliseconds -> 'total status0 status5xx aside asideFailed status4xx'
+  ARGV[1..6] what to add, in that order
+  ARGV[7]    length of a bucket in milliseconds
+  ARGV[8]    number of buckets to keep
+  ARGV[9]    how long ago, in milliseconds
 ]]
-local counts = { unpack(ARGV, 1, 5) }
-local length, keep, ago = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local counts = { unpack(ARGV, 1, 6) }
+local length, keep, ago = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local time = redis.call('TIME')
 local now = time[1] * 1000
 local start = math.floor((now - ago) / length) * length
 local field = string.format('%.0f', start)
 
--- A bucket of an earlier version has three numbers, that of a later one may have more.
+-- A bucket of an earlier version has three or five numbers, that of a later one may have more.
 local known = redis.call('HGET', KEYS[1], field)
 local i = 0
 for count in string.gmatch(known or '', '%d+') do

@@ -272,7 +272,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const bucket = database.prepare(
-    `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, status4xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
 
   const series = database.prepare(
@@ -322,8 +322,8 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     } else if (portion.kind === 'refusals') {
       for (const { id, ...episode } of portion.episodes) refusal.run(id, episode.last, JSON.stringify(episode))
     } else {
-      for (const { start, total, status0, status5xx, aside, asideFailed } of portion.buckets) {
-        bucket.run(start, total, status0, status5xx, aside, asideFailed)
+      for (const { start, total, status0, status5xx, status4xx, aside, asideFailed } of portion.buckets) {
+        bucket.run(start, total, status0, status5xx, status4xx, aside, asideFailed)
       }
     }
   }

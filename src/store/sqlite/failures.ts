@@ -23,13 +23,14 @@ export function failureRecords(database: DatabaseSync, records: Records): Record
   })
 }
 
-export const COLUMNS = 'start, total, status0, status5xx, aside, aside_failed AS asideFailed'
+export const COLUMNS = 'start, total, status0, status5xx, status4xx, aside, aside_failed AS asideFailed'
 
 const isBucket = shapeOf({
   start: isCount,
   total: isCount,
   status0: isCount,
   status5xx: isCount,
+  status4xx: isCount,
   aside: isCount,
   asideFailed: isCount,
 })
@@ -39,18 +40,18 @@ export function sqliteFailures(database: DatabaseSync, lists: Records, clock: ()
   const { writing } = transactions(database)
   const sql = {
     add: database.prepare(
-      `INSERT INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO failures (start, total, status0, status5xx, status4xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET total = total + excluded.total, status0 = status0 + excluded.status0,
-         status5xx = status5xx + excluded.status5xx, aside = aside + excluded.aside,
+         status5xx = status5xx + excluded.status5xx, status4xx = status4xx + excluded.status4xx, aside = aside + excluded.aside,
          aside_failed = aside_failed + excluded.aside_failed`,
     ),
     forget: database.prepare('DELETE FROM failures WHERE start < ?'),
     read: rowsOf(database, `SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`),
   }
 
-  function addNow({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs: number): void {
+  function addNow({ total, status0, status5xx, status4xx, aside, asideFailed }: Tally, agoMs: number): void {
     const now = clock()
-    sql.add.run(bucketStart(now - agoMs), total, status0, status5xx, aside, asideFailed)
+    sql.add.run(bucketStart(now - agoMs), total, status0, status5xx, status4xx, aside, asideFailed)
     sql.forget.run(oldestStart(now))
   }
 

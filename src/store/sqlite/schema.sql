@@ -90,6 +90,7 @@ CREATE TABLE failures (
   total INTEGER NOT NULL,
   status0 INTEGER NOT NULL,
   status5xx INTEGER NOT NULL,
+  status4xx INTEGER NOT NULL,
   aside INTEGER NOT NULL,
   aside_failed INTEGER NOT NULL
 );

@@ -104,7 +104,7 @@ test('a replica that missed a change long ago does not agree, however young the 
 
 test('the state of the upstream is that of the requests of the last 30 minutes', async () => {
   const { store } = await start()
-  await store.addTally({ total: 100, status0: 4, status5xx: 1, aside: 0, asideFailed: 0 })
+  await store.addTally({ total: 100, status0: 4, status5xx: 1, status4xx: 0, aside: 0, asideFailed: 0 })
   expect((await now()).backend).toMatchObject({ requests: 100, status0: 4, status5xx: 1 })
   clock = Date.parse('2026-11-20T10:40:00Z') // 20 of the 30 minutes of that bucket still count
   expect((await now()).backend).toMatchObject({ requests: 67, status0: 3, status5xx: 1 })

@@ -286,7 +286,7 @@ describe('a batch that Redis will not write', () => {
   it('for want of memory says what it holds all the same', async () => {
     await store.settle(batch)
     await store.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'ann', why: null }, null)
-    await store.addTally({ total: 3, status0: 0, status5xx: 1, aside: 0, asideFailed: 0 })
+    await store.addTally({ total: 3, status0: 0, status5xx: 1, status4xx: 0, aside: 0, asideFailed: 0 })
     const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
     const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })

@@ -55,7 +55,7 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     expect(await store.readMemberships(['alice', 'bob'])).toEqual([facts, null])
     expect(await store.readPlans(['acme'])).toEqual([null])
     expect(await store.knownFor('alice')).toBeGreaterThanOrEqual(0)
-    await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
+    await store.addTally({ total: 1, status0: 0, status5xx: 0, status4xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()
     const start = bucketStart(Date.now())
     const episodes = [episode({ first: start, last: start })]
