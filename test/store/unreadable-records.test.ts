@@ -128,7 +128,7 @@ async function inFile(): Promise<Place & { readonly file: string }> {
       run(`INSERT OR REPLACE INTO organisation_overrides VALUES (1, 'zz', 7, ?)`, value)
       run(`INSERT OR REPLACE INTO refusals VALUES ('zz', ?, ?)`, start + 1, value)
       run(`INSERT OR REPLACE INTO series VALUES ('route', '', ?, 'zz', ?)`, start, `${value}!`)
-      run(`INSERT OR REPLACE INTO failures VALUES (?, ?, 0, 0, 0, 0)`, start - 1, `${value}!`)
+      run(`INSERT OR REPLACE INTO failures VALUES (?, ?, 0, 0, 0, 0, 0)`, start - 1, `${value}!`)
       run(
         `INSERT OR REPLACE INTO alert_events VALUES ('zz', 'near', ?, 'pending', 1, ?, 1, NULL, NULL)`,
         value,
