@@ -7,7 +7,7 @@ import { Summary } from './test/setup/summary.ts'
  * with many runs has a limit of its own, and so has a file that starts processes (`vi.setConfig`).
  */
 const PURE = [
-  'test/{alerts,auth,config,control,dashboard,failures,inputs,quota,respond,routing,usage,webhook}/**/*.test.ts',
+  'test/{alerts,auth,config,control,dashboard,failures,inputs,quota,routing,usage,webhook}/**/*.test.ts',
   // These two count the timers of the whole process.
   'test/lib/**/!(event-loop-delay|repeat).test.ts',
 ]
@@ -19,7 +19,7 @@ const INSTALLED = 'test/*/installed/**/*.test.ts'
  */
 const SHARED = [
   'test/{admin,bench,cli,contract,docs,face,reference}/**/*.test.ts',
-  'test/{app,build,replicas,edge/body,store/sqlite}/**/*.test.ts',
+  'test/{app,build,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
 ]

@@ -101,9 +101,6 @@ export type StagedOverride = readonly [
   override: Versioned<Packed<UserOverride>> | Versioned<Packed<OrganisationOverride>>,
 ]
 
-/** Overrides that one call of `stageOverrides` takes, at most. */
-export const STAGED_AT_ONCE = 500
-
 /** How long the overrides that a file has replaced are kept, in milliseconds, unless another file comes before. */
 export const REPLACED_MS = 30 * 86_400_000
 
@@ -251,7 +248,7 @@ export interface ControlStore {
    * Lays overrides aside, each with the version that it is to have, until a change of kind `overrides` puts them in force
    * together. What is not put in force is gone STAGED_MS after the last call.
    * @param staged a name that nobody else uses
-   * @param overrides STAGED_AT_ONCE at most, of users or organisations that were not staged under this name before
+   * @param overrides at most 500, of users or organisations that were not staged under this name before
    * @param of whose they are
    * @throws StoreError
    */

@@ -41,16 +41,16 @@ interface Admitted {
   /** `null` if nobody is verified: then the upstream is told of nobody. */
   readonly caller: VerifiedCaller | null
   /** Whether a credential that nobody here took is forwarded, as it is the upstream's. By default it is not. */
-  readonly passCredentials?: boolean
+  readonly passCredentials: boolean
   readonly requestId: string
   /** Its span, if the gateway has those: then the upstream gets no traceparent of the client. Default none. */
-  readonly trace?: Trace | null
+  readonly trace: Trace | null
   /** `null` for that of the options. */
   readonly patience: Patience | null
   /** Raw `[name, value, …]` added to the upstream's response. The upstream's own RateLimit fields stay before them. */
   readonly responseHeaders: readonly string[]
   /** Names that a response which allows an origin exposes to its pages, besides those that it exposes itself. Default none. */
-  readonly exposed?: readonly string[] | null
+  readonly exposed: readonly string[] | null
 }
 
 /** Hears a response on its way to the client. It changes nothing of it but fields that it adds. */

@@ -14,7 +14,7 @@ import type { Silence } from '../usage/silence.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
- * Two things stay behind, and what was counted for a guard, which goes on with what is counted from then on. What processes report of themselves is over when they have stopped. What a store remembers of
+ * Three things stay behind. What was counted for a guard goes on with what is counted from then on. What processes report of themselves is over when they have stopped. What a store remembers of
  * the last batch and the last flush of each process is for that process alone: it sends a batch again whose reply was lost. A process that
  * starts anew has another name.
  */

@@ -146,7 +146,10 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     req,
     target: req.url ?? '/',
     caller: options.user === null ? null : callerNamed(options.user ?? 'alice'),
+    passCredentials: false,
     requestId: 'req-1',
+    trace: null,
+    exposed: null,
     patience: options.patience ?? null,
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })

@@ -51,7 +51,10 @@ function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
   const admitted = {
     target: '/',
     caller: callerNamed('alice'),
+    passCredentials: false,
     requestId: 'req-1',
+    trace: null,
+    exposed: null,
     patience: null,
     responseHeaders: [],
   }

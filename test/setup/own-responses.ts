@@ -168,7 +168,7 @@ interface Place {
   readonly response: Json
 }
 
-/** Where the document describes a response. @returns `null` for paths and methods that it does not have */
+/** Where the document describes a response. What no operation has is held against the response of its status; `null` where there is none of that. */
 function placeOf(document: Json, method: string, path: string, status: number): Place | null {
   const template = templateOf(document, path)
   const way = method === 'HEAD' ? 'get' : method.toLowerCase()

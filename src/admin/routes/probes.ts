@@ -64,7 +64,8 @@ function together<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-const OUT = 'Out of service: /readyz is 503, and every response closes its connection. A second POST /drain ends that.'
+const OUT =
+  'Out of service: /readyz is 503, and every response closes its connection. POST /drain?state=off, or tollgate drain --end, ends that.'
 const BACK = 'In service again.'
 const ENDING = 'Out of service: the gateway is being stopped.'
 

@@ -14,14 +14,24 @@ export async function tryService(config: Config): Promise<Tried[]> {
       const message = `takes connections${isTls ? ' by TLS, with a certificate that is good for its name' : ''}`
       return [{ path, result: 'good', message }]
     }
-    return [{ path, result: 'failed', message: `${error.message}: ${cureFor(error, isTls)}` }]
+    return [{ path, result: 'failed', message: `${wordsOf(error)}: ${cureFor(error, isTls)}` }]
   } catch (error) {
     return [failed(error)]
   }
 }
 
+/** OpenSSL has words of its own, and the end of a line, for what is no TLS at all. */
+function wordsOf(error: NodeJS.ErrnoException): string {
+  return isNoTls(error) ? 'what listens there speaks no TLS' : error.message.trim()
+}
+
+function isNoTls({ message }: Error): boolean {
+  return message.includes('wrong version number')
+}
+
 function cureFor(error: NodeJS.ErrnoException, isTls: boolean): string {
   if (!isTls || /^E[A-Z]+$/.test(error.code ?? ''))
     return 'start the service, or correct its address, and let this machine reach it'
+  if (isNoTls(error)) return 'write http://, or the port on which it speaks TLS'
   return 'name the authority of its certificate in upstream.tls.ca, or its name in upstream.tls.server_name'
 }

@@ -80,9 +80,11 @@ const HARMFUL: ReadonlySet<StoreWarning> = new Set(['old_version', 'eviction', '
 
 /** What says nothing to do is about the way to it. */
 function withCure(message: string): string {
-  return message.includes('Cure: ')
-    ? message
-    : `${message}. Cure: correct host and port under store, and let this machine reach them`
+  if (message.includes('Cure: ')) return message
+  const cure = message.includes('did not answer in time')
+    ? 'if it is there it is silent: look at its machine (docs/runbook.md, TollgateStoreDegraded), or correct host and port under store'
+    : 'correct host and port under store, and let this machine reach them; with rediss it must speak TLS there'
+  return `${message}. Cure: ${cure}`
 }
 
 function redisTried({ version, evictionPolicy, warnings, clockAheadMs }: Inspected): Tried[] {

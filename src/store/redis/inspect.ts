@@ -8,7 +8,7 @@ import { createEncoder } from './charge-encoder.ts'
 import type { ConnectOptions, RedisClient } from './client.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { connectToPrimary } from './sentinels.ts'
-import { lookAt } from './server-check.ts'
+import { foundAtLogin, lookAt } from './server-check.ts'
 
 /** What is to be said of a Redis that a gateway could work with. */
 export interface Inspected {
@@ -41,7 +41,8 @@ export async function inspectRedis(options: ConnectOptions & { readonly prefix: 
     for (let times = 0; times < 2; times++) await runChargeScript(redis, keys)
     await call(() => redis.set(`${keys.all}check:${randomUUID()}`, '1', 'PX', TRACE_MS))
     const clockAheadMs = await clockOf(redis)
-    const { found: warnings, info } = await call(() => lookAt(redis, keys, options.deadlineMs, new Map()))
+    const ofLogin = await foundAtLogin(redis)
+    const { found: warnings, info } = await call(() => lookAt(redis, keys, options.deadlineMs, ofLogin))
     const field = (name: string): string | null => info?.(name) ?? null
     return { version: field('redis_version'), evictionPolicy: field('maxmemory_policy'), warnings, clockAheadMs }
   } finally {

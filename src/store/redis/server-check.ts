@@ -37,6 +37,11 @@ interface Look {
 /** A field of INFO by its name; empty if there is none. */
 type Info = (field: string) => string
 
+/** What only the login shows. Never rejects. */
+export async function foundAtLogin(redis: RedisClient): Promise<Found> {
+  return (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
+}
+
 /** What an operator must know before a quota is trusted to a server: reported at each look at which it is so. */
 export function createServerCheck(
   redis: RedisClient,
@@ -54,7 +59,7 @@ export function createServerCheck(
     const own = looks
     try {
       // Asked once: a password that was changed meanwhile would be refused at each look.
-      const ofLogin: Found = (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
+      const ofLogin = await foundAtLogin(redis)
       const { found, info } = await lookAt(redis, keys, deadlineMs, ofLogin)
       if (own !== looks) return
       report(found, info)
