@@ -10,18 +10,41 @@ export const LEAST_TAGGED = 512
 /**
  * The form of a response in which the client takes it: compressed, or 304 without a body where the client says by If-None-Match that
  * it has these bytes. A tag that the route gave stays: it is of a version, while the body has what changes without one, such as what
- * was used. Streams are sent as they are. The compression runs in a thread of Node's pool, so that no request waits for it.
+ * was used; it is strong, so such a response has one form. Streams are sent as they are. The compression runs in a thread of Node's pool, so
+ * that no request waits for it.
  */
 export async function inForm(response: AdminResponse, headers: IncomingHttpHeaders): Promise<AdminResponse> {
   const { status, contentType = JSON_TYPE, headers: own = {} } = response
-  const text = textOf(response)
-  if (status !== 200 || text === null || text.length < LEAST_TAGGED) return response
-  const etag = own.etag ?? tagOf(text)
+  if (status !== 200 || own.etag !== undefined) return response
+  const forms = formsOf(response)
+  if (forms === null) return response
+  const { text, etag } = forms
   const common = { ...own, etag, vary: 'accept-encoding' }
-  if (own.etag === undefined && isKnown(etag, headers['if-none-match'])) return { status: 304, headers: common }
+  if (isKnown(etag, headers['if-none-match'])) return { status: 304, headers: common }
   if (!takesGzip(headers['accept-encoding'])) return { status, body: text, contentType, headers: common }
-  const body = await promisify(gzip)(text)
-  return { status, body, contentType, headers: { ...common, 'content-encoding': 'gzip' } }
+  forms.gzipped ??= promisify(gzip)(text)
+  return { status, body: await forms.gzipped, contentType, headers: { ...common, 'content-encoding': 'gzip' } }
+}
+
+interface Forms {
+  readonly text: string
+  readonly etag: string
+  gzipped: Promise<Buffer> | null
+}
+
+/** Of bodies that never change, such as the API description: 260 KB that anybody may ask for, also without a credential. */
+const constant = new WeakMap<object, Forms>()
+
+/** `null` for what is sent as it is. */
+function formsOf(response: AdminResponse): Forms | null {
+  const { body, isConstant = false } = response
+  const known = isConstant ? constant.get(body as object) : undefined
+  if (known !== undefined) return known
+  const text = textOf(response)
+  if (text === null || text.length < LEAST_TAGGED) return null
+  const forms = { text, etag: tagOf(text), gzipped: null }
+  if (isConstant) constant.set(body as object, forms)
+  return forms
 }
 
 /** `null` for a body that is none, bytes or a stream. */

@@ -9,6 +9,8 @@ export interface AdminResponse {
   /** Of a body that is text or bytes. A body without it is JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The same object has the same content for ever: each form of it is made once. Default no. */
+  readonly isConstant?: true
 }
 
 /** Who asks: the admin token that was shown, by its name. */

@@ -22,7 +22,7 @@ export function openapiRoute(routes: readonly Route[], version: string): Route {
     doc: { summary: 'This document', responses: { 200: z.looseObject({}) } },
     handle: () => {
       document ??= openapi([...routes, itself], version)
-      return ok(document)
+      return { ...ok(document), isConstant: true }
     },
   }
   return itself

@@ -19,8 +19,12 @@ export function turnOf(
 ): boolean | Promise<boolean> {
   if (res.socket === null && !res.destroyed) return turnBehindOthers({ req, res, client }, address ?? client.peer)
   const turn = takeTurn(address, client.isLikelyKnown(address), headBytes(req))
-  return turn === null ? isHere(res) : turn.then(() => isHere(res))
+  if (turn === null && req.headers['transfer-encoding'] === undefined) return isHere(res)
+  return (turn ?? PARSED).then(() => isHere(res))
 }
+
+/** Chunks that came together with the head are read first: behind a refusal an empty body of them leaves its connection open. */
+const PARSED = Promise.resolve()
 
 async function turnBehindOthers(
   { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,

@@ -51,6 +51,13 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
     },
   )
 
+  it('a refusal of a request whose chunked body is empty leaves the connection open for the next one', async () => {
+    await start(way)
+    const asked = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+    const last = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+    expect(statusesIn(await rawExchange(app.url, asked + asked + last))).toEqual([401, 401, 401])
+  })
+
   it('what is refused before it is a request is not what a client leaves behind that has its response and ends within the body', async () => {
     await start(way)
     const client = connectTo(app.url)
