@@ -16,6 +16,7 @@ const BATCH = 'src/store/redis/charge-batch.ts'
 const REPLY = 'src/store/redis/charge-reply.ts'
 const QUERY = 'src/usage/usage-query.ts'
 const ROWS = 'src/usage/usage-rows.ts'
+const OWNER = 'src/store/owner-history.ts'
 const HISTORY = 'src/store/redis/history.ts'
 
 export const SETTLED_MUTATIONS: readonly Mutation[] = [
@@ -144,22 +145,19 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'else if (false) gaps',
   ]),
   bill(QUERY, 'a bill of a first day that is known is not complete', ['from < counted) gaps', 'from <= counted) gaps']),
-  bill(HISTORY, 'a bill lacks the day that the counter holds', [
-    'if (used > 0 && startedAt >= oldest && startedAt < to) visit(',
-    'if (false) visit(',
-  ]),
-  bill(HISTORY, 'a bill lacks the days that are over', [
-    'if (history !== null) eachPackedRun',
-    'if (false) eachPackedRun',
-  ]),
+  bill(OWNER, 'a bill lacks the day that the counter holds', ['if (startedAt >= oldest) visit(', 'if (false) visit(']),
+  bill(OWNER, 'a bill lacks the days that are over', ['if (runs !== null) eachPackedRun', 'if (false) eachPackedRun']),
   bill(HISTORY, 'the bill of organisations is that of users', [
     "scope === 'personal' ? keys.history(id) : keys.organisationHistory(id)",
     'keys.history(id)',
   ]),
-  bill(ROWS, 'the row of a category has what was used in another', [' || last.category !== category', '']),
+  bill(ROWS, 'the row of a category has what was used in another', [
+    'if (last?.category !== category) last',
+    'if (last === undefined) last',
+  ]),
   bill(ROWS, 'the bill of a day has a row of the day after it', [
-    "if (step === '1d') return periodIn(query, days, time).start",
-    "if (step === '1d') return periodIn(query, days, time).end",
+    'return (moment) => periodIn(query, days, moment)',
+    'return (moment) => periodIn(query, days, periodIn(query, days, moment).end)',
   ]),
 ]
 

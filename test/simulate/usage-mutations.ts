@@ -155,16 +155,16 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   redisHistory(BATCH, 'a batch does not say whose runs are not kept', ['this.#anonymous.push(position)', '{}']),
   redisHistory(READ, 'the runs of a counter in Redis are left out', [
-    'for (const [category, counter] of readCounters(counters)) {',
-    'for (const [category, counter] of readCounters(null)) {',
+    '(visit) => eachWindow(counters, visit)',
+    '(visit) => eachWindow(null, visit)',
   ]),
   redisHistory(READ, 'an organisation has the history of the user of its name', [
     "return scope === 'personal' ? keys.history(id) : keys.organisationHistory(id)",
     'return scope ? keys.history(id) : keys.organisationHistory(id)',
   ]),
   redisHistory(READ, 'a step through all histories reads the first of its users only', [
-    'i < ids.length; i += MOST_READS) parts',
-    'i < Math.min(1, ids.length); i += MOST_READS) parts',
+    'i < all.length; i += MOST_READS) parts',
+    'i < Math.min(1, all.length); i += MOST_READS) parts',
   ]),
   // Histories, by the rules that the embedded store follows.
   history(RULES, 'a run that goes on is archived', ['startedAt > latest || goesOn', 'startedAt > latest']),
