@@ -21,7 +21,8 @@ let running: Worker | null = null
 /** Of the configuration that is on its way. */
 let rules: RouteConfig[] = []
 let drainTimeoutMs = ORPHAN_MS
-/** To settle and close after that, by the configuration. */
+/** To settle and close after that: as long as the configuration needs, and never longer than this, as the drain may have just begun. */
+const MOST_CLOSING_MS = 5000
 let closesWithinMs = 0
 let ending: Promise<void> | null = null
 let work: Promise<void> = Promise.resolve()
@@ -46,7 +47,7 @@ process.on('disconnect', () => {
 async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<void> {
   if ('config' in message) {
     drainTimeoutMs = message.config.drain.timeoutMs
-    closesWithinMs = closingMs(message.config)
+    closesWithinMs = Math.min(closingMs(message.config), MOST_CLOSING_MS)
   }
   if (message.type === 'rules') rules.push(...message.rules)
   else if (message.type === 'begin') await begin({ ...message, config: withRules(message.config) })

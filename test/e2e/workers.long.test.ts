@@ -182,7 +182,7 @@ describe('a primary that is killed', () => {
     await store.close()
   })
 
-  it('while it drains leaves none behind either, however long the drain may take', async () => {
+  it('a primary that is killed while it drains leaves none behind either, however long the drain may take', async () => {
     respondWith(() => {})
     const gateway = await start({ rest: 'drain: { timeout: 1h }' })
     const workers = await pids()
