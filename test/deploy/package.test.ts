@@ -74,7 +74,7 @@ describe('in the package', () => {
       /^dist\/store\/sqlite\/schema\.sql$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
-      /^dist\/admin\/api\.d\.ts$/,
+      /^dist\/contract\/api\.d\.ts$/,
     ]
     expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
     const named = [
@@ -100,7 +100,7 @@ describe('in the package', () => {
 describe('building', () => {
   test('building leaves nothing of an older build', async () => {
     const sources = join(folder, 'sources')
-    const stale = ['dist/stale.js', 'dist/admin/stale.js', 'dist/dashboard/assets/stale.js', 'dist/contract/api.d.ts']
+    const stale = ['dist/stale.js', 'dist/store/stale.js', 'dist/dashboard/assets/stale.js', 'dist/contract/api.d.ts']
     for (const path of stale) writeFileSync(join(sources, path), '')
     await run('npm', ['run', 'build'], { cwd: sources })
     expect(stale.filter((path) => existsSync(join(sources, path)))).toEqual(['dist/dashboard/assets/stale.js'])

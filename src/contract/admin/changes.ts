@@ -20,11 +20,15 @@ function scopeError(input: unknown): string {
   return `${must}: the windows of one user are emptied by POST /api/users/{id}/reset`
 }
 
+/** A refusal has the scope with a capital. */
+function asSpeltHere(scope: unknown): unknown {
+  return scope === 'Global' || scope === 'Organisation' ? scope.toLowerCase() : scope
+}
+
 export const quotaResetBody = name(
   z.strictObject({
     scope: z
-      .enum(['global', 'organisation', 'Global', 'Organisation'], { error: ({ input }) => scopeError(input) })
-      .transform((scope) => (scope === 'global' || scope === 'Global' ? 'global' : 'organisation'))
+      .preprocess(asSpeltHere, z.enum(['global', 'organisation'], { error: ({ input }) => scopeError(input) }))
       .meta({
         description: 'Whose windows: those of all users, or of one organisation. As here, or as a refusal names it',
       }),
