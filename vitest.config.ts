@@ -23,6 +23,8 @@ const SHARED = [
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
 ]
+/** Bytes that a request allocates: behind all others and alone, since batches of charges are smaller where a machine has a lot to do. */
+const PERFORMANCE = 'test/performance/**/*.test.ts'
 /** `npm run test:browser`. */
 const BROWSER = 'test/browser/**/*.test.ts'
 /** What is broken on purpose: `npm run test:long`. */
@@ -87,6 +89,7 @@ export default defineConfig({
           exclude: [
             ...configDefaults.exclude,
             ...PURE,
+            PERFORMANCE,
             ...SHARED,
             BROWSER,
             FAULTS,
@@ -111,6 +114,10 @@ export default defineConfig({
           isolate: false,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'performance', include: [PERFORMANCE], sequence: { groupOrder: 8 }, maxWorkers: 1 },
       },
       { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
       // Each takes a core for itself, or waits for clocks.

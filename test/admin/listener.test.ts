@@ -162,7 +162,7 @@ describe('drain', () => {
     for (const draining of [true, false, true]) {
       const { status, json } = await call('POST', '/drain', { headers: said })
       expect([status, json.draining]).toEqual([200, draining])
-      expect(json.msg).toMatch(draining ? /second POST .drain ends/ : /^In service again/)
+      expect(json.msg).toMatch(draining ? /POST .drain.state=off/ : /^In service again/)
     }
   })
 

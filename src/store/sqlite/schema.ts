@@ -7,7 +7,7 @@ const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 const PROGRAM = 0x54_6f_6c_6c
 
 /** `user_version` of a file with the tables of schema.sql, which gets a new number with each change of these from the first release on. */
-const VERSION = 1
+const VERSION = 2
 
 /** One statement, so that a file which another process just makes is seen before or after it. */
 const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS program,

@@ -137,7 +137,7 @@ describe('the file of the embedded store', () => {
     return readFileSync(file)
   }
 
-  it.each([0, 2, 99])(
+  it.each([0, 1, 99])(
     'the file of the embedded store that a Tollgate with tables of version %i wrote is refused and left as it is',
     async (version) => {
       await openSqliteStore({ file }).close()
@@ -146,7 +146,7 @@ describe('the file of the embedded store', () => {
       database.close()
       const before = readFileSync(file)
       expect(() => openSqliteStore({ file })).toThrow(
-        `another version of Tollgate made it: its tables are of version ${version}, and not 1`,
+        `another version of Tollgate made it: its tables are of version ${version}, and not 2`,
       )
       expect(readFileSync(file)).toEqual(before)
     },
