@@ -108,7 +108,7 @@ const chargedPrice = z.strictObject({
 })
 const ofRoute = { methods: z.array(z.string()), path: z.string() }
 
-export const priceList = z.strictObject({
+const priceList = z.strictObject({
   categories: z.array(z.string()),
   windows: z.array(
     z.union([
@@ -122,6 +122,8 @@ export const priceList = z.strictObject({
   routes: z.array(z.union([publicPrice.extend(ofRoute), chargedPrice.extend(ofRoute)])),
   others: z.union([publicPrice, chargedPrice]).nullable(),
 })
+
+export type PriceListBody = z.output<typeof priceList>
 
 const SCHEMAS = {
   TollgateError: [error, 'A refusal of the gateway.'],

@@ -1,53 +1,14 @@
 import type { Config, Cost, RouteConfig } from '../config/config.ts'
+import type { PriceListBody } from '../contract/client.ts'
+import type { Immutable } from '../lib/immutable.ts'
 import type { Policy } from '../quota/policy.ts'
 import { limitsInForce, plansInForce } from '../quota/status.ts'
 import type { Amount, SettleRule } from '../routing/final-cost.ts'
 
 /** What requests cost, for programs. It has nothing of the upstream, of users, or of the global limits. */
-export interface PriceList {
-  readonly categories: readonly string[]
-  readonly windows: readonly PricedWindow[]
-  /** Tokens of whoever has no plan, by category and window. */
-  readonly limits: Limits
-  /** By the name of a plan; empty without plans. */
-  readonly plans: Readonly<Record<string, { readonly personal: Limits; readonly organisation: Limits }>>
-  /** Of callers whose credential names none; `null` for none. */
-  readonly defaultPlan: string | null
-  readonly routes: readonly PricedRoute[]
-  /** What other paths cost; `null` if they get 404. */
-  readonly others: PublicPrice | ChargedPrice | null
-}
-
-type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>
-
-type PricedWindow =
-  | { readonly name: string; readonly seconds: number }
-  /** Begins with each day, week or month of the zone. */
-  | { readonly name: string; readonly calendar: string; readonly zone: string }
-
-interface PublicPrice {
-  readonly public: true
-}
-
-interface ChargedPrice {
-  readonly public: false
-  readonly category: string
-  /** Tokens, or by the value that one of these fields of a JSON body has. */
-  readonly cost: number | { readonly body: readonly string[]; readonly values: Readonly<Record<string, number>> }
-  /** The cost is reserved, and what it was after all is known by the response: at most so many tokens. */
-  readonly settle?: { readonly max: number }
-  /** A WebSocket costs that again each so many seconds while it is open. */
-  readonly tunnelCharge?: { readonly seconds: number }
-  /** A repetition with the same value of this header costs nothing. */
-  readonly idempotency?: { readonly header: string; readonly seconds: number; readonly replays: number }
-}
-
-export type PricedRoute = (PublicPrice | ChargedPrice) & {
-  /** `["*"]` for any. */
-  readonly methods: readonly string[]
-  /** As the route map has it: `:name` for a segment, a last `*` for any that follow. */
-  readonly path: string
-}
+export type PriceList = Immutable<PriceListBody>
+export type PricedRoute = PriceList['routes'][number]
+type ChargedPrice = Extract<NonNullable<PriceList['others']>, { readonly public: false }>
 
 export type PriceOptions = Pick<Config, 'quota' | 'routes' | 'unmatched'>
 
