@@ -7,7 +7,7 @@ import type { IncomingRequest, IncomingUpgrade, RequestHandler } from '../edge/c
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { turnOf, turnOfUpgrade } from '../edge/request-turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
-import type { ForwardError, ForwardReceiver, ForwardResult, Exchange as Outgoing } from '../forward/contract.ts'
+import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
@@ -147,9 +147,9 @@ function admit(x: Passage, isHere: boolean): void {
 function takeRoom(x: Passage): Stop | null {
   const { ambiguity } = (x.request ?? x.upgrade) as IncomingRequest | IncomingUpgrade
   if (ambiguity !== null) return denied(ambiguity)
-  const full = takePlace(x.context, x)
+  const full = takePlace(x)
   if (full !== null) return full
-  const head = takeHead(x.context, x)
+  const head = takeHead(x)
   if (head instanceof Stop) return head
   x.head = head
   return null
@@ -159,8 +159,8 @@ function look(x: Passage): void {
   const planned = plan(x.rules, lineOf(x.req, x.res, x.rules))
   if (planned.kind === 'route') {
     take(x, planned)
-    on(x, identify(x.context, x, planned.route), identified)
-  } else on(x, ownResponse(x.context, x, planned), decided)
+    on(x, identify(x, planned.route), identified)
+  } else on(x, ownResponse(x, planned), decided)
 }
 
 const LEFT = left('the client left before its turn')
@@ -174,7 +174,7 @@ function take(x: Passage, { target, route }: Extract<Plan, { kind: 'route' }>): 
 
 function identified(x: Passage, caller: Caller | Stop | null): void {
   if (caller instanceof Stop) decided(x, caller)
-  else on(x, price(x.context, x, x.route as Route, x.target as Target), priced)
+  else on(x, price(x, x.route as Route, x.target as Target), priced)
 }
 
 function priced(x: Passage, stop: Stop | null): void {
@@ -183,7 +183,7 @@ function priced(x: Passage, stop: Stop | null): void {
 }
 
 function placed(x: Passage, stop: Stop | null): void {
-  const order = stop ?? orderOf(x.context, x, x.route as Route)
+  const order = stop ?? orderOf(x, x.route as Route)
   if (order === null || order instanceof Stop) decided(x, order)
   else ask(x.context, order, x)
 }
@@ -250,23 +250,12 @@ async function tunnel(x: Passage, { socket, head }: IncomingUpgrade): Promise<En
   const { signal, close } = leases.open(x)
   observe({ type: 'upgrade_opened' })
   const subprotocol = answeredSubprotocol(x)
-  const result = await x.rules.forwarder.upgrade({
-    req: x.req,
-    target: targetOf(x),
-    caller: verifiedCaller(x),
-    passCredentials: x.letIn !== null,
-    requestId: x.requestId,
-    trace: x.trace,
-    patience: x.route?.patience ?? null,
-    responseHeaders: responseFields(x),
-    exposed: x.rules.presentation?.cors?.expose ?? null,
-    socket,
-    head,
-    signal,
-    subprotocol,
-  })
-  observe({ type: 'upgrade_closed' })
-  close()
+  const result = await x.rules.forwarder
+    .upgrade({ ...outgoing(x, null), socket, head, signal, subprotocol })
+    .finally(() => {
+      observe({ type: 'upgrade_closed' })
+      close()
+    })
   refundUnreached(x, result)
   const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
   if (error !== null) writeRaw(x, socket, denialResponse(error), 'GET')
@@ -297,8 +286,8 @@ function failed(x: Passage, error: unknown): void {
   x.upgrade?.socket.destroy()
 }
 
-/** What the forwarder needs to know of a request. Each field by its name, as in `record.ts`. */
-function outgoing(x: Passage, res: ServerResponse): Outgoing {
+/** What the forwarder needs to know. Each field by its name, as in `record.ts`. @param res `null` for an upgrade */
+function outgoing<R extends ServerResponse | null>(x: Passage, res: R) {
   return {
     req: x.req,
     res,

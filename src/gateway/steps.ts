@@ -18,7 +18,7 @@ import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { callerByAddress } from './client-address.ts'
-import type { Context, Exchange } from './context.ts'
+import type { Exchange } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
@@ -31,8 +31,8 @@ import type { Route } from './snapshot.ts'
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
 
 /** A place among the requests or tunnels under way. */
-export function takePlace({ lag }: Context, { req, res, rules, holder }: Exchange): Stop | null {
-  if (lag() > rules.maxLagMs) return denied(overloaded('event loop'))
+export function takePlace({ context, req, res, rules, holder }: Exchange): Stop | null {
+  if (context.lag() > rules.maxLagMs) return denied(overloaded('event loop'))
   const full = holder.take('in_flight', rules.shares) ?? holder.take(kindOf(res), rules.shares)
   return stopIf(full, req)
 }
@@ -51,13 +51,13 @@ const BYTES_A_TENTH = 4096
  * was accepted on their connection.
  * @returns to be told whether it was in vain; `null` for a short head
  */
-export function takeHead({ failedChecks }: Context, { req, client, holder }: Exchange): WeighedHead | Stop | null {
+export function takeHead({ context, req, client, holder }: Exchange): WeighedHead | Stop | null {
   const { url = '', headers, rawHeaders } = req
   const ofFields = rawHeaders.length * TEXT_BYTES
   const bytes = url.length + (headers.cookie?.length ?? 0) + (headers.authorization?.length ?? 0) + ofFields
   if (bytes <= LONG_HEAD || client.isLikelyKnown(holder.address)) return null
   const cost = Math.ceil(bytes / BYTES_A_TENTH)
-  const reservation = failedChecks.reservation(holder.address)
+  const reservation = context.failedChecks.reservation(holder.address)
   if (!reservation.take(cost)) return denied(tooManyInVain())
   return { end: (isInVain) => reservation.end(isInVain ? cost : 0) }
 }
@@ -71,16 +71,16 @@ function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | nu
 }
 
 /** What the gateway answers for itself, or why no rule serves the request. */
-export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<Plan, { kind: 'route' }>) {
+export function ownResponse(exchange: Exchange, plan: Exclude<Plan, { kind: 'route' }>) {
   switch (plan.kind) {
     case 'refused':
       return denied(plan.refusal.denial)
     case 'options':
       return OPTIONS
     case 'status':
-      return status(context, exchange)
+      return status(exchange)
     case 'usage':
-      return usage(context, exchange, plan.target)
+      return usage(exchange, plan.target)
     case 'document':
       return publicDocument(exchange, plan.target)
     case 'page':
@@ -120,14 +120,14 @@ function referencePage({ req, rules }: Exchange, { matched: path }: Target): Sto
 }
 
 /** `GET /me/quota`: authenticated, never charged. */
-async function status(context: Context, exchange: Exchange): Promise<Stop> {
-  const caller = await callerOf(context, exchange, exchange.rules.callers.anonymousStatus)
+async function status(exchange: Exchange): Promise<Stop> {
+  const caller = await callerOf(exchange, exchange.rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
   const policy = exchange.rules.policy()
   try {
     const [snapshot] = await Promise.all([
-      context.store.readUsage(caller.user, policy.categories, caller.organisation),
-      context.knownUsers.lookUp(caller.user),
+      exchange.context.store.readUsage(caller.user, policy.categories, caller.organisation),
+      exchange.context.knownUsers.lookUp(caller.user),
     ])
     const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null
     const status = {
@@ -142,15 +142,15 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
 }
 
 /** `GET /me/usage`: authenticated, never charged. A client that reads its response slowly keeps no place meanwhile. */
-async function usage(context: Context, exchange: Exchange, { query }: Target): Promise<Stop> {
+async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   const { rules, holder, req } = exchange
-  const caller = await callerOf(context, exchange, rules.callers.anonymousStatus)
+  const caller = await callerOf(exchange, rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
   const parameters = new URLSearchParams(withoutParameters(query, rules.credentials.parameters))
   const full = stopIf(holder.take('usage', rules.shares), req)
   if (full !== null) return full
   try {
-    const response = await context.ownUsage({ caller, parameters, policy: rules.policy(), rules: rules.usage })
+    const response = await exchange.context.ownUsage({ caller, parameters, policy: rules.policy(), rules: rules.usage })
     return isDenial(response) ? denied(response) : answered(response)
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))
@@ -162,18 +162,17 @@ async function usage(context: Context, exchange: Exchange, { query }: Target): P
 
 /** Who asks: nobody on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
 export function identify(
-  context: Context,
   exchange: Exchange,
   { tariff, anonymous }: Route,
 ): Caller | Stop | null | Promise<Caller | Stop> {
   const { holder, rules, req } = exchange
   if (tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
-  return callerOf(context, exchange, anonymous)
+  return callerOf(exchange, anonymous)
 }
 
 /** By a credential that is remembered, as nearly all are, at once. */
-function callerOf(context: Context, exchange: Exchange, anonymous: boolean): Caller | Stop | Promise<Caller | Stop> {
-  const resolved = resolve(context, exchange)
+function callerOf(exchange: Exchange, anonymous: boolean): Caller | Stop | Promise<Caller | Stop> {
+  const resolved = resolve(exchange)
   return resolved instanceof Promise
     ? checkedCaller(exchange, resolved, anonymous)
     : takeCaller(exchange, resolved, anonymous)
@@ -214,8 +213,8 @@ async function checked(
   return found
 }
 
-function resolve({ failedChecks }: Context, exchange: Exchange) {
-  return exchange.rules.callers.resolve(exchange, () => placesOf(exchange, failedChecks))
+function resolve(exchange: Exchange) {
+  return exchange.rules.callers.resolve(exchange, () => placesOf(exchange, exchange.context.failedChecks))
 }
 
 /** By credential; without one by address, if such callers are let in, or if nobody is refused for it. */
@@ -246,14 +245,9 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
 }
 
 /** What the request costs: nothing on a public route. */
-export function price(
-  context: Context,
-  exchange: Exchange,
-  route: Route,
-  target: Target,
-): Stop | null | Promise<Stop | null> {
+export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
-  if (tariff?.price.kind === 'body') return priceByBody(context, exchange, route, tariff.price, target)
+  if (tariff?.price.kind === 'body') return priceByBody(exchange, route, tariff.price, target)
   const cost = tariff?.price.cost ?? 0
   if (hasBody(exchange.req)) return priceBehindBody(exchange, route, cost)
   exchange.cost = cost
@@ -268,30 +262,24 @@ async function priceBehindBody(exchange: Exchange, route: Route, cost: number): 
   return null
 }
 
-async function priceByBody(
-  context: Context,
-  exchange: Exchange,
-  route: Route,
-  price: BodyPrice,
-  target: Target,
-): Promise<Stop | null> {
+async function priceByBody(exchange: Exchange, route: Route, price: BodyPrice, target: Target): Promise<Stop | null> {
   const refusal = queryRefusal(route, target)
   if (refusal !== null) {
-    if (!letThrough(context, exchange, route, refusal.denial)) return denied(refusal.denial)
+    if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
     return priceBehindBody(exchange, route, 0)
   }
   const { req, res } = exchange
   const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
   if (body instanceof Stop) return body
   const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
-  if (isDenial(priced) && !letThrough(context, exchange, route, priced)) return denied(priced)
+  if (isDenial(priced) && !letThrough(exchange, route, priced)) return denied(priced)
   exchange.body = body
   exchange.cost = isDenial(priced) ? 0 : priced.cost
   return null
 }
 
 /** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */
-function letThrough(context: Context, exchange: Exchange, route: Route, { code, reason = '' }: Denial): boolean {
+function letThrough(exchange: Exchange, route: Route, { code, reason = '' }: Denial): boolean {
   const { rules, caller } = exchange
   const policy = rules.policy()
   if (
@@ -304,7 +292,7 @@ function letThrough(context: Context, exchange: Exchange, route: Route, { code, 
   const { category } = route.tariff
   const plan = policy.planOf(caller)
   const order = { rules, route, caller, plan, category, cost: 0, once: null, accept: undefined }
-  exchange.settlement = unpriced(context, order, reason)
+  exchange.settlement = unpriced(exchange.context, order, reason)
   return true
 }
 
@@ -358,7 +346,7 @@ async function placeAwaited(full: Promise<Exhausted | null>, req: Exchange['req'
 }
 
 /** What the request is to be charged; `null` for nothing, as of a caller who is exempt. */
-export function orderOf(context: Context, exchange: Exchange, route: Route): Order | Stop | null {
+export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
   const twoKeys = severalKeys(exchange, route)
@@ -372,7 +360,7 @@ export function orderOf(context: Context, exchange: Exchange, route: Route): Ord
   const { accept } = req.headers
   const order = { rules, route, caller, plan, category, cost, once, accept }
   if (exempt === null) return order
-  exempted(context, order, exempt)
+  exempted(exchange.context, order, exempt)
   return null
 }
 

@@ -13,10 +13,8 @@ function addresses(now: () => number) {
   /** @returns whether the head was looked at; it was in vain */
   return (address: string | null, bytes: number, isAccepted = false): boolean => {
     const req = { url: `/${'a'.repeat(bytes - 1)}`, headers: {}, rawHeaders: [] } as unknown as IncomingMessage
-    const head = takeHead(
-      { failedChecks } as never,
-      { req, client: { isLikelyKnown: () => isAccepted }, holder: { address } } as never,
-    )
+    const context = { failedChecks }
+    const head = takeHead({ context, req, client: { isLikelyKnown: () => isAccepted }, holder: { address } } as never)
     if (head instanceof Stop) {
       expect(head.ending).toMatchObject({
         error: 'too_many_in_flight',
@@ -57,8 +55,13 @@ it('a head that was not in vain costs its address nothing', () => {
   const url = `/${'a'.repeat(8000)}`
   const req = { url, headers: { cookie: 'a=1' }, rawHeaders: ['Cookie', 'a=1'] } as unknown as IncomingMessage
   for (let i = 0; i < 3 * AT_ONCE; i++) {
-    const exchange = { req, client: { isLikelyKnown: () => false }, holder: { address: '192.0.2.1' } }
-    const head = takeHead({ failedChecks } as never, exchange as never)
+    const exchange = {
+      context: { failedChecks },
+      req,
+      client: { isLikelyKnown: () => false },
+      holder: { address: '192.0.2.1' },
+    }
+    const head = takeHead(exchange as never)
     if (head === null || head instanceof Stop) throw new Error(`head ${i} was refused`)
     head.end(false)
   }
@@ -69,10 +72,8 @@ it('a head of 200 fields is a long one, however short they are, and one of 60 is
   const take = (fields: number) => {
     const rawHeaders = Array.from({ length: fields }, (_, i) => [`a${i}`, '']).flat()
     const req = { url: '/', headers: {}, rawHeaders } as unknown as IncomingMessage
-    return takeHead(
-      { failedChecks } as never,
-      { req, client: { isLikelyKnown: () => false }, holder: { address: 'a' } } as never,
-    )
+    const context = { failedChecks }
+    return takeHead({ context, req, client: { isLikelyKnown: () => false }, holder: { address: 'a' } } as never)
   }
   for (let i = 0; i < AT_ONCE; i++) {
     const head = take(200)
