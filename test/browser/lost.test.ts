@@ -121,7 +121,7 @@ test.each([
 })
 
 test('settings whose answer was lost are told as made where what is in force shows it, and are no edit any more', async () => {
-  const { page, close } = await openSignedIn(browser, app.admin, '#/quotas')
+  const { page, close } = await openSignedIn(browser, app.admin, '#/limits')
   const told = page.getByRole('alert').filter({ hasText: LOST_CHANGE })
   await page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
   await page.getByRole('button', { name: 'Preview', exact: true }).click()

@@ -88,7 +88,7 @@ test('in a reason is text, on the page of the user and in the audit', async () =
 })
 
 test('in a preview is text', async () => {
-  await show('#/quotas')
+  await show('#/limits')
   await page.getByRole('radio', { name: 'Conservative' }).check()
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
   const row = page.getByRole('row').filter({ hasText: 'newly blocked' })
@@ -96,7 +96,7 @@ test('in a preview is text', async () => {
 })
 
 test('in names of tokens is text', async () => {
-  await show('#/tokens')
+  await show('#/keys')
   const row = page.getByRole('row').nth(1)
   await expect.poll(() => row.innerText(), SOON).toContain(SVG)
   expect(await row.innerText()).toContain(LINK)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => stage.stop())
 
 test('the line of the rates has its first and its last time', async () => {
-  const { page, close } = await stage.open('#/now')
+  const { page, close } = await stage.open('#/overview')
   const line = page.getByRole('img', { name: 'Requests and refusals a second' })
   const times = async () => (await line.locator('text').allTextContents()).filter((text) => text.includes(':'))
   // The first looks may lie within one second.
@@ -25,7 +25,7 @@ test('the line of the rates has its first and its last time', async () => {
 })
 
 test('with the store out the page claims nothing that it cannot know', async () => {
-  const { page } = await stage.open('#/now')
+  const { page } = await stage.open('#/overview')
   const main = page.locator('main')
   await expect.poll(() => main.innerText(), SOON).toContain('no requests in the last 30 minutes')
   expect(await main.innerText()).toContain('read 1h')
@@ -58,7 +58,7 @@ test('with the store out the page claims nothing that it cannot know', async () 
 })
 
 test('with the store out a request of a user can be explained that charges nothing', async () => {
-  const { page } = await stage.open('#/now')
+  const { page } = await stage.open('#/overview')
   // As the API answers then: test/admin/explain.test.ts.
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
   await page.route('**/api/users/kim', (route) => route.fulfill({ status: 503, json }))
@@ -70,7 +70,7 @@ test('with the store out a request of a user can be explained that charges nothi
 })
 
 test('a replica that left is named with the requests that the sums no longer contain', async () => {
-  const { page, close } = await stage.open('#/now')
+  const { page, close } = await stage.open('#/overview')
   const main = page.locator('main')
   let gone = false
   await page.route('**/api/now', async (route) => {
@@ -94,7 +94,7 @@ test('a replica that left is named with the requests that the sums no longer con
 })
 
 test('the upstream is red while requests fail, and no longer once they succeed again', async () => {
-  const { page, close } = await stage.open('#/now')
+  const { page, close } = await stage.open('#/overview')
   const main = page.locator('main')
   let failing = true
   let looks = 0
@@ -155,7 +155,7 @@ test('the page says whom auth.shadow lets in, and what was wrong, and no more wh
   for (const authorization of ['', 'Bearer nonsense']) {
     expect((await fetch(`${app.url}/items/1`, { headers: { authorization } })).status).toBe(200)
   }
-  const { page, close } = await stage.open('#/now')
+  const { page, close } = await stage.open('#/overview')
   const text = () => page.locator('main').innerText()
   await expect.poll(text, SOON).toContain('1 without a credential, 1 with an invalid one')
   await app.reload(usual)

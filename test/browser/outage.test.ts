@@ -40,7 +40,7 @@ describe.each([
   const bannerOf = (page: Page) => page.getByText(words['outage.title'], { exact: true })
 
   test('the page of the quotas shows what is in force, refuses changes, and fills itself', async () => {
-    const { page, errors, close } = await stage.open('#/quotas', { language })
+    const { page, errors, close } = await stage.open('#/limits', { language })
     await page.evaluate('window.sameDocument = true')
     await takeStoreAway()
     await page.reload()

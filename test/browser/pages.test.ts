@@ -59,7 +59,7 @@ async function judge({ page, errors }: OpenPage, where: string): Promise<void> {
 
 describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
   test.each([false, true])('every page is sound, dark: %s', async (dark) => {
-    const open = await stage.open('#/now', { language, dark, width: WIDE })
+    const open = await stage.open('#/overview', { language, dark, width: WIDE })
     const { page } = open
     expect(await page.evaluate('document.documentElement.lang')).toBe(language === 'zh-CN' ? 'zh-CN' : 'en')
     const ground = String(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
@@ -86,7 +86,7 @@ test.each(
     { width, language: 'zh-CN', names: ['语言', '配色'] },
   ]),
 )('language and colours are chosen side by side at a width of $width in $language', async ({ names, ...view }) => {
-  const { page, close } = await stage.open('#/now', view)
+  const { page, close } = await stage.open('#/overview', view)
   const menu = page.getByRole('button', { name: /^(Menu|菜单)$/ })
   if (view.width <= 768) await menu.click()
   expect(await menu.isVisible()).toBe(view.width <= 768)
@@ -138,7 +138,7 @@ const CONTRAST = `(element, property) => {
 test.each([false, true])(
   'what bounds a field and what has the focus can be seen, and nothing moves, dark: %s',
   async (dark) => {
-    const { page, close } = await stage.open('#/quotas', { dark })
+    const { page, close } = await stage.open('#/limits', { dark })
     const shown = (name: string) => page.locator(`main form ${name}`).first()
     const look = (name: string, what: string) =>
       page.evaluate(`((element) => ${what})(document.querySelector('main form ${name}'))`)

@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => open.close())
 
 async function show(options: { token?: string; own?: boolean } = {}): Promise<void> {
-  open = await stage.open('#/quotas', options)
+  open = await stage.open('#/limits', options)
   page = open.page
   await page.getByRole('radio', { name: 'Normal' }).waitFor()
 }
@@ -436,7 +436,7 @@ test('the mode comes first, only what differs from the file is marked, and what 
 
 test('on the Chinese page the adaptive factor is explained in Chinese', async () => {
   await stage.api('PATCH', '/api/quota', { mode: 'adaptive' })
-  open = await stage.open('#/quotas', { language: 'zh-CN' })
+  open = await stage.open('#/limits', { language: 'zh-CN' })
   page = open.page
   const panel = page.locator('section.panel').filter({ has: page.getByRole('heading', { name: '自适应系数' }) })
   await expect

@@ -54,7 +54,7 @@ afterAll(async () => {
 test('a change on the page of one replica is in force on the other within 2 seconds', async () => {
   expect([await ask(one.url, 'alice'), await ask(two.url, 'alice')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await ask(two.url, 'alice')).toEqual({ status: 429, limit: 10 })
-  const { page, errors, close } = await openSignedIn(browser, one.admin, '#/quotas')
+  const { page, errors, close } = await openSignedIn(browser, one.admin, '#/limits')
   await page.getByRole('radio', { name: 'Conservative' }).check()
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
   const changed = page.waitForResponse((response) => response.request().method() === 'PATCH')
@@ -67,7 +67,7 @@ test('a change on the page of one replica is in force on the other within 2 seco
 })
 
 test('the page of each shows all of them, and whether they agree', async () => {
-  const views: OpenPage[] = await Promise.all([one, two].map(({ admin }) => openSignedIn(browser, admin, '#/now')))
+  const views: OpenPage[] = await Promise.all([one, two].map(({ admin }) => openSignedIn(browser, admin, '#/overview')))
   const actions = countActions()
   for (const { page } of views) await actions.click(page.getByRole('link', { name: 'Replicas', exact: true }))
   // One for each page.

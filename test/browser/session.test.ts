@@ -120,7 +120,7 @@ test('one who could not sign out reads on', async () => {
 })
 
 test('nothing of one who signs out is shown to whoever signs in next', async () => {
-  await visit('#/tokens')
+  await visit('#/keys')
   await signIn(open, ADMIN)
   await page.getByRole('row', { name: 'alice' }).waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -167,7 +167,7 @@ async function holdReads(): Promise<() => void> {
 }
 
 test('a session that ends keeps what was being typed, and goes on where it was', async () => {
-  await visit('#/tokens')
+  await visit('#/keys')
   await signIn(open, ADMIN)
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('bob')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
@@ -236,7 +236,7 @@ test('one who signs in is at the heading of the page, also where somebody else h
 })
 
 test('a viewer sees everything, and every control that changes something disabled with the reason', async () => {
-  await visit('#/tokens')
+  await visit('#/keys')
   await signIn(open, VIEWER)
   await expect.poll(() => page.locator('.who').innerText(), SOON).toBe('desk (viewer)')
   await page.getByRole('row', { name: 'alice' }).waitFor()

@@ -13,14 +13,6 @@ test.each([
   expect(placeOf(hash)).toEqual(place)
 })
 
-test.each([
-  ['#/now', 'overview'],
-  ['#/quotas', 'limits'],
-  ['#/tokens', 'keys'],
-])('the address %s, as it was before, leads to the page %s', (hash, page) => {
-  expect(placeOf(hash).page).toBe(page)
-})
-
 test('a place is written as it is read', () => {
   const fields = { query: '& =?#', order: 'tokens' }
   expect(placeOf(hashOf('users', 'Zoë {x}?', fields))).toEqual({ page: 'users', rest: 'Zoë {x}?', fields })

@@ -18,9 +18,6 @@ export const PAGES = [
 ] as const
 export type Page = (typeof PAGES)[number]
 
-/** As pages were called before: their addresses are in bookmarks and in tickets. */
-const RENAMED: Readonly<Record<string, Page>> = { now: 'overview', quotas: 'limits', tokens: 'keys' }
-
 export interface Place {
   readonly page: Page
   /** What follows the page, decoded: the id of a user or an organisation. */
@@ -33,7 +30,7 @@ export type Fields = Readonly<Record<string, string>>
 
 export function placeOf(hash: string): Place {
   const [, name = '', rest, query = ''] = /^#\/([^/?]*)(?:\/([^?]+))?(?:\?(.*))?$/s.exec(hash) ?? []
-  const page = PAGES.find((known) => known === name) ?? RENAMED[name] ?? 'overview'
+  const page = PAGES.find((known) => known === name) ?? 'overview'
   return {
     page,
     rest: rest === undefined ? null : decoded(rest),
