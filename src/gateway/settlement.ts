@@ -102,7 +102,7 @@ class Question implements Asker {
 
   decided(decision: Decision): void {
     try {
-      this.#tell(settlementOf(this.#charging, this.#order, this.#charge, decision))
+      this.#report(settlementOf(this.#charging, this.#order, this.#charge, decision))
     } catch (error) {
       this.#settling.failed(error)
     }
@@ -110,19 +110,19 @@ class Question implements Asker {
 
   undecided(error: Error): void {
     try {
-      this.#tell(letThroughOf(this.#charging, this.#order, this.#charge, undecided(error)))
+      this.#report(letThroughOf(this.#charging, this.#order, this.#charge, undecided(error)))
     } catch (fault) {
       this.#settling.failed(fault)
     }
   }
 
-  #tell(settlement: Settlement | Denial | Promise<Settlement | Denial>): void {
-    if (settlement instanceof Promise) tellLater(settlement, this.#settling)
+  #report(settlement: Settlement | Denial | Promise<Settlement | Denial>): void {
+    if (settlement instanceof Promise) reportLater(settlement, this.#settling)
     else this.#settling.settled(settlement)
   }
 }
 
-function tellLater(settlement: Promise<Settlement | Denial>, settling: Settling): void {
+function reportLater(settlement: Promise<Settlement | Denial>, settling: Settling): void {
   settlement.then(
     (known) => settling.settled(known),
     (error) => settling.failed(error),

@@ -22,14 +22,14 @@ const TOO_MANY = {
   ...RATE_LIMIT,
 }
 
-interface Told {
+interface Described {
   /** In `components.responses`. */
   readonly name: string
   readonly text: string
   readonly headers?: Json
 }
 
-const TOLD: Readonly<Record<OwnStatus, Told>> = {
+const DESCRIBED: Readonly<Record<OwnStatus, Described>> = {
   400: {
     name: 'TollgateBadRequest',
     text: 'The request is not well formed, or the gateway cannot tell the cost from its body.',
@@ -68,10 +68,10 @@ const either = (...names: string[]) => ({ schema: { oneOf: names.map((name) => r
 
 /** `components.responses`: what the gateway responds beside the service, with the bodies that its operator gave to some codes. */
 export function ownResponses(errors: Config['errors'], { refusal, problem }: Examples): Record<string, Json> {
-  const statuses = Object.keys(TOLD).map((status) => Number(status) as OwnStatus)
+  const statuses = Object.keys(DESCRIBED).map((status) => Number(status) as OwnStatus)
   return Object.fromEntries(
     statuses.map((status) => {
-      const { name, text, headers } = TOLD[status]
+      const { name, text, headers } = DESCRIBED[status]
       const codes = codesOf(status)
       const given = codes.flatMap((code) => errors.get(code)?.contentType.text.replace(/ *;.*/, '') ?? [])
       const content = {
@@ -97,13 +97,13 @@ const OF_ANY = [400, 408, 413, 414, 417, 429, 431, 500, 503, 505] as const
 export const OF_FORWARDED: readonly OwnStatus[] = [...OF_ANY, 502, 504]
 
 export function responseRef(status: OwnStatus): Json {
-  return ref('responses', TOLD[status].name)
+  return ref('responses', DESCRIBED[status].name)
 }
 
 const refs = (...statuses: OwnStatus[]) =>
   Object.fromEntries([...OF_ANY, ...statuses].map((status) => [status, responseRef(status)]))
 
-function told(description: string, schema: string, example: unknown, headers?: Json) {
+function described(description: string, schema: string, example: unknown, headers?: Json) {
   const content = { 'application/json': { schema: ref('schemas', schema), ...(example !== undefined && { example }) } }
   return { description, ...(headers !== undefined && { headers }), content }
 }
@@ -116,7 +116,10 @@ export function statusOperation(example: Examples['status'], security: WaysIn['b
     summary: 'What is left of your quota',
     description: 'Asks for a credential and costs nothing.',
     security,
-    responses: { 200: told('The windows of the caller.', 'TollgateQuotaStatus', example, RATE_LIMIT), ...refs(401) },
+    responses: {
+      200: described('The windows of the caller.', 'TollgateQuotaStatus', example, RATE_LIMIT),
+      ...refs(401),
+    },
   }
 }
 
@@ -139,7 +142,7 @@ export function usageOperation(example: Examples['usage'], security: WaysIn['byD
       query('limit', 'Rows of a page, 1 to 1000. Default 100.'),
       query('cursor', '`next` of the page before.'),
     ],
-    responses: { 200: told('Runs that start in the range.', 'TollgateUsage', example), ...refs(401) },
+    responses: { 200: described('Runs that start in the range.', 'TollgateUsage', example), ...refs(401) },
   }
 }
 
@@ -156,7 +159,7 @@ export function documentOperation(path: string, examples: Examples) {
     description: 'Asks for no credential and costs nothing.',
     security: [],
     responses: {
-      200: told('What is known now.', schema as string, example),
+      200: described('What is known now.', schema as string, example),
       304: { description: 'What `If-None-Match` names is still so.' },
       ...refs(),
     },

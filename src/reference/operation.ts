@@ -123,7 +123,7 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
     ...(parameters.length > 0 && { parameters }),
     ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
     security: ways.of(access),
-    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access, own) },
+    responses: { default: { description: 'Whatever the service responds.' }, ...withOwnResponses({}, {}, access, own) },
     'x-tollgate': extensionOf(access),
   }
 }

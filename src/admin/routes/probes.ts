@@ -65,7 +65,7 @@ function together<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 const OUT =
-  'Out of service: /readyz is 503, and every response closes its connection. POST /drain?state=off, or tollgate drain --end, ends that.'
+  'Out of service: /readyz is 503 and every response closes its connection, until you send POST /drain?state=off or run tollgate drain --end.'
 const BACK = 'In service again.'
 const ENDING = 'Out of service: the gateway is being stopped.'
 

@@ -139,7 +139,7 @@ export class Settlement {
     this.#refunds.settled()
     this.#end()
     // Last: whoever hears of it may do all that he likes.
-    for (let i = 0; i < sent.length; i++) tell(sent[i] as WaitingCharge, decisions[i + debts])
+    for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, decisions[i + debts])
   }
 
   /** Which charges these were, for the day on which the store has forgotten them. */
@@ -206,7 +206,7 @@ export class Settlement {
 }
 
 /** Its caller, if he still waits. */
-function tell({ asker, verdict }: WaitingCharge, decision: Decision | undefined): void {
+function notify({ asker, verdict }: WaitingCharge, decision: Decision | undefined): void {
   if (verdict === null && decision !== undefined) asker.decided(decision)
 }
 
