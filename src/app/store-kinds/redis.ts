@@ -83,7 +83,7 @@ function withCure(message: string): string {
   if (message.includes('Cure: ')) return message
   const cure = message.includes('did not answer in time')
     ? 'if it is there it is silent: look at its machine (docs/runbook.md, TollgateStoreDegraded), or correct host and port under store'
-    : 'correct host and port under store, and let this machine reach them; with rediss it must speak TLS there'
+    : 'correct host and port under store, and let this machine reach them. Where the URL begins with rediss, that port must speak TLS'
   return `${message}. Cure: ${cure}`
 }
 

@@ -95,14 +95,17 @@ describe('check --connect says of a Redis', () => {
     ['mute:mute@', 'Cure: let its user run scripts, and every command on the keys of the prefix (ACL SETUSER)'],
     ['dumb:dumb@', 'Cure: let its user run scripts, and every command on the keys of the prefix (ACL SETUSER)'],
     ['reader:reader@', 'Cure: let its user run scripts, and every command on the keys of the prefix (ACL SETUSER)'],
-  ])('how to let %s in that may not do what a gateway does', async (login, cure) => {
-    const [message, ...more] = await storeOf(login)
-    expect(message).toMatch(/^failed /)
-    expect(message).toContain(cure)
-    expect(more).toEqual([])
-  })
+  ])(
+    'check --connect says how to let %s into a Redis, where it may not do what a gateway does',
+    async (login, cure) => {
+      const [message, ...more] = await storeOf(login)
+      expect(message).toMatch(/^failed /)
+      expect(message).toContain(cure)
+      expect(more).toEqual([])
+    },
+  )
 
-  test('as a warning that it cannot be looked at', async () => {
+  test('check --connect warns of a Redis that it cannot look at', async () => {
     expect(await storeOf('blind:blind@')).toEqual([
       expect.stringMatching(/^good lets us in, /),
       expect.stringMatching(
@@ -119,6 +122,25 @@ describe('check --connect says of a Redis', () => {
       ])
     } finally {
       await admin.config('SET', 'maxmemory-policy', 'noeviction')
+    }
+  })
+
+  test('check --connect warns of a Redis that asks for no password, though the gateway has one', async () => {
+    const open = await startRedis({ args: ['--appendonly', 'yes'] })
+    const [good, ...warnings] = (await tried({ store: `redis://:some@127.0.0.1:${open.port}` }))('store')
+    expect(good).toMatch(/^good Redis /)
+    expect(warnings).toContainEqual(expect.stringMatching(/^warning .*password/))
+    await open.stop()
+  })
+
+  test('check --connect says of a Redis that is there and silent what to do about it', async () => {
+    process.kill(redis.pid, 'SIGSTOP')
+    try {
+      expect(await storeOf(':right@')).toEqual([
+        expect.stringContaining('if it is there it is silent: look at its machine'),
+      ])
+    } finally {
+      process.kill(redis.pid, 'SIGCONT')
     }
   })
 
@@ -192,6 +214,13 @@ describe('check --connect says of the upstream', () => {
     ])
   })
 
+  test('check --connect says of the upstream that it speaks no TLS, where the address begins with https', async () => {
+    const port = await answering(json({}))
+    expect((await tried({ upstream: `{ url: "https://127.0.0.1:${port}" }` }))('upstream.url')).toEqual([
+      'failed what listens there speaks no TLS: write http://, or the port on which it speaks TLS',
+    ])
+  })
+
   test('check --connect says of the upstream whether it takes connections', async () => {
     const found = await tried({ upstream: '{ url: "http://127.0.0.1:1" }' })
     expect(found('upstream.url')).toEqual([
@@ -226,7 +255,7 @@ describe('check --connect says of the collector', () => {
     expect((await tried({}))('telemetry.otlp')).toEqual([])
   })
 
-  test('why it takes none: that is a warning, since requests are served', async () => {
+  test('check --connect warns of a collector that takes no spans, and says why, since requests are served', async () => {
     const refusing = otlp(await answering(collector)).replace('right', 'wrong')
     const away = createTcp()
     const port = await listening(away)
