@@ -60,7 +60,8 @@ export function set(folder: string, release: Release): void {
 
 if (import.meta.main) {
   const [command, version = '', repository = ''] = process.argv.slice(2)
-  if (!/^\d+\.\d+\.\d+$/.test(version) || !/^https:\/\/[^/]+\/.+[^/]$/.test(repository)) {
+  const isKnown = command === 'set' || command === 'check'
+  if (!isKnown || !/^\d+\.\d+\.\d+$/.test(version) || !/^https:\/\/[^/]+\/.+[^/]$/.test(repository)) {
     console.error('Say for example: node build/release.ts set 1.2.0 https://forge.example/team/tollgate')
     process.exit(2)
   }

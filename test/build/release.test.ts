@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,4 +26,15 @@ test('a release writes its version and its repository into each place, and then 
     version: '7.8.9',
     packages: { '': { version: '7.8.9' }, services: { version: '7.8.9' } },
   })
+})
+
+test.each([
+  ['publish', '1.2.0', 'https://forge.example/team/tollgate'],
+  ['set', 'v1.2', 'https://forge.example/team/tollgate'],
+  ['check', '1.2.0', 'forge.example'],
+])('the command %s %s %s is refused with an example of a right one, and changes nothing', (...args) => {
+  const before = readFileSync('package.json', 'utf8')
+  const { status, stderr } = spawnSync(process.execPath, ['build/release.ts', ...args], { encoding: 'utf8' })
+  expect([status, stderr]).toEqual([2, expect.stringContaining('Say for example: node build/release.ts set 1.2.0')])
+  expect(readFileSync('package.json', 'utf8')).toBe(before)
 })
