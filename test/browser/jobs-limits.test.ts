@@ -104,6 +104,8 @@ test('an undo of what somebody has set since puts nothing back, and both values 
   await click(button(`Undo change #${version}`))
   await click(dialog().getByRole('button', { name: 'Undo' }))
   await dialog().getByText(`the global multiplier: change #${version} set 2, and now it is 3.`).waitFor()
+  // What the undo would have put in force is not claimed any more.
+  expect(await dialog().getByText('The undo puts these values in force:').count()).toBe(0)
   expect((await quota()).global.multiplier).toBe(3)
 })
 

@@ -48,10 +48,15 @@ export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
       <p>
         <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone />
       </p>
-      <p>{entry.what === 'overrides' ? t('undo.file', { total: number(totalBefore(entry)) }) : t('undo.comesBack')}</p>
-      <UndoEffect entry={entry} changes={changes} />
-      {entry.what !== 'overrides' && <p className="muted">{t('undo.text')}</p>}
-      {since.length > 0 && (
+      {since.length === 0 ? (
+        <>
+          <p>
+            {entry.what === 'overrides' ? t('undo.file', { total: number(totalBefore(entry)) }) : t('undo.comesBack')}
+          </p>
+          <UndoEffect entry={entry} changes={changes} />
+          {entry.what !== 'overrides' && <p className="muted">{t('undo.text')}</p>}
+        </>
+      ) : (
         <Note tone="warn">
           {since.map((each) => (
             <SinceLine key={each.path} of={each} version={version} />
