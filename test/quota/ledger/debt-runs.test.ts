@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { bookWindow } from '../../../src/quota/books.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import {
   addRuns,
@@ -101,6 +102,19 @@ describe('what is owed in a calendar window', () => {
 
   it('what is owed in a calendar window of two runs of one day, since it was emptied in between, is both', () => {
     expect(owedFor(admitted(3, AT), admitted(4, AT + DAY_MS - 1)).personal).toMatchObject([{ used: 7 }])
+  })
+})
+
+describe('what is owed to the books', () => {
+  it('what is owed to the books lasts until it is paid, also when the day on which it was admitted is over', () => {
+    const window = bookWindow('UTC')
+    const limits: Limits = { personal: [limit(60)], organisation: null, global: null, books: window }
+    const owed = owedFor([charge(3, limits), decision([AT], null)])
+    const later = AT + 3 * 86_400_000
+    expect(isOver(owed, later)).toBe(false)
+    expect(partsOf(owed, charge(1, limits), later)).toMatchObject([
+      { cost: 3, limits: { personal: [{ window: { seconds: window.seconds, calendar: window.calendar } }] } },
+    ])
   })
 })
 
