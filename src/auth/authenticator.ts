@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import { type KeySetStore, NO_KEY_SETS } from '../control/kept-key-sets.ts'
 import type { Denial } from '../errors.ts'
-import { createCache } from '../lib/second-chance-cache.ts'
+import { createCache, endOf } from '../lib/second-chance-cache.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { faultOfCredential, readBearer } from './bearer-credential.ts'
 import { type CheckPlaces, UNBOUNDED } from './check-places.ts'
@@ -115,7 +115,7 @@ export async function createAuthenticator(
   const jwts = createJwtVerifier(issuers, wanted)
   const introspection = createIntrospection({ providers, wanted, cache: options.cache, observe, now })
   // The key is the credential itself up to 8 KiB, because a hash of it costs more than the look-up. Of a longer one the key is a hash.
-  const accepted = createCache<Caller>(options.cache.max)
+  const accepted = createCache<Caller>(options.cache.max, endOf)
   const check = createCheck(options, issuers.length > 0, jwts, introspection, accepted)
 
   function authenticate(

@@ -4,7 +4,7 @@ import type { ForwardError } from '../forward/contract.ts'
 import type { RefusingLimit } from '../observe/observation.ts'
 import { roomFrom } from '../quota/ahead.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
-import type { Payer } from '../quota/policy.ts'
+import type { Payer, Policy } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
 import { type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
@@ -18,6 +18,15 @@ import type { Repetition, Rules } from './snapshot.ts'
 export interface Refusal {
   readonly response: OwnResponse
   readonly by: Omit<RefusingLimit, 'source'>
+  /** The limit with its source, as it was named the last time; `null` before that. */
+  named: NamedLimit | null
+}
+
+/** What the source of a limit depends on besides its refusal. */
+interface NamedLimit {
+  readonly caller: Payer
+  readonly policy: Policy
+  readonly limit: RefusingLimit
 }
 
 /** How a configuration words a 429. */
@@ -29,8 +38,6 @@ interface Known extends Refusal {
   readonly rules: RefusalRules
   readonly problem: boolean
 }
-
-const known = new WeakMap<Decision, Known>()
 
 /**
  * The 429 for a decision, remembered with it: a client that goes on asking gets the same decision for a while. A refusal takes a
@@ -48,14 +55,14 @@ export function refusalOf(
 ): Refusal {
   const { cost } = charge
   const problem = acceptsProblem(accept)
-  const before = known.get(decision)
+  const before = decision.memo as Known | undefined
   if (before?.cost === cost && before.rules === rules && before.problem === problem) return before
   const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
   const response = sentOften(refusalResponse(charge, decision, body, problem, rules.retryAfterMax))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')
-  const refusal = { response, by, cost, rules, problem }
-  known.set(decision, refusal)
+  const refusal: Known = { response, by, named: null, cost, rules, problem }
+  decision.memo = refusal
   return refusal
 }
 

@@ -225,21 +225,12 @@ function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: '
   if (kind === 'shadowed') return withSource(windowOf(charge, decision), order, charge, decision)
   const refusal = refusalOf(caller, charge, decision, rules, accept)
   const policy = rules.policy()
-  const before = named.get(refusal)
-  if (before?.caller === caller && before.policy === policy) return before.limit
+  const { named } = refusal
+  if (named?.caller === caller && named.policy === policy) return named.limit
   const limit = withSource(refusal.by, order, charge, decision)
-  named.set(refusal, { caller, policy, limit })
+  refusal.named = { caller, policy, limit }
   return limit
 }
-
-/** What the source of a limit depends on besides its refusal. A client that goes on asking gets the same refusal for a while. */
-interface Named {
-  readonly caller: Payer
-  readonly policy: Policy
-  readonly limit: RefusingLimit
-}
-
-const named = new WeakMap<Refusal, Named>()
 
 function withSource(by: Refusal['by'], { rules, caller }: Order, charge: Charge, decision: Decision): RefusingLimit {
   const made = rules.policy().sourceOf(charge.category, caller, by.scope, by.window)

@@ -69,6 +69,8 @@ export interface Decision {
   readonly once?: OnceDecision
   /** The batch by which a ledger has settled it. Default: none has, as a decision on local counters. */
   batch?: number | undefined
+  /** What was made of a refusal for whoever asks, kept here because the same refusal is given again for a while. Default nothing. */
+  memo?: object | undefined
 }
 
 export type OnceDecision =
@@ -287,8 +289,9 @@ function decideMeter(
     personal,
     organisation: theirs === NO_COUNTER ? null : their,
     global: all === NO_COUNTER ? null : global,
-    // The ledger fills it in: a place that is added later would cost five times as many bytes.
+    // The ledger fills it in, and whoever responds the next one: a place that is added later would cost five times as many bytes.
     batch: undefined,
+    memo: undefined,
   }
 }
 

@@ -18,6 +18,8 @@ export interface OwnResponse {
   readonly body: string | Buffer
   /** What a refusal says, for a body of another form. */
   readonly facts?: ErrorFacts
+  /** Of a response that is sent again and again: these headers as lines. A copy with other headers has no use for them. Default they are made each time. */
+  readonly made?: { readonly of: readonly string[]; readonly lines: string }
 }
 
 export interface ErrorFacts {
@@ -112,24 +114,22 @@ export function writeResponse(
 /** @returns whether it was: one of as many bytes as characters, which is all ASCII, on a connection that goes on */
 function sentWhole(
   res: ServerResponse,
-  { status, headers, body }: OwnResponse,
+  { status, headers, body, made }: OwnResponse,
   length: number,
   requestId: string,
 ): boolean {
   if (typeof body !== 'string' || length !== body.length || length === 0 || headers.includes('Connection')) return false
-  const lines = (known.get(headers) ?? linesOf(headers)) + lineOf('X-Request-Id') + requestId
-  return sendLines(res, status, lines + BEFORE_LENGTH + length, body)
+  const lines = made?.of === headers ? made.lines : linesOf(headers)
+  return sendLines(res, status, lines + BEFORE_ID + requestId + BEFORE_LENGTH + length, body)
 }
 
+const BEFORE_ID = lineOf('X-Request-Id')
 const BEFORE_LENGTH = lineOf(NO_SNIFFING[0]) + NO_SNIFFING[1] + lineOf('Content-Length')
 
-/** Of responses that are sent again and again. */
-const known = new WeakMap<readonly string[], string>()
-
-/** Of a response that is going to be sent again and again: its lines are made once. @returns the same */
+/** @returns a response that is going to be sent again and again: its lines are made once */
 export function sentOften(response: OwnResponse): OwnResponse {
-  known.set(response.headers, linesOf(response.headers))
-  return response
+  const { headers } = response
+  return { ...response, made: { of: headers, lines: linesOf(headers) } }
 }
 
 function linesOf(headers: readonly string[]): string {

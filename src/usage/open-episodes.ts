@@ -15,7 +15,7 @@ export interface OpenEpisodes {
 interface Open {
   readonly id: string
   readonly user: string | null
-  /** As the last refusal was. */
+  /** The last refusal by another limit or usage than before. Those that only repeat it are not held, so that none of them outlives its request. */
   latest: Refused
   readonly startedAt: number | null
   readonly first: number
@@ -39,7 +39,7 @@ const MOST_OPEN = 10_000
 export function createOpenEpisodes(now: () => number): OpenEpisodes {
   /** Whoever is in shadow takes no place of who is refused. */
   const [refusals, shadows] = [new Map<string, Open>(), new Map<string, Open>()]
-  /** Those that have something to send. */
+  /** Those that have something to send: their count is not 0. */
   const changed = new Set<Open>()
   /** Of limits that refused a moment ago: whoever goes on asking gets the same object. */
   const recent = new WeakMap<RefusingLimit, Open>()
@@ -48,12 +48,11 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
     if (!isOfLimit(outcome)) return
     const { refusedBy, route } = outcome
     const episode = recent.get(refusedBy) ?? episodeFor(outcome)
-    episode.latest = outcome
-    episode.count++
+    if (episode.latest.refusedBy !== refusedBy) episode.latest = outcome
+    if (episode.count++ === 0) changed.add(episode)
     if (episode.routes.length < MOST_EPISODE_ROUTES && !episode.routes.includes(route)) {
       episode.routes.push(route)
     }
-    changed.add(episode)
   }
 
   function episodeFor(refused: Refused): Open {

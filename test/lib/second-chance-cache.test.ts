@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCache } from '../../src/lib/second-chance-cache.ts'
+import { createCache, endOf } from '../../src/lib/second-chance-cache.ts'
 
 describe('the cache', () => {
   it('the cache holds a value until its end and not at it', () => {
@@ -48,6 +48,16 @@ describe('the cache', () => {
     expect(cache.get('a', 1)).toBeUndefined()
   })
 
+  it('the cache by the end of its keys gives no value of a key that ends as another, and the later one pushes the earlier one out', () => {
+    const cache = createCache<string>(10, endOf)
+    cache.set('alice.signature', 'alice', 1000, 0)
+    expect(cache.get('bob.signature', 1)).toBeUndefined()
+    cache.delete('bob.signature')
+    expect(cache.get('alice.signature', 1)).toBe('alice')
+    cache.set('bob.signature', 'bob', 1000, 2)
+    expect(['alice.signature', 'bob.signature'].map((key) => cache.get(key, 3))).toEqual([undefined, 'bob'])
+  })
+
   it('the cache never holds more than it may, nor gives a wrong or ended value', () => {
     const step = fc.record({
       key: fc.constantFrom(...'abcdef', 'alice.signature', 'bob.signature'),
@@ -55,20 +65,25 @@ describe('the cache', () => {
       read: fc.boolean(),
     })
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5 }), fc.array(step, { maxLength: 100 }), (max, steps) => {
-        const cache = createCache<number>(max)
-        const ends = new Map<string, number>()
-        steps.forEach(({ key, life, read }, now) => {
-          if (!read) {
-            cache.set(key, now + life, now + life, now)
-            ends.set(key, now + life)
-          }
-          const value = cache.get(key, now)
-          if (value !== undefined) expect(value).toBe(ends.get(key))
-          if (value !== undefined) expect(value).toBeGreaterThan(now)
-          expect(cache.size).toBeLessThanOrEqual(max)
-        })
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom(undefined, endOf),
+        fc.array(step, { maxLength: 100 }),
+        (max, placeOf, steps) => {
+          const cache = createCache<number>(max, placeOf)
+          const ends = new Map<string, number>()
+          steps.forEach(({ key, life, read }, now) => {
+            if (!read) {
+              cache.set(key, now + life, now + life, now)
+              ends.set(key, now + life)
+            }
+            const value = cache.get(key, now)
+            if (value !== undefined) expect(value).toBe(ends.get(key))
+            if (value !== undefined) expect(value).toBeGreaterThan(now)
+            expect(cache.size).toBeLessThanOrEqual(max)
+          })
+        },
+      ),
     )
   }, 60_000)
 })

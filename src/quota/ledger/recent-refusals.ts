@@ -107,10 +107,16 @@ function isOneAsMuch({ organisation, category, limits, cost }: Meter, other: Met
 function sayAnew(entry: Entry, time: number): void {
   const passed = Math.floor(time - entry.saidAt)
   const at = entry.said.at + passed
-  const { others } = entry.said
-  entry.said = { ...entry.said, at, ...(others !== undefined && { others: others.map((each) => ({ ...each, at })) }) }
+  const said = atTime(entry.said, at)
+  const { others } = said
+  entry.said = others === undefined ? said : { ...said, others: others.map((each) => atTime(each, at)) }
   entry.saidAt += passed
   entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
+}
+
+/** What was made of the earlier one is not of this one. */
+function atTime(decision: Decision, at: number): Decision {
+  return { ...decision, at, memo: undefined }
 }
 
 /** Milliseconds until there is a whole second less, rounded up, of one of the windows. */
