@@ -9,8 +9,11 @@ export interface RecentRefusals {
    * end counts from the moment that the refusal names, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
-  /** @param askedAt when the store was asked, on our clock: its reply may have been under way for long */
-  note(charge: Charge, decision: Decision, askedAt: number): void
+  /**
+   * @param askedAt when the store was asked, on our clock: its reply may have been under way for long
+   * @returns the refusal that was given before, if this one says the same to the second; else this one
+   */
+  note(charge: Charge, decision: Decision, askedAt: number): Decision
   /** A charge was accepted: what its user was refused may now be refused for longer. */
   forget(charge: Charge): void
   /** Something was given back: any refusal may have become wrong. */
@@ -56,7 +59,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     return entry.said
   }
 
-  function note(charge: Charge, decision: Decision, askedAt: number): void {
+  function note(charge: Charge, decision: Decision, askedAt: number): Decision {
     const { user, organisation, category, cost, limits, others } = charge
     if (size >= MAX) clear()
     const ends = endsOf(limits, decision)
@@ -66,10 +69,14 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     // The store tells whole milliseconds: it may have been nearly one later.
     const until = askedAt + Math.min(keepMs, Math.min(...ends) - decision.at - 1)
     const users = usersOf(category)
-    if (!users.has(user)) size++
-    const saidAt = now()
-    const saidUntil = saidAt + unchangedFor(ends, decision.at)
-    users.set(user, { limits, organisation, cost, others, until, ends, said: decision, saidAt, saidUntil })
+    const before = users.get(user)
+    if (before === undefined) size++
+    const said = before !== undefined && saysTheSame(before, charge, decision) ? before.said : decision
+    // By the store's time: a refusal that was given before has less left of its second.
+    const saidAt = now() - (decision.at - said.at)
+    const saidUntil = saidAt + unchangedFor(ends, said.at)
+    users.set(user, { limits, organisation, cost, others, until, ends, said, saidAt, saidUntil })
+    return said
   }
 
   function forget({ user, category, others }: Charge): void {
@@ -92,6 +99,28 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   }
 
   return { recall, note, forget, clear }
+}
+
+/** Whether a refusal that was given for this charge has the same usage, and of each window as many seconds left as the new one. */
+function saysTheSame({ limits, cost, others, ends, said }: Entry, charge: Charge, decision: Decision): boolean {
+  if (charge.limits !== limits || charge.cost !== cost || others !== undefined || charge.others !== undefined)
+    return false
+  const passed = decision.at - said.at
+  if (passed < 0 || passed >= unchangedFor(ends, said.at) || decision.limits !== said.limits) return false
+  return (
+    areSame(decision.personal, said.personal) &&
+    areSame(decision.organisation, said.organisation) &&
+    areSame(decision.global, said.global)
+  )
+}
+
+function areSame(usages: readonly Usage[] | null, others: readonly Usage[] | null): boolean {
+  if (usages === null || others === null) return usages === others
+  return usages.length === others.length && usages.every((usage, i) => isSame(usage, others[i] as Usage))
+}
+
+function isSame(usage: Usage, other: Usage): boolean {
+  return usage.startedAt === other.startedAt && usage.used === other.used
 }
 
 /** Whether further meters ask for the same as others, or for more. */

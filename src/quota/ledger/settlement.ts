@@ -135,11 +135,11 @@ export class Settlement {
     // Whatever was refused between the call of `refund` and now did not know of them.
     if (this.#refunds.sent.length > 0) refusals.clear()
     const { sent } = queue
-    for (let i = 0; i < sent.length; i++) this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
+    const told = sent.map((waiting, i) => this.#decided(waiting, decisions[debts + i]))
     this.#refunds.settled()
     this.#end()
     // Last: whoever hears of it may do all that he likes.
-    for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, decisions[i + debts])
+    for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, told[i])
   }
 
   /** Which charges these were, for the day on which the store has forgotten them. */
@@ -174,16 +174,18 @@ export class Settlement {
     this.#refunds.close()
   }
 
-  #decided(waiting: WaitingCharge, decision: Decision | undefined): void {
+  /** @returns what a caller that still waits is told: an earlier refusal, if this one says the same */
+  #decided(waiting: WaitingCharge, decision: Decision | undefined): Decision | undefined {
     const { outage, refusals } = this.#options
     const { charge, verdict } = waiting
     if (decision === undefined)
       this.#missed(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
     else if (verdict === null) {
       if (decision.accepted) refusals.forget(charge)
-      else if (decision.once === undefined) refusals.note(charge, decision, this.#sentAt)
+      else if (decision.once === undefined) return refusals.note(charge, decision, this.#sentAt)
     } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
     else if (decision.accepted) this.#giveBack(charge, decision)
+    return decision
   }
 
   /** All meters of a charge whose caller has gone. */

@@ -77,22 +77,45 @@ describe('a refusal of a moment ago', () => {
   it('a refusal says of every window what is left of it, at any moment', () => {
     const moment = fc.integer({ min: 1, max: 3_600_000 })
     fc.assert(
-      fc.property(moment, moment, fc.array(fc.double({ min: 0, max: 900, noNaN: true })), (own, all, steps) => {
-        const { clock, refusals } = memory(10_000)
-        const refused = { ...refusal(own), global: [{ startedAt: AT - 3_600_000 + all, used: 8 }] }
-        refusals.note(charge(), refused, clock.now)
-        const begin = clock.now
-        for (const step of steps) {
-          clock.now += step
-          const again = refusals.recall(charge())
-          if (again === null) return
-          const exact = { ...refused, at: AT + Math.floor(clock.now - begin) }
-          expect(rateLimit('read', LIMITS, again)).toBe(rateLimit('read', LIMITS, exact))
-          expect(refusalBody(charge(), again, 'UTC')).toEqual(refusalBody(charge(), exact, 'UTC'))
-        }
-      }),
+      fc.property(
+        moment,
+        moment,
+        fc.array(fc.tuple(fc.double({ min: 0, max: 900, noNaN: true }), fc.boolean())),
+        (own, all, steps) => {
+          const { clock, refusals } = memory(10_000)
+          const refused = { ...refusal(own), global: [{ startedAt: AT - 3_600_000 + all, used: 8 }] }
+          refusals.note(charge(), refused, clock.now)
+          const begin = clock.now
+          for (const [step, isAsked] of steps) {
+            clock.now += step
+            const exact = { ...refused, at: AT + Math.floor(clock.now - begin) }
+            // Nothing refuses any more.
+            if (exact.at >= AT + Math.min(own, all)) return
+            const again = isAsked ? refusals.note(charge(), exact, clock.now) : refusals.recall(charge())
+            if (again === null) return
+            expect(rateLimit('read', LIMITS, again)).toBe(rateLimit('read', LIMITS, exact))
+            expect(refusalBody(charge(), again, 'UTC')).toEqual(refusalBody(charge(), exact, 'UTC'))
+          }
+        },
+      ),
     )
   }, 60_000)
+
+  it('a refusal that the store gives again is the object that was given before, as long as it says the same', () => {
+    const { clock, refusals } = memory(250)
+    const again = (ms: number, decision: Decision = refusal(1_800_300)) => {
+      clock.now += ms
+      const now = { ...decision, at: AT + clock.now - 5000 }
+      return { now, said: refusals.note(charge(), now, clock.now) }
+    }
+    const first = again(0)
+    expect(first.said).toBe(first.now)
+    expect(again(299).said).toBe(first.now)
+    expect(refusals.recall(charge())).toBe(first.now)
+    const [later, used] = [again(1), again(1, { ...refusal(1_800_300), global: [{ startedAt: AT - 1000, used: 9 }] })]
+    expect([later.said, used.said]).toEqual([later.now, used.now])
+    expect([later.said === first.now, used.said === later.now]).toEqual([false, false])
+  })
 
   it.each([
     ['a lower cost, which may fit', charge({ cost: 3 })],
