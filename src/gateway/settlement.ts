@@ -235,7 +235,7 @@ function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: '
 function withSource(by: Refusal['by'], { rules, caller }: Order, charge: Charge, decision: Decision): RefusingLimit {
   const made = rules.policy().sourceOf(charge.category, caller, by.scope, by.window)
   // While the store is out a share of the limits holds.
-  return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }
+  return { ...by, source: decision.limits === undefined ? made : `${made} x outage share`, episode: undefined }
 }
 
 function windowOf(charge: Charge, decision: Decision): Refusal['by'] {

@@ -368,6 +368,8 @@ export interface RefusingLimit {
   readonly at: number
   /** Names of the layers that made the limit, for example `baseline x mode`. */
   readonly source: string
+  /** What counts its refusals, kept here because the same limit is named again for a while. Default nothing. */
+  episode?: object | undefined
 }
 
 /** How a request ended. */

@@ -151,10 +151,11 @@ export function createPolicy(
 
   /** Somebody of whom no days are kept. */
   function unbooked(limits: Limits): Limits {
+    const known = withoutBooks.get(limits)
+    if (known !== undefined) return known
     const { books: _none, ...rest } = limits
-    const known = withoutBooks.get(limits) ?? rest
-    withoutBooks.set(limits, known)
-    return known
+    withoutBooks.set(limits, rest)
+    return rest
   }
 
   function organisationLimits(category: string, organisation: string | null, limits: Limits): Limits {

@@ -29,11 +29,12 @@ function lessReserve(whole: Limit, share: number): Limit {
 
 /** Whether a charge was refused by a global window that has room for it in what is kept for known users. */
 export function isOfReserve({ cost, limits }: Charge, { accepted, global, limits: ofOutage }: Decision): boolean {
-  if (accepted || ofOutage !== undefined || limits.global === null || global === null) return false
+  if (limits.global === null || accepted || ofOutage !== undefined || global === null) return false
   for (let i = 0; i < limits.global.length; i++) {
     const { limit, kept } = limits.global[i] as Limit
+    if (kept === undefined) continue
     const after = (global[i]?.used ?? 0) + cost
-    if (kept !== undefined && after > limit && after <= limit + kept) return true
+    if (after > limit && after <= limit + kept) return true
   }
   return false
 }

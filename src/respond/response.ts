@@ -118,15 +118,17 @@ function sentWhole(
   length: number,
   requestId: string,
 ): boolean {
-  if (typeof body !== 'string' || length !== body.length || length === 0 || headers.includes('Connection')) return false
-  const lines = made?.of === headers ? made.lines : linesOf(headers)
+  if (typeof body !== 'string' || length !== body.length || length === 0) return false
+  const isMade = made?.of === headers
+  if (!isMade && headers.includes('Connection')) return false
+  const lines = isMade ? made.lines : linesOf(headers)
   return sendLines(res, status, lines + BEFORE_ID + requestId + BEFORE_LENGTH + length, body)
 }
 
 const BEFORE_ID = lineOf('X-Request-Id')
 const BEFORE_LENGTH = lineOf(NO_SNIFFING[0]) + NO_SNIFFING[1] + lineOf('Content-Length')
 
-/** @returns a response that is going to be sent again and again: its lines are made once */
+/** @param response without a field Connection @returns one that is going to be sent again and again: its lines are made once */
 export function sentOften(response: OwnResponse): OwnResponse {
   const { headers } = response
   return { ...response, made: { of: headers, lines: linesOf(headers) } }

@@ -41,13 +41,12 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   const [refusals, shadows] = [new Map<string, Open>(), new Map<string, Open>()]
   /** Those that have something to send: their count is not 0. */
   const changed = new Set<Open>()
-  /** Of limits that refused a moment ago: whoever goes on asking gets the same object. */
-  const recent = new WeakMap<RefusingLimit, Open>()
 
   function count(outcome: Settled): void {
     if (!isOfLimit(outcome)) return
     const { refusedBy, route } = outcome
-    const episode = recent.get(refusedBy) ?? episodeFor(outcome)
+    // Whoever goes on asking is refused by the same object.
+    const episode = (refusedBy.episode as Open | undefined) ?? episodeFor(outcome)
     if (episode.latest.refusedBy !== refusedBy) episode.latest = outcome
     if (episode.count++ === 0) changed.add(episode)
     if (episode.routes.length < MOST_EPISODE_ROUTES && !episode.routes.includes(route)) {
@@ -59,7 +58,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
     const { isVerified, caller, refusedBy } = refused
     // Anybody can make up the names of the others.
     const episode = episodeOf(refused, isVerified ? caller.user : null)
-    recent.set(refusedBy, episode)
+    refusedBy.episode = episode
     return episode
   }
 
