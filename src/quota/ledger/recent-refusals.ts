@@ -60,6 +60,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   }
 
   function note(charge: Charge, decision: Decision, askedAt: number): Decision {
+    if (keepMs === 0) return decision
     const { user, organisation, category, cost, limits, others } = charge
     if (size >= MAX) clear()
     const ends = endsOf(limits, decision)

@@ -117,6 +117,13 @@ describe('a refusal of a moment ago', () => {
     expect([later.said === first.now, used.said === later.now]).toEqual([false, false])
   })
 
+  it('a refusal that is never to be repeated is the one of the store each time', () => {
+    const { clock, refusals } = memory(0)
+    const [first, second] = [refusal(), refusal()]
+    expect([first, second].map((decision) => refusals.note(charge(), decision, clock.now))).toEqual([first, second])
+    expect(refusals.note(charge(), second, clock.now)).toBe(second)
+  })
+
   it.each([
     ['a lower cost, which may fit', charge({ cost: 3 })],
     ['another user', charge({ user: 'bob' })],
