@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { isObject } from '../lib/json.ts'
 import type { HostPort } from './addresses.ts'
 import { keys } from './keys.ts'
 import { admin } from './schema/listen.ts'
+import { secretFiles } from './secret-files.ts'
 import type { Environment } from './substitute.ts'
 import { parseTree } from './tree.ts'
 import type { Reading } from './units.ts'
@@ -28,7 +30,7 @@ export async function adminAddress(file: string, env: Environment): Promise<Read
     return { problem: `the configuration file ${file} ${why}` }
   }
   const { tree } = parseTree(text)
-  const value = tree === null ? null : addressIn(toData(tree, env).data)
+  const value = tree === null ? null : addressIn(toData(tree, env, secretFiles(dirname(file))).data)
   return value === null ? { problem: `${file} does not tell admin.listen` } : { value }
 }
 

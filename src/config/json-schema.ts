@@ -19,7 +19,7 @@ export function jsonSchema(): Json {
       variable: {
         type: 'string',
         pattern: '\\$\\{',
-        description: `From the environment: $\{NAME} or $\{NAME:-default}`,
+        description: `From the environment: $\{NAME} or $\{NAME:-default}; or the text of a file: $\{file:PATH}`,
       },
     },
   }

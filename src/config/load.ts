@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { z } from 'zod'
 import { readRegular } from '../lib/regular-file.ts'
 import { withBuiltInLimits } from './built-in-limits.ts'
@@ -14,6 +15,7 @@ import { type Finding, formatPath, type Path, type Problem, sortProblems } from 
 import { maskVariables } from './redact.ts'
 import { resolve } from './resolve.ts'
 import { type Parsed, schema } from './schema.ts'
+import { type ReadSecret, secretFiles } from './secret-files.ts'
 import type { Environment } from './substitute.ts'
 import { readText } from './text-file.ts'
 import { parseTree, type Tree } from './tree.ts'
@@ -110,14 +112,14 @@ async function hashOfFile(file: string | null | undefined): Promise<string | und
       )
 }
 
-/** Understands the text of a configuration file. Never throws: all that is wrong is a problem. */
+/** Understands the text of a configuration file, and reads the secrets that it names by `${file:PATH}`. Never throws: all that is wrong is a problem. */
 export function parseConfig(text: string, file: string, env: Environment): LoadResult {
   const unfit = findUnfit(text)
   if (unfit !== null) return reject([unfit], null, file)
   const { tree, findings: ofTree } = parseTree(text)
   if (tree === null) return reject(ofTree.length > 0 ? ofTree : [EMPTY], null, file)
 
-  const { plain, parsed } = understand(tree, env)
+  const { plain, parsed } = understand(tree, env, secretFiles(dirname(file)))
   const ofSchema = parsed.success ? [] : findingsOf(parsed.error.issues)
   const ofRules = checkAll(partialConfig(plain.data), (path) => lineOf(tree, path))
   const unreported = [...ofSchema, ...ofRules].filter(({ path }) => !plain.refused.has(formatPath(path)))
@@ -174,13 +176,13 @@ interface Understood {
 }
 
 /** Variables that look like numbers are taken for text in a second try, if text is wanted. */
-function understand(tree: Tree, env: Environment): Understood {
-  const plain = filled(toData(tree, env))
+function understand(tree: Tree, env: Environment, readSecret: ReadSecret): Understood {
+  const plain = filled(toData(tree, env, readSecret))
   const parsed = schema.safeParse(plain.data)
   if (parsed.success) return { plain, parsed }
   const asText = new Set(pathsThatWantText(parsed.error.issues).map(formatPath))
   if (asText.size === 0) return { plain, parsed }
-  const again = filled(toData(tree, env, asText))
+  const again = filled(toData(tree, env, readSecret, asText))
   return { plain: again, parsed: schema.safeParse(again.data) }
 }
 

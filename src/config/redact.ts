@@ -6,7 +6,7 @@ const MARK = /^[^\p{L}\p{N}\s]{1,2}$/u
 /** As JSON quotes: names from the file stand in some sentences as they are, and may hold what looks like a quotation and is none. */
 const QUOTED = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/g
 
-/** A value from the environment may be a secret, put in the wrong place: problems name the variable and not the value. */
+/** A value from the environment or a file may be a secret, put in the wrong place: problems name its source and not the value. */
 export function maskVariables(findings: readonly Finding[], variables: ReadonlyMap<string, Variable>): Finding[] {
   return findings.map((finding) => {
     const variable = variables.get(formatPath(finding.path))

@@ -1,4 +1,5 @@
 import { quote } from './problems.ts'
+import { type ReadSecret, secretFiles } from './secret-files.ts'
 import type { Reading } from './units.ts'
 
 /** The variables of the environment. */
@@ -6,8 +7,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const ANY = /\$(\$\{)|\$\{([^}]*)(\}?)/g
 const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/
+/** What begins with a minus is the default of a variable named `file`. */
+const FILE = /^file:(?!-)([\s\S]+)$/
 
-/** Whether a text asks for the environment, or escapes that it does not. */
+/** Whether a text asks for the environment or a file, or escapes that it does not. */
 export function mentionsEnvironment(text: string): boolean {
   return text.includes('${')
 }
@@ -23,14 +26,17 @@ export function isShellVariable(text: string): boolean {
 }
 
 /**
- * Puts the environment into a text: `${NAME}`, `${NAME:-default}` if the variable is not set or empty, and `$${` for
- * the characters `${`. What is put in is not looked at again. A default cannot hold a closing brace.
+ * Puts the environment into a text: `${NAME}`, `${NAME:-default}` if the variable is not set or empty, `${file:PATH}` for
+ * the text of a file without the end of its last line, and `$${` for the characters `${`. What is put in is not looked at
+ * again. A default or a path cannot hold a closing brace.
+ * @param readSecret reads such a file. Default by a path that is relative to the working directory
  */
-export function substitute(text: string, env: Environment): Reading<string> {
+export function substitute(text: string, env: Environment, readSecret: ReadSecret = secretFiles('.')): Reading<string> {
   const problems: string[] = []
   const value = text.replace(ANY, (whole, escaped?: string, inside?: string, end?: string) => {
     if (escaped !== undefined) return escaped
-    const reading = lookUp(whole, inside ?? '', end === '}', env)
+    const [, path] = end === '}' ? (FILE.exec(inside ?? '') ?? []) : []
+    const reading = path === undefined ? lookUp(whole, inside ?? '', end === '}', env) : readSecret(path)
     if ('value' in reading) return reading.value
     problems.push(reading.problem)
     return ''
@@ -42,7 +48,7 @@ function lookUp(whole: string, inside: string, closed: boolean, env: Environment
   const [, name, fallback] = NAME.exec(inside) ?? []
   if (!closed || name === undefined) {
     return {
-      problem: `${quote(whole)} is not a variable: write \${NAME} or \${NAME:-default}, or $\${ for the characters`,
+      problem: `${quote(whole)} is not a variable: write \${NAME}, \${NAME:-default} or \${file:PATH}, or $\${ for the characters`,
     }
   }
   const found = Object.hasOwn(env, name) ? env[name] : undefined

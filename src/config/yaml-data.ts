@@ -1,4 +1,5 @@
 import { type Finding, formatPath, type Path } from './problems.ts'
+import type { ReadSecret } from './secret-files.ts'
 import { type Environment, isOneVariable, isShellVariable, mentionsEnvironment, substitute } from './substitute.ts'
 import type { Tree } from './tree.ts'
 
@@ -8,7 +9,7 @@ export interface PlainData {
   readonly findings: readonly Finding[]
   /** Formatted paths of values that were refused: nothing more is to be said of them. */
   readonly refused: ReadonlySet<string>
-  /** By formatted path: what came from the environment. */
+  /** By formatted path: what came from the environment or a file. */
   readonly variables: ReadonlyMap<string, Variable>
 }
 
@@ -25,12 +26,17 @@ const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} where a variable of the environment is meant`
 
 /**
- * Puts the environment in after the file was parsed, so that no value of it can add a key. A plain scalar of one `${…}`
+ * Puts the environment and secrets of files in after the file was parsed, so that no value of them can add a key. A plain scalar of one `${…}`
  * and nothing else becomes a number or a boolean if its text is one.
  * @param asText formatted paths of values that stay text although they look like numbers: a secret of digits is no
  * number
  */
-export function toData(tree: Tree, env: Environment, asText: ReadonlySet<string> = new Set()): PlainData {
+export function toData(
+  tree: Tree,
+  env: Environment,
+  readSecret: ReadSecret,
+  asText: ReadonlySet<string> = new Set(),
+): PlainData {
   const findings: Finding[] = []
   const refused = new Set<string>()
   const variables = new Map<string, Variable>()
@@ -51,7 +57,7 @@ export function toData(tree: Tree, env: Environment, asText: ReadonlySet<string>
   }
 
   function insert(written: string, plain: boolean, path: Path): unknown {
-    const reading = substitute(written, env)
+    const reading = substitute(written, env, readSecret)
     if ('problem' in reading) {
       findings.push({ path, message: reading.problem })
       refused.add(formatPath(path))

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import type { QuotaResponse } from '../../src/contract/api.ts'
@@ -62,4 +65,24 @@ it('the admin listener lets in the names of admin.hosts, and no other', async ()
   expect(await status('ops.example.org')).toBe(200)
   expect(await status('other.example.org')).toBe(403)
   await app.stop()
+})
+
+it('an admin token that was replaced in the file of a secret holds from the next reload on, and the old one no more', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-secret-'))
+  const [file, old, next] = [
+    join(folder, 'token'),
+    'an-old-token-of-32-characters-00',
+    'the-new-token-of-32-characters-0',
+  ]
+  writeFileSync(file, `${old}\n`)
+  const text = yaml('http://127.0.0.1:1', '').replace('test-admin-token-0001', `"\${file:${file}}"`)
+  const app = await startApp(text)
+  const status = async (token: string) =>
+    (await fetch(`${app.admin}/api/quota`, { headers: { authorization: `Bearer ${token}` } })).status
+  expect([await status(old), await status(next)]).toEqual([200, 401])
+  writeFileSync(file, `${next}\n`)
+  await app.reload(text)
+  expect([await status(old), await status(next)]).toEqual([401, 200])
+  await app.stop()
+  rmSync(folder, { recursive: true })
 })

@@ -27,6 +27,9 @@ const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').fla
     .map(({ text, line }) => [`${document}:${line}`, wholeOf(text)] as const),
 )
 
+/** Files of secrets are on the machines of others. */
+const withSecrets = (text: string): string => text.replaceAll(/\$\{file:[^}]+\}/g, 'x'.repeat(32))
+
 /** What a part leaves out. A whole configuration has its limits. */
 function wholeOf(text: string): string {
   if (/^upstream:/m.test(text)) return text
@@ -42,6 +45,6 @@ test.each(['config/demo.yaml', 'config/tollgate.yaml'])('%s has no warning', (fi
 test('documents have configurations', () => expect(blocks.length).toBeGreaterThan(2))
 
 test.each(blocks)('%s', (_where, text) => {
-  const loaded = parseConfig(text, 'tollgate.yaml', environmentOf(text))
+  const loaded = parseConfig(withSecrets(text), 'tollgate.yaml', environmentOf(text))
   expect(formatProblems([...(loaded.ok ? [] : loaded.problems), ...loaded.warnings])).toBe('')
 })

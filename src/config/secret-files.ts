@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import { unreadable } from '../errors.ts'
+import { readRegularSync } from '../lib/regular-file.ts'
+import { quote } from './problems.ts'
+import type { Reading } from './units.ts'
+
+/** The text of a file, by its path. It never throws, and no problem repeats the text. */
+export type ReadSecret = (path: string) => Reading<string>
+
+/** Bytes. A secret has a few hundred, and a key in PEM a few thousand. */
+const MAX_SECRET = 65_536
+
+/**
+ * Reads the files that a configuration takes secrets from. Each of them is read once, so that a file that is replaced meanwhile
+ * has one text. @param folder which a path is relative to
+ */
+export function secretFiles(folder: string): ReadSecret {
+  const known = new Map<string, Reading<string>>()
+  return (path) => {
+    const file = resolve(folder, path)
+    const reading = known.get(file) ?? readSecret(file)
+    known.set(file, reading)
+    return reading
+  }
+}
+
+function readSecret(file: string): Reading<string> {
+  const problem = (what: string) => ({ problem: `the file ${quote(file)} ${what}` })
+  try {
+    const bytes = readRegularSync(file)
+    if (bytes.length > MAX_SECRET) return problem('is larger than 64 KiB: name one that holds the secret alone')
+    // Editors and `echo` end a line.
+    const value = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
+    return value === '' ? problem('is empty: write the secret into it, and nothing else') : { value }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return problem(code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is not UTF-8: save it so' : unreadable(code))
+  }
+}
