@@ -34,6 +34,7 @@ const ADAPTERS = [
   'webhook/',
   'observe/',
   'opentelemetry/',
+  'oidc/',
   'node/',
   'contract/',
 ]
@@ -80,6 +81,8 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: DOMAIN,
     libraries: ['api', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
   },
+  // Loaded when somebody signs in by a provider.
+  'oidc/': { files: DOMAIN, libraries: ['openid-client'] },
   'node/': { files: LIB },
   // Every body that leaves the process.
   'contract/': { files: [...DOMAIN, 'lib/openapi-schemas.ts'], libraries: ['zod'], ...PURE },

@@ -3,7 +3,9 @@ import { type AdminResponse, type Guard, type Identity, type Method, refusal } f
 import { formatOf } from './line-body.ts'
 import { type Login, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
+import type { People } from './people.ts'
 import { type AdminToken, identityOf } from './session-cookie.ts'
+import { type TrustedProxy, vouchedFor } from './trusted-proxy.ts'
 
 const HOST_NOT_ALLOWED = refusal(
   'host_not_allowed',
@@ -25,6 +27,10 @@ export interface GuardOptions {
   readonly login: Login
   /** The admin tokens in force now. */
   readonly credentials: () => readonly AdminToken[]
+  /** Those whom a provider signs in now. Default nobody. */
+  readonly people?: () => People | null
+  /** The proxy that signs people in. Default none. */
+  readonly proxy?: () => TrustedProxy | null
   /** More names that the Host header may carry. */
   readonly names: readonly string[]
   readonly now: () => number
@@ -41,7 +47,9 @@ export interface Asked {
 export type Guarded = { readonly identity: Identity | null } | AdminResponse
 
 /** Decides before the body is read whether a request may go on. */
-export function createGuard({ login, credentials, names, now }: GuardOptions) {
+export function createGuard(options: GuardOptions) {
+  const { login, credentials, people = () => null, proxy = () => null, names, now } = options
+
   return function check(guard: Guard, asked: Asked): Guarded {
     if (guard === 'open') return NOBODY
     if (!isOurHost(asked.headers.host, names)) return HOST_NOT_ALLOWED
@@ -55,13 +63,15 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
     if ('status' in identity) return identity
     if (guard === 'read' || guard === 'session') return { identity }
     if (identity.role !== 'admin') return forbidden(identity)
-    return identity.expiresAt !== null && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
+    return identity.isAmbient === true && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
   }
 
-  /** A token that was sent counts, also a wrong one. A session counts if no token was sent. */
+  /** A token that was sent counts, also a wrong one. A session counts if no token was sent, and a proxy if there is no session either. */
   function identify({ headers, address }: Asked): Identity | AdminResponse {
-    const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials(), now()) : null
-    return session ?? bearer({ headers, address })
+    if (headers.authorization !== undefined) return bearer({ headers, address })
+    const tokens = credentials()
+    const session = identityOf(headers.cookie, { tokens, people: people() }, now())
+    return session ?? vouchedFor(proxy(), { headers, address }, tokens) ?? bearer({ headers, address })
   }
 
   function bearer({ headers, address }: Pick<Asked, 'headers' | 'address'>): Identity | AdminResponse {
@@ -79,7 +89,7 @@ const NOBODY: Guarded = Object.freeze({ identity: null })
 function forbidden({ name }: Identity): AdminResponse {
   return refusal(
     'forbidden',
-    `The admin token "${name}" may look at everything and change nothing: use one with the role admin.`,
+    `"${name}" has the role viewer, which may look at everything and change nothing: ask with the role admin.`,
   )
 }
 

@@ -8,18 +8,20 @@ export interface AdminResponse {
   readonly body?: unknown
   /** Of a body that is text or bytes. A body without it is JSON. */
   readonly contentType?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** The same object has the same content for ever: each form of it is made once. Default no. */
   readonly isConstant?: true
 }
 
-/** Who asks: the admin token that was shown, by its name. */
+/** Who asks: an admin token by its name, or a person. */
 export interface Identity {
   readonly name: string
   readonly role: Role
-  /** When a session ends, in milliseconds since the epoch; `null` for the token itself. */
+  /** When a session ends, in milliseconds since the epoch; `null` for the token itself, and for whom a proxy vouches for. */
   readonly expiresAt: number | null
-  /** What the store knows a session by. Absent for the token itself. */
+  /** Whether a browser says it by itself, whatever page asks: by a cookie, or through a proxy that signs people in. Default no. */
+  readonly isAmbient?: true
+  /** What the store knows a session by. Only sessions have it. */
   readonly session?: string
 }
 
@@ -89,11 +91,13 @@ export interface Doc {
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
+  sign_in_failed: 401,
   no_admin_token: 403,
   host_not_allowed: 403,
   not_from_browsers: 403,
   not_from_our_page: 403,
   forbidden: 403,
+  no_role: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -108,6 +112,7 @@ export const STATUS_OF = {
   internal: 500,
   store_unavailable: 503,
   outcome_unknown: 503,
+  provider_unavailable: 503,
   overloaded: 503,
 } as const
 

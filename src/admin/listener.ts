@@ -22,6 +22,7 @@ import { inForceRoutes } from './limits-now.ts'
 import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
+import type { People } from './people.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
@@ -38,6 +39,7 @@ import { userRoutes } from './routes/users.ts'
 import { createServer, send } from './server.ts'
 import type { AdminToken } from './session-cookie.ts'
 import { sessionRoutes } from './sessions.ts'
+import type { TrustedProxy } from './trusted-proxy.ts'
 
 export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** Port 0 for any free one. */
@@ -48,6 +50,10 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
   readonly certificate?: Certificate | null
   /** Those in force now, for /api, which responds with 403 without one. */
   readonly credentials: () => readonly AdminToken[]
+  /** Those whom a provider signs in now. Default nobody. */
+  readonly people?: () => People | null
+  /** The proxy that signs people in now. Default none. */
+  readonly proxy?: () => TrustedProxy | null
   /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
   readonly hosts?: readonly string[]
   readonly explain: Explain
@@ -76,7 +82,7 @@ type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const { login = new Login({ credentials, now }) } = options
-  const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
+  const check = createGuard({ ...options, login, names: [listen.host.toLowerCase(), ...hosts] })
   const app = createServer(certificate, (request) => isUrgent(request, check), observe)
   const ended = new EndedSessions(options.store, now)
   const routes = routesOf(options, login, ended)

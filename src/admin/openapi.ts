@@ -209,8 +209,8 @@ const ASKED_BY: Readonly<Record<Guard, string>> = {
   page: 'For anybody.',
   login: 'For anybody but the pages of others.',
   session: 'For whoever has an admin token or a session, and for whoever sent none.',
-  read: 'For an admin token of any role, or a session of one.',
-  change: 'For an admin token of the role admin, or a session of one from the page of the same origin.',
+  read: 'For an admin token of any role, or a session.',
+  change: 'For an admin token of the role admin, or a session of that role from the page of the same origin.',
 }
 
 /** The empty entry says that a request may come without a credential. */
@@ -238,11 +238,20 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   ],
   page: ['host_not_allowed', 'overloaded'],
   login: ['host_not_allowed', 'not_from_our_page', 'overloaded'],
-  session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'overloaded'],
-  read: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'store_unavailable', 'overloaded'],
+  session: ['host_not_allowed', 'no_admin_token', 'no_role', 'unauthorized', 'too_many_attempts', 'overloaded'],
+  read: [
+    'host_not_allowed',
+    'no_admin_token',
+    'no_role',
+    'unauthorized',
+    'too_many_attempts',
+    'store_unavailable',
+    'overloaded',
+  ],
   change: [
     'host_not_allowed',
     'no_admin_token',
+    'no_role',
     'unauthorized',
     'too_many_attempts',
     'store_unavailable',

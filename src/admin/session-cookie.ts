@@ -1,7 +1,14 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Role } from '../contract/api.ts'
-import { ADMIN_SESSION, ADMIN_SESSIONS, SECURE_ADMIN_SESSION } from '../control/admin-session.ts'
+import {
+  ADMIN_SESSION,
+  ADMIN_SESSIONS,
+  ADMIN_SIGN_IN,
+  SECURE_ADMIN_SESSION,
+  SECURE_ADMIN_SIGN_IN,
+} from '../control/admin-session.ts'
 import type { Identity } from './http.ts'
+import type { People, Person } from './people.ts'
 
 /** An admin token of the configuration. */
 export interface AdminToken {
@@ -11,10 +18,20 @@ export interface AdminToken {
   readonly token: string
 }
 
+/** Who may have sessions. */
+export interface Holders {
+  readonly tokens: readonly AdminToken[]
+  /** `null` if no provider signs people in. */
+  readonly people: People | null
+}
+
 /**
  * Sessions of the page: a cookie instead of the token. Nothing is kept for a session before it is signed out. The cookie holds its own end,
  * signed with a key that is drawn from the token itself. So it is good on every replica, after every restart, and under any name that
  * the token gets. It ends when the token is taken out of the configuration or replaced.
+ *
+ * The cookie of a person also holds the name and the group that gave a role, signed with a key that is drawn from the secret that the
+ * gateway has at the provider. It ends when the configuration gives that group no role any more.
  */
 
 export const SESSION_MS = 12 * 60 * 60 * 1000
@@ -29,47 +46,107 @@ const MAX_COOKIES = 5
 
 /** @param secure if the page came by TLS: the browser then never sends the cookie in the clear, and takes it from this host only */
 export function sessionCookie(token: AdminToken, expiresAt: number, secure: boolean): string {
-  return cookie(sealSession(token, expiresAt), SESSION_MS / 1000, secure)
+  return ofSession(sealed(String(expiresAt), keyOfToken(token)), SESSION_MS, secure)
+}
+
+/** The same for a person. */
+export function personCookie(
+  people: People,
+  { person, expiresAt }: { readonly person: Person; readonly expiresAt: number },
+  secure: boolean,
+): string {
+  const { name, group } = person
+  const content = `${expiresAt}.${Buffer.from(JSON.stringify([name, group])).toString('base64url')}`
+  return ofSession(sealed(content, keyOfPeople(people)), people.sessionMs, secure)
 }
 
 export function endedCookie(secure: boolean): string {
-  return cookie('', 0, secure)
+  return ofSession('', 0, secure)
 }
 
-function cookie(value: string, seconds: number, secure: boolean): string {
-  const attributes = `${ATTRIBUTES}; Max-Age=${seconds}`
-  return secure ? `${SECURE_ADMIN_SESSION}=${value}; ${attributes}; Secure` : `${ADMIN_SESSION}=${value}; ${attributes}`
+function ofSession(value: string, ms: number, secure: boolean): string {
+  return cookie(secure ? SECURE_ADMIN_SESSION : ADMIN_SESSION, { value, ms, secure })
 }
 
-/** Whose session a Cookie header holds; `null` for no good one. The role is that of the token now. */
-export function identityOf(header: string | undefined, tokens: readonly AdminToken[], now: number): Identity | null {
-  const sealed = (header ?? '')
+/** How long a browser may be at the provider, in milliseconds. */
+const SIGN_IN_MS = 10 * 60 * 1000
+
+/** Of a sign-in that was begun, until the browser is back. It binds the sign-in to this browser: nobody signs another one in. */
+export function signInCookie(kept: string, secure: boolean): string {
+  return cookie(nameOfSignIn(secure), { value: kept, ms: SIGN_IN_MS, secure })
+}
+
+export function endedSignInCookie(secure: boolean): string {
+  return cookie(nameOfSignIn(secure), { value: '', ms: 0, secure })
+}
+
+/** What a browser has kept of a sign-in; `null` for nothing, and for two of them, of which one is not ours. */
+export function keptIn(header: string | undefined, secure: boolean): string | null {
+  const [first, another] = valuesOf(header, new Set([nameOfSignIn(secure)]))
+  return first === undefined || another !== undefined ? null : first
+}
+
+/** By TLS no other name counts: a page of a sibling domain can set the plain one, and would sign the browser in as somebody else. */
+function nameOfSignIn(secure: boolean): string {
+  return secure ? SECURE_ADMIN_SIGN_IN : ADMIN_SIGN_IN
+}
+
+function cookie(
+  name: string,
+  { value, ms, secure }: { readonly value: string; readonly ms: number; readonly secure: boolean },
+): string {
+  return `${name}=${value}; ${ATTRIBUTES}; Max-Age=${Math.floor(ms / 1000)}${secure ? '; Secure' : ''}`
+}
+
+function valuesOf(header: string | undefined, names: ReadonlySet<string>): string[] {
+  return (header ?? '')
     .split(';')
     .map((pair) => pair.trim().split('=', 2))
-    .filter(([name = '']) => ADMIN_SESSIONS.has(name))
+    .filter(([name = '']) => names.has(name))
     .slice(0, MAX_COOKIES)
-  for (const [, value = ''] of sealed) {
-    const identity = openSession(value, tokens, now)
+    .map(([, value = '']) => value)
+}
+
+/** Whose session a Cookie header holds; `null` for no good one. The role is that of the token or the group now. */
+export function identityOf(header: string | undefined, holders: Holders, now: number): Identity | null {
+  for (const value of valuesOf(header, ADMIN_SESSIONS)) {
+    const identity = openSession(value, holders, now)
     if (identity !== null) return identity
   }
   return null
 }
 
-/** `EXPIRY.MAC`, the expiry in milliseconds since the epoch. */
-function sealSession(token: AdminToken, expiresAt: number): string {
-  return `${expiresAt}.${mac(String(expiresAt), token).toString('base64url')}`
+/** Its expiry in milliseconds since the epoch, for a person `[name, group]` in base64url, and the MAC of what stands before it. */
+const SEALED = /^((\d{1,15})(?:\.([\w-]{1,2048}))?)\.([\w-]{43})$/
+
+function sealed(content: string, key: Buffer): string {
+  return `${content}.${mac(content, key).toString('base64url')}`
 }
 
-function openSession(sealed: string, tokens: readonly AdminToken[], now: number): Identity | null {
-  const [, expiry = '', given = ''] = /^(\d{1,15})\.([\w-]{43})$/.exec(sealed) ?? []
+function openSession(sealed: string, { tokens, people }: Holders, now: number): Identity | null {
+  const [, content = '', expiry = '', payload, given = ''] = SEALED.exec(sealed) ?? []
   const expiresAt = Number(expiry)
+  const longest = payload === undefined ? SESSION_MS : (people?.sessionMs ?? 0)
   // A session that was made while the clock was ahead would last as much longer.
   const left = expiresAt - now
-  if (left <= 0 || left > SESSION_MS + CLOCKS_APART_MS) return null
+  if (left <= 0 || left > longest + CLOCKS_APART_MS) return null
   const bytes = Buffer.from(given, 'base64url')
-  const token = tokens.find((each) => bytes.length === 32 && timingSafeEqual(bytes, mac(expiry, each)))
-  if (token === undefined) return null
-  return { name: token.name, role: token.role, expiresAt, session: idOf(sealed) }
+  const isSealedWith = (key: Buffer) => bytes.length === 32 && timingSafeEqual(bytes, mac(content, key))
+  const holder =
+    payload === undefined
+      ? tokens.find((token) => isSealedWith(keyOfToken(token)))
+      : people !== null && isSealedWith(keyOfPeople(people))
+        ? personIn(payload, people)
+        : undefined
+  if (holder === undefined) return null
+  return { name: holder.name, role: holder.role, expiresAt, isAmbient: true, session: idOf(sealed) }
+}
+
+/** @param payload that we have sealed */
+function personIn(payload: string, { roles }: People): Pick<Person, 'name' | 'role'> | undefined {
+  const [name, group] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, string]
+  const role = roles.get(group)
+  return role && { name, role }
 }
 
 /** What the store may know of a session: nobody makes the cookie of it. */
@@ -77,17 +154,25 @@ function idOf(sealed: string): string {
   return createHash('sha256').update(sealed).digest('base64url').slice(0, 22)
 }
 
-function mac(content: string, token: AdminToken): Buffer {
-  return createHmac('sha256', keyOf(token)).update(content).digest()
+function mac(content: string, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(content).digest()
 }
 
 /** Any cookie is tried with each token, and to draw a key takes four times as long as to use it. */
-const keys = new WeakMap<AdminToken, Buffer>()
+const keys = new WeakMap<object, Buffer>()
 
-function keyOf(token: AdminToken): Buffer {
-  const known = keys.get(token)
+function keyOfToken(token: AdminToken): Buffer {
+  return keyOf(token, token.token, 'tollgate admin session 1')
+}
+
+function keyOfPeople(people: People): Buffer {
+  return keyOf(people, people.secret, 'tollgate admin session of a person 1')
+}
+
+function keyOf(holder: object, secret: string, purpose: string): Buffer {
+  const known = keys.get(holder)
   if (known !== undefined) return known
-  const key = Buffer.from(hkdfSync('sha256', token.token, '', 'tollgate admin session 1', 32))
-  keys.set(token, key)
+  const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
+  keys.set(holder, key)
   return key
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as schemas from '../contract/admin.ts'
-import type { SessionResponse } from '../contract/api.ts'
+import type { SessionResponse, SignInBegunResponse } from '../contract/api.ts'
+import { type SignedIn, SignInError } from '../control/sign-in-provider.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { EndedSessions } from './ended-sessions.ts'
 import { readFields } from './fields.ts'
@@ -17,33 +18,59 @@ import {
   refusal,
 } from './http.ts'
 import type { Login } from './login.ts'
-import { type AdminToken, endedCookie, identityOf, SESSION_MS, sessionCookie } from './session-cookie.ts'
+import { type People, personOf, toldOf } from './people.ts'
+import {
+  type AdminToken,
+  endedCookie,
+  endedSignInCookie,
+  identityOf,
+  keptIn,
+  personCookie,
+  SESSION_MS,
+  sessionCookie,
+  signInCookie,
+} from './session-cookie.ts'
 
 /** Of the body of a sign-in, in bytes: anybody may send one. */
 const MAX_LOGIN = 4096
 const TOKEN = 'must be an admin token'
 const CODE = 'must be the code of a sign-in link'
+const RETURNED = 'must be the query by which the provider sent the browser back, in at most 3000 characters'
+/** Where the provider sends the browser back to: the page, which sends on what is in the address. */
+const CALLBACK = '/sign-in'
 const secret = (error: string, description: string) =>
   z.string({ error }).min(1, { error }).max(1024, { error }).meta({ description }).optional()
 const Credential = z
   .strictObject({
     token: secret(TOKEN, 'An admin token of the configuration'),
     code: secret(CODE, 'The code of a sign-in link instead: good once, for 10 minutes'),
+    returned: z
+      .string({ error: RETURNED })
+      .min(1, { error: RETURNED })
+      .max(3000, { error: RETURNED })
+      .meta({ description: 'Or the query by which the provider of POST /api/session/provider sent the browser back' })
+      .optional(),
   })
-  .refine(({ token, code }) => token !== undefined || code !== undefined, {
+  .refine((fields) => given(fields) > 0, {
     error: `${TOKEN}; or send the code of a sign-in link`,
     path: ['token'],
   })
-  .refine(({ token, code }) => token === undefined || code === undefined, {
+  .refine((fields) => given(fields) < 2, {
     error: 'must not come with a token: send one of the two',
     path: ['code'],
   })
-  .meta({ oneOf: [{ required: ['token'] }, { required: ['code'] }] })
+  .meta({ oneOf: [{ required: ['token'] }, { required: ['code'] }, { required: ['returned'] }] })
+
+function given(fields: object): number {
+  return Object.values(fields).filter((value) => value !== undefined).length
+}
 
 export interface SessionOptions {
   readonly login: Login
   /** The admin tokens in force now. */
   readonly credentials: () => readonly AdminToken[]
+  /** Those whom a provider signs in now. Default nobody. */
+  readonly people?: () => People | null
   readonly ended: EndedSessions
   readonly now: () => number
   /** Whether requests come to us by TLS. */
@@ -51,10 +78,12 @@ export interface SessionOptions {
 }
 
 /** Signing in and out of the page. */
-export function sessionRoutes({ login, credentials, ended, now, encrypted }: SessionOptions): Route[] {
+export function sessionRoutes(options: SessionOptions): Route[] {
+  const { login, credentials, people = () => null, ended, now, encrypted } = options
   const isSecure = (headers: Headers): boolean => encrypted || cameByTls(headers)
 
   return [
+    beginRoute(people, isSecure),
     {
       method: 'GET',
       path: '/api/session',
@@ -68,6 +97,7 @@ export function sessionRoutes({ login, credentials, ended, now, encrypted }: Ses
           name: identity?.name ?? null,
           role: identity?.role ?? null,
           expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
+          ...providerOf(people()),
         } satisfies SessionResponse),
     },
     {
@@ -77,12 +107,27 @@ export function sessionRoutes({ login, credentials, ended, now, encrypted }: Ses
       maxBody: MAX_LOGIN,
       doc: {
         summary:
-          'Signs in for 12 hours, by an admin token or by the code of a sign-in link, and sets the cookie of the session',
+          'Signs in for 12 hours, by an admin token or by the code of a sign-in link, and sets the cookie of the session; or for admin.oidc.session, by what a provider said',
         body: Credential,
         responses: { 200: schemas.session },
-        errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
+        errors: [
+          'unauthorized',
+          'no_admin_token',
+          'too_many_attempts',
+          'sign_in_failed',
+          'no_role',
+          'not_found',
+          'provider_unavailable',
+        ],
       },
-      handle: (call) => signIn(login, call, now(), isSecure(call.headers)),
+      handle(call) {
+        const fields = readFields(Credential, call.body)
+        if ('problems' in fields) return badFields(fields.problems)
+        const { token = null, code, returned } = fields.data
+        const by = { call, now: now(), isSecure: isSecure(call.headers) }
+        if (returned !== undefined) return finish(returned, { people: people(), tokens: credentials(), ...by })
+        return signIn(code === undefined ? login.check(token, call.address) : login.checkCode(code, call.address), by)
+      },
     },
     {
       method: 'DELETE',
@@ -94,7 +139,7 @@ export function sessionRoutes({ login, credentials, ended, now, encrypted }: Ses
         errors: ['store_unavailable'],
       },
       async handle({ headers }) {
-        const identity = identityOf(String(headers.cookie ?? ''), credentials(), now())
+        const identity = identityOf(String(headers.cookie ?? ''), { tokens: credentials(), people: people() }, now())
         const response = identity === null ? NO_CONTENT : await signOut(ended, identity)
         return { ...response, headers: { ...response.headers, 'set-cookie': endedCookie(isSecure(headers)) } }
       },
@@ -117,15 +162,109 @@ const NOT_EVERYWHERE = refusal(
   'The session has ended at this gateway, and the store lets no other gateway know: there a copy of the cookie is good until its end. If there may be a copy, replace the admin token.',
 )
 
-function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): AdminResponse {
-  const fields = readFields(Credential, body)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { token = null, code } = fields.data
-  const found = code === undefined ? login.check(token, address) : login.checkCode(code, address)
+/** How a sign-in came. */
+interface SigningIn {
+  readonly call: Call
+  readonly now: number
+  readonly isSecure: boolean
+}
+
+function signIn(found: AdminToken | AdminResponse, { now, isSecure }: Omit<SigningIn, 'call'>): AdminResponse {
   if ('status' in found) return found
   const expiresAt = now + SESSION_MS
   const response: SessionResponse = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
   return ok(response, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
+}
+
+function providerOf(people: People | null): Pick<SessionResponse, 'provider'> {
+  return people === null ? {} : { provider: people.host }
+}
+
+/** Where people begin whom a provider signs in. The page goes there by itself: no page of others can send it. */
+function beginRoute(people: () => People | null, isSecure: (headers: Headers) => boolean): Route {
+  return {
+    method: 'POST',
+    path: '/api/session/provider',
+    guard: 'login',
+    maxBody: MAX_LOGIN,
+    doc: {
+      summary: 'Begins a sign-in at the provider of admin.oidc, and says where the page goes for that',
+      responses: { 200: schemas.signInBegun },
+      errors: ['not_found', 'provider_unavailable'],
+    },
+    async handle({ headers }) {
+      const asked = people()
+      if (asked === null) return NO_PROVIDER
+      const origin = originOf(headers)
+      if (origin === null) return NO_PAGE
+      try {
+        const { to, kept } = await asked.provider.begin(origin + CALLBACK)
+        return ok({ to } satisfies SignInBegunResponse, { 'set-cookie': signInCookie(kept, isSecure(headers)) })
+      } catch (error) {
+        return refusalOf(error)
+      }
+    },
+  }
+}
+
+const NO_PROVIDER = refusal('not_found', 'No provider is configured: set admin.oidc, or sign in with an admin token.')
+const NO_PAGE = refusal('bad_request', 'A page begins this: its field Origin must name this host.')
+const NOT_BEGUN = refusal(
+  'sign_in_failed',
+  'This sign-in was begun in another browser or more than 10 minutes ago, or it is over already. Begin it again.',
+)
+
+/**
+ * Of our own page, as a browser names it with each POST: with the scheme by which we are reached from there, whatever stands before us.
+ * The guard has seen to it that the host is one of ours.
+ */
+function originOf({ origin, host }: Headers): string | null {
+  if (typeof origin !== 'string' || !URL.canParse(origin)) return null
+  const url = new URL(origin)
+  return /^https?:$/.test(url.protocol) && url.host === String(host).toLowerCase() ? url.origin : null
+}
+
+interface Finishing extends SigningIn {
+  readonly people: People | null
+  readonly tokens: readonly AdminToken[]
+}
+
+/** Whatever comes of it, what the browser has kept is good no more. */
+async function finish(returned: string, options: Finishing): Promise<AdminResponse> {
+  const { people, call, now, isSecure } = options
+  if (people === null) return NO_PROVIDER
+  const origin = originOf(call.headers)
+  const kept = keptIn(String(call.headers.cookie ?? ''), isSecure)
+  if (origin === null || kept === null) return origin === null ? NO_PAGE : NOT_BEGUN
+  const found = await vouchedBy(people, new URL(`${origin}${CALLBACK}?${returned}`), kept)
+  const person =
+    'status' in found ? found : personOf(found, { roles: people.roles, tokens: options.tokens, told: toldOf(people) })
+  if ('status' in person) return withCookies(person, [endedSignInCookie(isSecure)])
+  const expiresAt = now + people.sessionMs
+  const response: SessionResponse = { name: person.name, role: person.role, expiresAt: iso(expiresAt) }
+  const session = personCookie(people, { person, expiresAt }, isSecure)
+  return withCookies(ok({ ...response, ...providerOf(people) }), [session, endedSignInCookie(isSecure)])
+}
+
+async function vouchedBy({ provider }: People, returned: URL, kept: string): Promise<SignedIn | AdminResponse> {
+  try {
+    return await provider.finish(returned, kept)
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+function refusalOf(error: unknown): AdminResponse {
+  if (!(error instanceof SignInError)) throw error
+  const isAway = error.kind === 'away'
+  return refusal(
+    isAway ? 'provider_unavailable' : 'sign_in_failed',
+    `${error.message} ${isAway ? 'Sign in with an admin token meanwhile.' : 'Begin again.'}`,
+  )
+}
+
+function withCookies(response: AdminResponse, cookies: string[]): AdminResponse {
+  return { ...response, headers: { ...response.headers, 'set-cookie': cookies } }
 }
 
 /** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */

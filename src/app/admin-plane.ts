@@ -16,11 +16,12 @@ import type { Store } from '../store/store.ts'
 import { openAdminListener } from './admin-listener.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
+import { peopleOf, proxyOf } from './people.ts'
 import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
-  /** The configuration in force; of its `admin` section the listener takes over new tokens only. */
+  /** The configuration in force; of its `admin` section the listener takes over only who may sign in. */
   readonly current: () => Config
   readonly store: Store
   /** Started and closed by the caller. That of the process that serves requests, if it is this one. */
@@ -53,6 +54,8 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     login,
     certificate,
     credentials,
+    people: () => peopleOf(current().admin.oidc),
+    proxy: () => proxyOf(current().admin.trusted),
     live: () => true,
     store,
     setup,

@@ -8,7 +8,7 @@ const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'telemetr
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
 
-/** Another login or certificate for the same store is taken over, and so are other admin tokens. */
+/** Another login or certificate for the same store is taken over, and so are other admin tokens, another provider or proxy of people. */
 function hasChanged(running: Config, next: Config, key: (typeof SECTIONS)[number]): boolean {
   if (key === 'store') return !same(placeOf(running), placeOf(next))
   if (key === 'admin') return !same(next.admin, adminUntilRestart(running, next))
@@ -53,7 +53,7 @@ export function untilRestart(running: Config, next: Config): Config {
 }
 
 function adminUntilRestart(running: Config, next: Config): Config['admin'] {
-  return { ...running.admin, tokens: next.admin.tokens }
+  return { ...running.admin, ...pick(next.admin, ['tokens', 'oidc', 'trusted']) }
 }
 
 function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

@@ -209,7 +209,7 @@ function exemptOf({ exempt }: QuotaConfig): Rules['exempt'] {
   return { users: new Set(exempt.users), hasAddress: subnetCheck(exempt.addresses) }
 }
 
-function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: string) => boolean {
+export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: string) => boolean {
   const list = new BlockList()
   for (const { address, prefix, family } of subnets) list.addSubnet(address, prefix, family)
   return remembered((address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))

@@ -49,7 +49,7 @@ Without problems it prints who may call, what becomes of paths without a rule, t
 the file that it comes from, whether the quota is in shadow, and the time zone of messages to clients. What administrators change at
 run time comes on top: the line "configuration loaded" of the log has the limits of a gateway that runs.
   --connect   tries all that a gateway needs, too, in a few seconds: the store (login, script of charges, writes, version, eviction,
-              clock), the keys of issuers, introspection, the upstream (TCP or TLS), both ports, and how many files may be open.
+              clock), the keys of issuers, introspection, admin.oidc, the upstream (TCP or TLS), both ports, how many files may be open.
               Nothing that stays is written. Run it where the gateway is to run, before it does: its ports are taken afterwards
 Exit code: 0 without problems (warnings are printed), 1 with problems.`,
   },

@@ -184,6 +184,12 @@ export function parseIntrospection(text: string): Reading<string> {
   return parseProvider(text, 'read credentials, and answer for the provider')
 }
 
+/** Where people sign in. */
+export function parseOpenidIssuer(text: string): Reading<string> {
+  if (URL.parse(text)?.search) return { problem: 'holds a query: write the URL of the issuer alone' }
+  return parseProvider(text, 'sign in as any administrator')
+}
+
 /**
  * @param danger what whoever is on the way could do if it were in the clear
  * @param otherWay what else may be done about that. Default nothing

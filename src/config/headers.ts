@@ -1,4 +1,4 @@
-import { ADMIN_SESSIONS } from '../control/admin-session.ts'
+import { ADMIN_COOKIES } from '../control/admin-session.ts'
 import { neverPasses, OVERRIDES } from '../inputs/header-names.ts'
 import { isAlwaysRead } from '../inputs/inputs.ts'
 import { foldedName, isFieldName } from '../lib/field-names.ts'
@@ -106,5 +106,5 @@ export function callerHeaderProblem(name: string): string | null {
 /** What is wrong with the name of a cookie that says who asks; `null` for a good one. */
 export function cookieProblem(name: string): string | null {
   if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
-  return ADMIN_SESSIONS.has(name) ? 'is the session of the dashboard, and no credential here: name another' : null
+  return ADMIN_COOKIES.has(name) ? 'is a cookie of the dashboard, and no credential here: name another' : null
 }

@@ -16,6 +16,8 @@ export type ScopedTable = Of<typeof schemas.scopedTable>
 export type ErrorResponse = Of<typeof schemas.errorResponse>
 /** GET /api/session, POST /api/session { token }, DELETE /api/session */
 export type SessionResponse = Of<typeof schemas.session>
+/** POST /api/session/provider */
+export type SignInBegunResponse = Of<typeof schemas.signInBegun>
 /** One window of somebody. */
 export type WindowResponse = Of<typeof schemas.window>
 /** Whether somebody is refused now. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { ADMIN_SESSIONS } from '../control/admin-session.ts'
+import { ADMIN_COOKIES } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
 import { trustedText } from '../inputs/trusted-text.ts'
 import { withoutCookies } from '../lib/cookies.ts'
@@ -134,7 +134,7 @@ interface Passing {
 function withoutCredential(fate: Holder, lower: string, value: string, { origin, trusted, rules }: Passing): string {
   const { isKept, cookies, parameters } = rules.hidden
   if (isFact(lower) && !trusted) return ''
-  if (fate === 'cookie') return withoutCookies(value, ADMIN_SESSIONS, origin.passCredentials === true ? [] : cookies)
+  if (fate === 'cookie') return withoutCookies(value, ADMIN_COOKIES, origin.passCredentials === true ? [] : cookies)
   if (origin.passCredentials === true) return value
   if (fate === 'url') return urlWithoutParameters(value, parameters)
   return isKept(lower, value) ? value : ''

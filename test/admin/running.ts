@@ -6,6 +6,7 @@ import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/list
 import { Login } from '../../src/admin/login.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import { explain } from '../../src/app/explain.ts'
+import { peopleOf, proxyOf } from '../../src/app/people.ts'
 import { booksOf, countedBy } from '../../src/app/retention.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
@@ -103,6 +104,8 @@ export async function startAdmin({
     login,
     listen: { host: '127.0.0.1', port: 0 },
     credentials,
+    people: () => peopleOf(config.admin.oidc),
+    proxy: () => proxyOf(config.admin.trusted),
     live: () => true,
     ready: () => ({ ready: true, reasons: [] }),
     metrics: { render: async () => 'tollgate_up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { People } from '../../src/admin/people.ts'
 import type { Example, Examples } from '../../src/contract/examples.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { noCounts } from '../../src/usage/series.ts'
@@ -34,6 +35,22 @@ alerts:
   - { name: near, scope: personal, category: read, window: 1h, at: [80%], webhook: { url: "https://hooks.example.org/T0", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw } }
 `
 
+/** Who sign in by a provider, of which nothing is by chance. */
+const PEOPLE: People = {
+  provider: {
+    begin: async () => ({
+      to: 'https://id.example.org/authorize?client_id=tollgate&response_type=code&scope=openid+profile+email',
+      kept: 'state.nonce.verifier',
+    }),
+    finish: async () => ({ name: 'ann@example.org', groups: ['sre'] }),
+  },
+  host: 'id.example.org',
+  claim: 'groups',
+  roles: new Map([['sre', 'admin']]),
+  secret: 'the-secret-of-the-gateway-there',
+  sessionMs: 3_600_000,
+}
+
 const ALICE = { user: 'alice', organisation: null, plan: null }
 const BOB = { user: 'bob', organisation: 'acme', plan: 'team' }
 const CAROL = { user: 'carol', organisation: null, plan: null }
@@ -54,7 +71,7 @@ async function startWorld(): Promise<World> {
   }
   const text = 'tollgate_quota_refusals_total{category="read",scope="personal"} 31\n'
   const metrics = { render: async () => text, contentType: 'text/plain; version=0.0.4; charset=utf-8' }
-  const running = await startAdmin({ yaml: YAML, drain, metrics })
+  const running = await startAdmin({ yaml: YAML, drain, metrics, people: () => PEOPLE })
   const { store } = running
   const policy = createPolicy(configOf(YAML).config.quota)
   const charges = [
@@ -149,6 +166,7 @@ async function record(route: string, example: Example): Promise<Example> {
     const others = Object.entries(parameters).filter(([name]) => name !== 'If-Match' && !template.includes(`{${name}}`))
     const headers = {
       ...AUTHORIZATION,
+      ...(template === '/api/session/provider' && { origin: world.url }),
       ...(parameters['If-Match'] !== undefined && { 'if-match': parameters['If-Match'] }),
       ...(typeof body === 'string' && { 'content-type': 'application/x-ndjson' }),
     }

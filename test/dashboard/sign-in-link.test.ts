@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeOf } from '../../src/dashboard/logic/sign-in-link.ts'
+import { signInAddress } from '../../src/dashboard/logic/sign-in-link.ts'
 
 test.each([
   ['#/sign-in?code=aB3-_x', 'aB3-_x'],
@@ -10,5 +10,15 @@ test.each([
   ['#/sign-in/alice?code=x', null],
   ['', null],
 ])('the address %j has the code %j', (hash, code) => {
-  expect(codeOf(hash)).toBe(code)
+  expect(signInAddress({ pathname: '/', search: '', hash })).toEqual(code === null ? null : { code })
+})
+
+test.each([
+  ['/sign-in', '?code=a&state=b%2Bc', 'code=a&state=b%2Bc'],
+  ['/sign-in', '?error=access_denied', 'error=access_denied'],
+  ['/sign-in', '', null],
+  ['/', '?code=a&state=b', null],
+  ['/sign-in/alice', '?code=a', null],
+])('the address %s%s is one by which a provider sends the browser back with %j', (pathname, search, returned) => {
+  expect(signInAddress({ pathname, search, hash: '' })).toEqual(returned === null ? null : { returned })
 })

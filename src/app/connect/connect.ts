@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { kindOf } from '../store-kinds/kinds.ts'
 import { tryCollector } from './collector.ts'
 import { tryAddresses, tryOpenFiles } from './here.ts'
+import { tryPeople } from './people.ts'
 import { tryIntrospection, tryIssuers } from './providers.ts'
 import { tryService } from './service.ts'
 import type { Tried } from './tried.ts'
@@ -13,6 +14,7 @@ const TRIALS: readonly Trial[] = [
   ({ store }) => kindOf(store.location).tried(store),
   tryIssuers,
   tryIntrospection,
+  tryPeople,
   tryService,
   tryCollector,
   tryAddresses,

@@ -10,6 +10,7 @@ export function checkNetwork(parsed: PartialConfig): Finding[] {
   return [
     ...checkAdmin(parsed),
     ...checkAdminTokens(parsed.admin),
+    ...checkPeople(parsed.admin),
     ...checkTokenLengths(parsed.admin),
     ...checkWorkers(parsed),
     ...checkLoop(parsed),
@@ -34,6 +35,18 @@ function checkAdmin({ listen, admin }: PartialConfig): Finding[] {
     findings.push({ path, message })
   }
   return findings
+}
+
+/** Tokens are for scripts too, and none of them waits for a provider. */
+function checkPeople({ oidc, trusted, ...admin }: PartialConfig['admin']): Finding[] {
+  const hasNone = 'token' in admin && admin.token === undefined && admin.tokens.length === 0
+  const lacking = (['oidc', 'trusted'] as const).filter((key) => hasNone && { oidc, trusted }[key] !== undefined)
+  const message = 'needs an admin token beside it, for scripts and for the day when nobody can sign in: add admin.token'
+  const everybody = (trusted?.from ?? []).flatMap(({ prefix }, i): Finding[] => {
+    const danger = `trusts everybody, so anybody is an administrator by curl -H '${trusted?.name}: …': name the proxy`
+    return prefix === 0 ? [{ path: ['admin', 'trusted', 'from', i], message: danger }] : []
+  })
+  return [...lacking.map((key): Finding => ({ path: ['admin', key], message })), ...everybody]
 }
 
 /** The audit must distinguish them, by name and by what they send. */

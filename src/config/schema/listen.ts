@@ -4,6 +4,7 @@ import { parseHostPort, parseSubnet } from '../addresses.ts'
 import { ADMIN_NAME } from '../admin-name.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
+import { oidc, trusted } from './people.ts'
 import { shares } from './shares.ts'
 import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
@@ -99,12 +100,16 @@ export const admin = section(
     tokens: list(adminToken, 0, 100, {
       description: 'Named tokens of the admin API and the dashboard. Default none',
     }).default([]),
+    oidc: oidc.optional(),
+    trusted: trusted.optional(),
   },
   'The administrators’ listener',
-).transform(({ listen, tls = null, hosts, token, tokens }) => ({
+).transform(({ listen, tls = null, hosts, token, tokens, oidc = null, trusted = null }) => ({
   listen,
   tls,
   hosts,
+  oidc,
+  trusted,
   tokens: token === undefined ? tokens : [{ name: ADMIN_NAME, role: 'admin' as const, token }, ...tokens],
 }))
 

@@ -56,7 +56,15 @@ export const session = name(
     role: role.nullable(),
     /** When the page must sign in again. */
     expiresAt: time.nullable(),
+    /** Host of the provider of `admin.oidc`; without one it is missing. */
+    provider: z.string().exactOptional(),
   }),
   'Session',
-  'Whose admin token or session the request came with: all null for nobody. `expiresAt` is null for the token itself.',
+  'Whose admin token or session the request came with: all null for nobody. `expiresAt` is null for the token itself, and for whom the proxy of `admin.trusted` vouches for.',
+)
+
+export const signInBegun = name(
+  z.strictObject({ to: z.string() }),
+  'SignInBegun',
+  'Where the browser goes to sign in. The cookie that comes with it is needed when it is back.',
 )

@@ -61,13 +61,16 @@ export function ring(what: 'again' | 'unauthorized'): void {
 /** Where one signs in and out, and asks who is signed in. */
 export const SESSION = '/api/session'
 
+/** Where a sign-in by the provider begins. */
+export const PROVIDER = '/api/session/provider'
+
 /** Who would be refused under a change. */
 export const PREVIEW = '/api/quota/preview'
 
 /** What a change would have met in the last 24 hours. */
 
 function isChange(method: Method, path: string): boolean {
-  return method !== 'GET' && ![SESSION, PREVIEW].includes(path)
+  return method !== 'GET' && ![SESSION, PROVIDER, PREVIEW].includes(path)
 }
 
 const PATIENCE_MS = 15_000

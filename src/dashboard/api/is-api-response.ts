@@ -8,6 +8,7 @@ import type * as api from '../../contract/api.ts'
 /** What an answer has, by its path; the first that fits counts. */
 const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^session$/, members<api.SessionResponse>('name', 'role')],
+  [/^session\/provider$/, members<api.SignInBegunResponse>('to')],
   [/^quota\/preview$/, members<api.PreviewResponse>('scanned', 'blocked', 'windows', 'effective')],
   [/^quota\/distribution$/, members<api.DistributionResponse>('shares', 'percentiles', 'counted')],
   [/^quota$/, members<api.QuotaResponse>('mode', 'global', 'baselines', 'effective', 'changed')],

@@ -1,18 +1,21 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import type { Role, SessionResponse } from '../../contract/api.ts'
-import { ApiError, bell, call, ring, SESSION } from './client.ts'
+import type { Role, SessionResponse, SignInBegunResponse } from '../../contract/api.ts'
+import type { SignInAddress } from '../logic/sign-in-link.ts'
+import { ApiError, bell, call, PROVIDER, ring, SESSION } from './client.ts'
 import { forget, readOn, stopReading } from './queries.tsx'
 import { usePoll } from './use-poll.ts'
-import { useSignInLink } from './use-sign-in-link.ts'
+import { leaveFor, useSignInLink } from './use-sign-in-link.ts'
 
 export interface Somebody {
   readonly name: string
   readonly role: Role
+  /** Whether this page can end it: not if a proxy in front signs people in. */
+  readonly canSignOut: boolean
 }
 
 function somebody(session: SessionResponse | null): Somebody | null {
   if (session === null || session.name === null || session.role === null) return null
-  return { name: session.name, role: session.role }
+  return { name: session.name, role: session.role, canSignOut: session.expiresAt !== null }
 }
 
 export interface Session {
@@ -22,7 +25,11 @@ export interface Session {
   readonly state: 'asking' | 'in' | 'out'
   /** @throws ApiError where the token is not good */
   signIn(token: string): Promise<void>
-  /** Why the sign-in link that the page was opened by signed nobody in; `null` if it did, or there was none. */
+  /** Host of the provider where people sign in; `null` for none. */
+  readonly provider: string | null
+  /** Leaves the page for the provider. @throws ApiError where it does not sign anybody in now */
+  signInByProvider(): Promise<void>
+  /** Why the sign-in link or the return that the page was opened by signed nobody in, or whom the proxy names is nobody here; `null` otherwise. */
   readonly linkError: Error | null
   signOut(): Promise<void>
 }
@@ -33,7 +40,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const { data, error, reload, read } = usePoll<SessionResponse>(SESSION, 60_000)
   const [left, setLeft] = useState(false)
   const [last, setLast] = useState<Somebody | null>(null)
-  const link = useSignInLink((code) => enter({ code }))
+  const link = useSignInLink(enter)
   const now = somebody(data)
   const asking = data === null && !(error instanceof ApiError)
   // While somebody signs in again the page waits behind: it is not to be lost for a link.
@@ -55,7 +62,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   }, [reload])
 
   /** Over when it is known who is signed in. */
-  async function enter(body: { readonly token: string } | { readonly code: string }): Promise<void> {
+  async function enter(body: { readonly token: string } | SignInAddress): Promise<void> {
     await call('POST', SESSION, { body })
     readOn()
     setLeft(false)
@@ -66,6 +73,10 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   async function signIn(token: string): Promise<void> {
     dismiss()
     await enter({ token })
+  }
+  async function signInByProvider(): Promise<void> {
+    dismiss()
+    leaveFor((await call<SignInBegunResponse>('POST', PROVIDER)).data.to)
   }
   async function signOut(): Promise<void> {
     await stopReading()
@@ -81,7 +92,10 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     reload()
   }
   const who = left ? null : (now ?? last)
-  return <Context value={{ who, state, signIn, linkError, signOut }}>{children}</Context>
+  const provider = data?.provider ?? null
+  const noRole = error instanceof ApiError && error.response.error === 'no_role' ? error : null
+  const ways = { signIn, provider, signInByProvider, signOut }
+  return <Context value={{ who, state, linkError: linkError ?? noRole, ...ways }}>{children}</Context>
 }
 
 export function useSession(): Session {

@@ -1,5 +1,17 @@
-/** The code of a sign-in link, `#/sign-in?code=…`; `null` if the address is none. */
-export function codeOf(hash: string): string | null {
+/** What an address signs in by. */
+export type SignInAddress =
+  | { readonly code: string }
+  /** The query by which a provider sent the browser back. */
+  | { readonly returned: string }
+
+/** The code of a sign-in link, `#/sign-in?code=…`, or what a provider said, `/sign-in?code=…`; `null` if the address is neither. */
+export function signInAddress({
+  pathname,
+  search,
+  hash,
+}: Pick<Location, 'pathname' | 'search' | 'hash'>): SignInAddress | null {
+  if (pathname === '/sign-in' && search.length > 1) return { returned: search.slice(1) }
   const [, query] = /^#\/sign-in\?(.*)$/s.exec(hash) ?? []
-  return new URLSearchParams(query).get('code') || null
+  const code = new URLSearchParams(query).get('code')
+  return code ? { code } : null
 }

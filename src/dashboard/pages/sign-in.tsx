@@ -10,7 +10,7 @@ import { LostBanner, Preferences } from '../ui/shell.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {
   const { t } = useTexts()
-  const { signIn, linkError } = useSession()
+  const { signIn, provider, linkError } = useSession()
   const [token, setToken] = useState('')
   const [error, setError] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
@@ -45,10 +45,12 @@ export function SignIn({ again }: { readonly again: boolean }) {
             <img src={icon} alt="" width="32" height="32" /> Tollgate
           </h1>
           <h2>{t('signIn.title')}</h2>
-          <p className="muted">{again ? t('signIn.again') : t('signIn.text')}</p>
+          {again && <p className="muted">{t('signIn.again')}</p>}
           {linkError !== null && (
             <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError, t)}</Note>
           )}
+          {provider !== null && <ByProvider provider={provider} again={again} />}
+          {!again && <p className="muted">{t('signIn.text')}</p>}
           <PasswordInput
             ref={field}
             label={t('signIn.token')}
@@ -59,9 +61,9 @@ export function SignIn({ again }: { readonly again: boolean }) {
             aria-invalid={error !== null}
             visibilityToggleButtonProps={{ 'aria-label': t('signIn.show') }}
             autoComplete="off"
-            autoFocus
+            autoFocus={provider === null}
           />
-          <Button type="submit" loading={busy}>
+          <Button type="submit" loading={busy} variant={provider === null ? 'filled' : 'default'}>
             {t('signIn.submit')}
           </Button>
         </form>
@@ -70,6 +72,35 @@ export function SignIn({ again }: { readonly again: boolean }) {
   )
 }
 
+/** The page is left, and opened anew when the provider has sent the browser back. */
+function ByProvider({ provider, again }: { readonly provider: string; readonly again: boolean }) {
+  const { t } = useTexts()
+  const { signInByProvider } = useSession()
+  const [error, setError] = useState<Error | null>(null)
+  const [busy, setBusy] = useState(false)
+
+  async function leave(): Promise<void> {
+    setBusy(true)
+    setError(null)
+    try {
+      await signInByProvider()
+    } catch (caught) {
+      setError(caught as Error)
+      setBusy(false)
+    }
+  }
+
+  return (
+    <>
+      {error !== null && <Note tone="bad">{messageOf(error, t)}</Note>}
+      <Button type="button" onClick={leave} loading={busy} autoFocus>
+        {t('signIn.provider', { provider })}
+      </Button>
+      {again && <p className="muted">{t('signIn.providerAgain')}</p>}
+    </>
+  )
+}
+
 function isWrong(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 401
+  return error instanceof ApiError && error.response.error === 'unauthorized'
 }

@@ -9,7 +9,7 @@ export function messageOf(error: Error, t: Texts['t']): string {
   if (error instanceof LostError) return messageOfLost(error, t)
   if (!(error instanceof ApiError)) return error.message
   const key = `error.${error.response.error}`
-  return Object.hasOwn(en, key) ? t(key as TextKey) : error.response.msg
+  return Object.hasOwn(en, key) ? t(key as TextKey, { detail: error.response.msg }) : error.response.msg
 }
 
 function messageOfLost(error: LostError, t: Texts['t']): string {

@@ -110,9 +110,11 @@ function Who() {
       <span className="who">
         <bdi>{who.name}</bdi> <span className="muted">({t(`app.role.${who.role}`)})</span>
       </span>
-      <Button size="xs" variant="default" onClick={leave}>
-        {t('app.signOut')}
-      </Button>
+      {who.canSignOut && (
+        <Button size="xs" variant="default" onClick={leave}>
+          {t('app.signOut')}
+        </Button>
+      )}
       {failed && <span role="alert">{t('app.signOutFailed')}</span>}
     </>
   )

@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { tryConnections } from '../../../src/app/connect/connect.ts'
 import { parseConfig } from '../../../src/config/load.ts'
+import { startPeopleProvider } from '../../admin/people-provider.ts'
 import { type Certificate, makeCa, makeCertificate } from '../../setup/openssl.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 
@@ -46,13 +47,23 @@ interface Written {
   readonly upstream?: string
   readonly store?: string
   readonly auth?: string
+  /** The issuer of `admin.oidc`. */
+  readonly issuer?: string
   readonly telemetry?: string
 }
 
 /** @returns what is said of each key, such as `failed why` */
-async function tried({ listen = '127.0.0.1:0', upstream, store = 'sqlite::memory:', auth = '{}', telemetry }: Written) {
+async function tried({
+  listen = '127.0.0.1:0',
+  upstream,
+  store = 'sqlite::memory:',
+  auth = '{}',
+  issuer,
+  telemetry,
+}: Written) {
   const service = upstream ?? `{ url: "http://127.0.0.1:${await answering(json({}))}" }`
-  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0 }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n${telemetry === undefined ? '' : `telemetry: ${telemetry}\n`}`
+  const oidc = `oidc: { issuer: "${issuer}", client_id: tollgate, client_secret: ${'s'.repeat(32)}, roles: { values: { sre: admin } } }, token: ${'t'.repeat(32)}`
+  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0, ${issuer === undefined ? '' : oidc} }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n${telemetry === undefined ? '' : `telemetry: ${telemetry}\n`}`
   const loaded = parseConfig(text, join(folder, 'tollgate.yaml'), {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const found = await tryConnections(loaded.config)
@@ -267,4 +278,17 @@ describe('check --connect says of the collector', () => {
       expect(said.startsWith('warning ')).toBe(true)
     }
   })
+})
+
+test('the provider at which people sign in is tried, and one that does not respond keeps nobody from starting', async () => {
+  const provider = await startPeopleProvider()
+  provider.serveFor('http://127.0.0.1:1')
+  const good = await tried({ issuer: provider.issuer })
+  await provider.close()
+  const host = new URL(provider.issuer).host
+  expect(good('admin.oidc.issuer')).toEqual([`good ${host} says where people sign in`])
+  const [lost] = (await tried({ issuer: provider.issuer }))('admin.oidc.issuer')
+  expect(lost).toMatch(
+    /^warning The provider localhost:\d+ does not sign anybody in now \(.+\)\. Correct the address, and/,
+  )
 })

@@ -46,6 +46,9 @@ export const common = {
     'The response to this change was lost: the change may be in force or not. Look at what is in force before you repeat it.',
   'error.store_unavailable':
     'The store is out: it does not respond, is full, or takes no writes. The gateway keeps trying.',
+  'error.sign_in_failed': '{detail}',
+  'error.no_role': '{detail}',
+  'error.provider_unavailable': '{detail}',
   'error.overloaded': 'All connections of the admin listener are busy. Try again in a moment.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
@@ -59,6 +62,8 @@ export const common = {
   'signIn.text': 'With an admin token from the configuration of the gateway (admin.token or admin.tokens).',
   'signIn.token': 'Admin token',
   'signIn.submit': 'Sign in',
+  'signIn.provider': 'Sign in with {provider}',
+  'signIn.providerAgain': 'This leaves the page: what you were typing is kept only if you sign in with a token.',
   'signIn.again': 'The session is over. Sign in again: what you were doing is kept.',
   'signIn.show': 'Show the token',
   'signIn.wrong':

@@ -1,0 +1,80 @@
+import type { Role } from '../contract/api.ts'
+import { COMMAND_LINE, GUARD, SCHEDULE } from '../control/control-store.ts'
+import type { SignedIn, SignInProvider } from '../control/sign-in-provider.ts'
+import { isUserId } from '../control/user-id.ts'
+import { type AdminResponse, refusal } from './http.ts'
+
+/** By the group that gives it. */
+export type Roles = ReadonlyMap<string, Role>
+
+/** The people whom a provider signs in. */
+export interface People {
+  readonly provider: SignInProvider
+  /** What the page calls the provider by. */
+  readonly host: string
+  /** The claim that has the groups, for a sentence. */
+  readonly claim: string
+  readonly roles: Roles
+  /** What the key of their sessions is drawn from. All replicas have the same one. */
+  readonly secret: string
+  /** How long a session is, in milliseconds. */
+  readonly sessionMs: number
+}
+
+/** Somebody with a role. */
+export interface Person {
+  /** What the audit calls changes by. */
+  readonly name: string
+  readonly role: Role
+  /** The group that gives the role. */
+  readonly group: string
+}
+
+/** Where somebody stands who is to be let in, for a sentence. */
+interface Told {
+  /** What names the person, like `the claim "email"`. */
+  readonly ofName: string
+  readonly ofGroups: string
+  /** The key of the configuration that gives roles. */
+  readonly key: string
+}
+
+export function toldOf({ claim, host }: People): Told {
+  return { ofName: host, ofGroups: `the claim "${claim}"`, key: 'admin.oidc.roles' }
+}
+
+/** Whom a provider or a proxy vouches for, or why it is nobody here. */
+export function personOf(
+  { name, groups }: SignedIn,
+  {
+    roles,
+    tokens,
+    told,
+  }: { readonly roles: Roles; readonly tokens: readonly { readonly name: string }[]; readonly told: Told },
+): Person | AdminResponse {
+  if (name === null || !isUserId(name)) return refusal('no_role', `${told.ofName} gives you no name that can be used.`)
+  // The audit must distinguish people from tokens, and from what is nobody.
+  if (RESERVED.has(name) || tokens.some((token) => token.name === name)) {
+    return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
+  }
+  const group = groupWith('admin', roles, groups) ?? groupWith('viewer', roles, groups)
+  if (group !== null) return { name, group, role: roles.get(group) ?? 'viewer' }
+  const has = groups.length === 0 ? 'has nothing' : `has ${listed(groups)}`
+  const msg = `You are ${name}, and have no role here: ${told.ofGroups} ${has}, and ${told.key} names none of that.`
+  return refusal('no_role', msg)
+}
+
+const RESERVED: ReadonlySet<string> = new Set([COMMAND_LINE, SCHEDULE, GUARD])
+
+function groupWith(role: Role, roles: Roles, groups: readonly string[]): string | null {
+  return groups.find((group) => roles.get(group) === role) ?? null
+}
+
+/** Somebody may be in a thousand groups. */
+const MOST_LISTED = 20
+
+function listed(groups: readonly string[]): string {
+  const some = groups.slice(0, MOST_LISTED).map((group) => JSON.stringify(group.slice(0, 64)))
+  const others = groups.length - some.length
+  return some.join(', ') + (others === 0 ? '' : ` and ${others} more`)
+}

@@ -1,0 +1,50 @@
+import type { People } from '../admin/people.ts'
+import type { TrustedProxy } from '../admin/trusted-proxy.ts'
+import type { Config } from '../config/config.ts'
+import type { SignInProvider } from '../control/sign-in-provider.ts'
+import { subnetCheck } from './runtime.ts'
+
+/** Who signs in people at the dashboard. Each is made once for each section of a configuration. */
+
+type Oidc = NonNullable<Config['admin']['oidc']>
+type Trusted = NonNullable<Config['admin']['trusted']>
+
+const people = new WeakMap<Oidc, People>()
+const proxies = new WeakMap<Trusted, TrustedProxy>()
+
+export function peopleOf(oidc: Oidc | null): People | null {
+  if (oidc === null) return null
+  const made = people.get(oidc) ?? {
+    provider: providerOf(oidc),
+    host: new URL(oidc.issuer).host,
+    claim: oidc.roles.claim,
+    roles: oidc.roles.values,
+    secret: oidc.clientSecret,
+    sessionMs: oidc.sessionMs,
+  }
+  people.set(oidc, made)
+  return made
+}
+
+/** A gateway at which nobody signs in so does without the client of OpenID Connect. */
+function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
+  let loading: Promise<SignInProvider> | null = null
+  const provider = () => {
+    loading ??= import('../oidc/provider.ts').then(({ openidProvider }) =>
+      openidProvider({ ...oidc, groupsClaim: roles.claim }),
+    )
+    return loading
+  }
+  return {
+    begin: async (callback) => (await provider()).begin(callback),
+    finish: async (returned, kept) => (await provider()).finish(returned, kept),
+  }
+}
+
+export function proxyOf(trusted: Trusted | null): TrustedProxy | null {
+  if (trusted === null) return null
+  const { from, ...fields } = trusted
+  const made = proxies.get(trusted) ?? { ...fields, isFrom: subnetCheck(from) }
+  proxies.set(trusted, made)
+  return made
+}
