@@ -29,6 +29,11 @@ export function shown(value: unknown): unknown {
     const ofOrganisations = isObject(organisations) && { organisations: shownEach(organisations) }
     return { ...value, overrides: shownEach(value.overrides), ...ofOrganisations }
   }
+  // Of an access key in the place of another one.
+  if ('replaces' in value) {
+    const { replaces, ...rest } = value
+    return { ...(shown(rest) as object), replaces: shown(replaces) }
+  }
   const layered = withLayersShown(value)
   if (!('expiresAt' in layered)) return layered
   const { expiresAt } = layered

@@ -6,10 +6,20 @@ export function isRevoked({ record }: FoundAccessKey): boolean {
 }
 
 /** The change that makes an access key known. */
-export function creationOf(record: AccessKeyRecord): AccessKeyChange {
+export function creationOf(record: AccessKeyRecord): AccessKeyChange & { readonly to: object } {
   const { user, name, plan, organisation, expiresAt } = record
   const facts = { ...(plan !== undefined && { plan }), ...(organisation !== undefined && { organisation }) }
   return { kind: 'token_created', record, to: { user, name, ...facts, expiresAt } }
+}
+
+/**
+ * The change that makes an access key known in the place of another one, which is good until `endsAt` (milliseconds since the epoch), or
+ * until its own end if that is sooner.
+ */
+export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt: number): AccessKeyChange {
+  const replaced = { ...old, expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt) }
+  const creation = creationOf(record)
+  return { ...creation, replaced, to: { ...creation.to, replaces: { id: old.id, expiresAt: replaced.expiresAt } } }
 }
 
 /** The change that revokes an access key. If its record cannot be read, a readable one without a user takes its place. */

@@ -48,6 +48,8 @@ export interface AccessKeyChange {
   readonly kind: 'token_created' | 'token_revoked'
   /** Takes the place of what was kept of the access key. */
   readonly record: AccessKeyRecord
+  /** One that the access key replaces; takes the place of what was kept of it. Default none. */
+  readonly replaced?: AccessKeyRecord
   /** For the audit: whose it is, without its hash. */
   readonly to: unknown
 }
@@ -214,7 +216,8 @@ export const KINDS = [
 /** The access keys that a change puts in the place of those that are kept. */
 export function recordsIn(change: Change): readonly AccessKeyRecord[] {
   if ('records' in change) return change.records
-  return 'record' in change ? [change.record] : []
+  if (!('record' in change)) return []
+  return change.replaced === undefined ? [change.record] : [change.record, change.replaced]
 }
 
 /** Whether a change is of what has a version of its own: settings, or the override of somebody. */

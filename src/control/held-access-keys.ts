@@ -94,7 +94,8 @@ export function createAccessKeys({
     // Nothing says whose access keys are gone.
     if (what === 'user_forgotten') isWhole = false
     if (subject !== null && (what === 'token_created' || what === 'token_revoked')) changed.add(subject)
-    if (what === 'tokens_revoked') for (const id of revokedIn(to)) changed.add(id)
+    if (what === 'token_created') for (const id of idsIn(isObject(to) ? [to.replaces] : [])) changed.add(id)
+    if (what === 'tokens_revoked') for (const id of idsIn(isObject(to) ? to.tokens : [])) changed.add(id)
   }
 
   /** A record is written together with its entry in the audit, so it is there. */
@@ -144,10 +145,10 @@ export function createAccessKeys({
   return { find, removeEnded }
 }
 
-/** The ids of access keys in an entry of the audit. */
-function revokedIn(to: unknown): string[] {
-  const tokens = isObject(to) && Array.isArray(to.tokens) ? to.tokens : []
-  return tokens.flatMap((token) => (isObject(token) && typeof token.id === 'string' ? [token.id] : []))
+/** The ids of access keys in a list of an entry of the audit. */
+function idsIn(keys: unknown): string[] {
+  const list: readonly unknown[] = Array.isArray(keys) ? keys : []
+  return list.flatMap((key) => (isObject(key) && typeof key.id === 'string' ? [key.id] : []))
 }
 
 /** One character for each byte, which is half of the hexadecimal form. */

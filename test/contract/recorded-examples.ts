@@ -153,7 +153,7 @@ const SHOWN: Readonly<Record<string, (reply: Reply) => unknown>> = {
 /** Names that a world makes, in the place of those that the example has. */
 function parametersIn(route: string, { parameters = {} }: Example, { layer, key }: World): Example['parameters'] {
   if (route === 'DELETE /api/quota/scheduled/{id}') return { ...parameters, id: layer }
-  return route === 'DELETE /api/tokens/{id}' ? { ...parameters, id: key } : parameters
+  return route.includes('/api/tokens/{id}') ? { ...parameters, id: key } : parameters
 }
 
 async function record(route: string, example: Example): Promise<Example> {

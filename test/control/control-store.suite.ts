@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { revocationOf, revocationsOf } from '../../src/control/access-key-changes.ts'
+import { revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type {
   AccessKeyRecord,
@@ -123,6 +123,18 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
         { what: 'token_created', subject: other.id },
         { what: 'token_created', subject: one.id },
       ])
+    })
+
+    it('an access key takes the place of another one by one change, which gives that one its end', async () => {
+      const [old, other] = [record(1000), record(2000)]
+      for (const each of [old, other]) await keepAccessKey(under.store, each)
+      const fresh = record(3000)
+      expect(await under.store.change(rotationOf(fresh, old, 9000), ANN, null)).toMatchObject({ entry: { version: 3 } })
+      expect(await under.store.findTokens([old.id])).toEqual([found({ ...old, expiresAt: 9000 })])
+      expect(await under.store.findTokenByHash(fresh.hash)).toEqual(found(fresh))
+      expect(await under.store.findTokens([other.id])).toEqual([found(other)])
+      const to = { user: 'alice', replaces: { id: old.id, expiresAt: 9000 } }
+      expect(await under.store.readAudit(null, 1)).toMatchObject([{ what: 'token_created', subject: fresh.id, to }])
     })
 
     it('an access key is revoked with all others of its user by one change, and those of others stay as they are', async () => {

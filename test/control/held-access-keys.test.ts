@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { creationOf, revocationOf, revocationsOf } from '../../src/control/access-key-changes.ts'
+import { creationOf, revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
@@ -212,6 +212,17 @@ describe('an access key', () => {
     store.remembered = 0
     time += 1200
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
+  })
+
+  it('an access key that takes the place of another one gives that one its end, which is seen with it', async () => {
+    const { token, record } = await create()
+    await control.start()
+    const fresh = mint()
+    const change = rotationOf(fresh.record, record, 9000)
+    for (const each of [change.record, change.replaced as AccessKeyRecord]) records.set(each.id, each)
+    await store.change(change, AUTHOR, null)
+    expect(await keys.find(fresh.token)).toMatchObject({ user: 'alice', expiresAt: null })
+    expect(keys.find(token)).toMatchObject({ user: 'alice', expiresAt: 9000 })
   })
 
   it('an access key is not held if access keys are switched off, and is when they are switched on', async () => {

@@ -323,18 +323,20 @@ it(
 )
 
 it(
-  'an access key: a second one, and the first is revoked',
+  'an access key: one in its place, and the old one ends after the grace or is revoked',
   async () => {
     const old = sent.accessKey
-    const list = (await (await askAdmin(sent.admin, '/api/tokens')).json()) as {
+    const { tokens } = (await (await askAdmin(sent.admin, '/api/tokens')).json()) as {
       tokens: { id: string; name: string }[]
     }
-    const { token } = await newAccessKey('second')
+    const path = `/api/tokens/${tokens.find(({ name }) => name === 'first')?.id}`
+    const rotated = await askAdmin(sent.admin, `${path}/rotate`, { method: 'POST', body: '{ "grace": "24h" }' })
+    const { token } = (await rotated.json()) as { token: string }
     await expect.poll(async () => (await ask(`${url}/x`, withBearer(token))).status, WAIT).toBe(200)
+    await rounds()
     sent.accessKey = token
     await rounds()
-    const id = list.tokens.find(({ name }) => name === 'first')?.id
-    expect((await askAdmin(sent.admin, `/api/tokens/${id}`, { method: 'DELETE' })).ok).toBe(true)
+    expect((await askAdmin(sent.admin, path, { method: 'DELETE' })).ok).toBe(true)
     await rounds()
     await expect.poll(async () => (await ask(`${url}/x`, withBearer(old))).status, WAIT).toBe(401)
   },

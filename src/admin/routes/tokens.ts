@@ -1,15 +1,25 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { RevokedTokensResponse, TokenResponse } from '../../contract/api.ts'
-import { creationOf, isRevoked, revocationOf, revocationsOf } from '../../control/access-key-changes.ts'
+import { creationOf, isRevoked, revocationOf, revocationsOf, rotationOf } from '../../control/access-key-changes.ts'
 import { isTokenName, mintToken } from '../../control/access-key-record.ts'
-import type { AccessKeyRecord } from '../../control/access-key-store.ts'
+import { type AccessKeyRecord, endOfToken } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
+import {
+  type AdminResponse,
+  badFields,
+  type Call,
+  type FieldProblem,
+  iso,
+  NO_CONTENT,
+  ok,
+  type Route,
+  refusal,
+} from '../http.ts'
 
 /** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
@@ -43,6 +53,19 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
         responses: { 200: schemas.revokedTokens },
       },
       handle: (call) => revokeAll(desk, call, now()),
+    },
+    {
+      method: 'POST',
+      path: '/api/tokens/:id/rotate',
+      guard: 'change',
+      doc: {
+        summary:
+          'Makes a gateway token in the place of another one, which is good for a while still: one change for both',
+        body: Rotation,
+        responses: { 201: schemas.madeToken },
+        errors: ['not_found', 'conflict'],
+      },
+      handle: (call) => rotate(desk, call, now()),
     },
     {
       method: 'DELETE',
@@ -105,12 +128,60 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   const { user, name, plan, organisation, expiresAt } = fields.data
   const noPlan = plan == null ? [] : planOf(desk.setup().quota)(plan, 'plan')
   if (noPlan.length > 0) return badFields(noPlan)
-  const end = expiresAt == null ? null : timeOf(expiresAt)
-  if (Number.isNaN(end)) return badFields([{ path: 'expiresAt', msg: EXPIRES }])
-  if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
+  const end = endOf(expiresAt, now)
+  if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
   return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shownToken(record), token } }))
+}
+
+const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old token at once'
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const MAX_GRACE_MS = 90 * UNITS.d
+
+function graceOf(text: string): number {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  return unit === undefined ? Number.NaN : Number(count) * UNITS[unit as keyof typeof UNITS]
+}
+
+const Rotation = z.strictObject({
+  grace: z
+    .string({ error: GRACE })
+    .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
+    .default('24h')
+    .meta({
+      description: 'How long the old token stays good, unless it ends before: like 24h, 0m to 90d. Default 24h',
+    }),
+  expiresAt: NewToken.shape.expiresAt.meta({
+    description: 'When the new token ends by itself. Default as the old one',
+  }),
+  reason: schemas.reason.optional(),
+})
+
+/** The new token has the user, the name, the plan and the organisation of the old one. */
+async function rotate(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
+  const fields = readFields(Rotation, call.body ?? {})
+  if ('problems' in fields) return badFields(fields.problems)
+  const { grace, expiresAt } = fields.data
+  const [found] = await desk.store.findTokens([call.params.id ?? ''])
+  if (found === undefined) return NOT_FOUND
+  const old = found.record
+  if (old === null || endOfToken(old) <= now) {
+    return refusal('conflict', 'This token has ended, or cannot be read: make another one by POST /api/tokens.')
+  }
+  const end = expiresAt === undefined ? old.expiresAt : endOf(expiresAt, now)
+  if (typeof end === 'object' && end !== null) return badFields(end)
+  const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, ...owner } = old
+  const { token, record } = mintToken({ ...owner, expiresAt: end }, now)
+  const change = rotationOf(record, old, now + graceOf(grace))
+  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record), token } }))
+}
+
+/** An end that was asked for, or what is wrong with it. */
+function endOf(expiresAt: string | null | undefined, now: number): number | null | readonly FieldProblem[] {
+  const end = expiresAt == null ? null : timeOf(expiresAt)
+  if (Number.isNaN(end)) return [{ path: 'expiresAt', msg: EXPIRES }]
+  return end !== null && end <= now ? [{ path: 'expiresAt', msg: 'must be in the future' }] : end
 }
 
 async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
@@ -118,10 +189,12 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
   const [found] = await desk.store.findTokens([id])
-  if (found === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+  if (found === undefined) return NOT_FOUND
   if (isRevoked(found)) return NO_CONTENT
   return desk.record(call, revocationOf(found, now), () => NO_CONTENT)
 }
+
+const NOT_FOUND = refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
 
 /** Those that are made meanwhile stay. */
 async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResponse> {

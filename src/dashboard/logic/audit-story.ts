@@ -66,6 +66,7 @@ export type Sentence =
   | 'quota_reset'
   | 'quota_reset_organisation'
   | 'token_created'
+  | 'token_rotated'
   | 'token_revoked'
   | 'tokens_revoked'
   | 'user_forgotten'
@@ -107,6 +108,8 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
       const sentence = isOf ? 'quota_reset_organisation' : 'quota_reset'
       return { ...plain(sentence, entry.why), changes: leaves(undefined, entry.from, null) }
     }
+    case 'token_created':
+      return { ...plain(entry.what, entry.why), ...rotationIn(entry.to) }
     case 'tokens_revoked':
       return { ...plain(entry.what, entry.why), counts: { count: tokensIn(entry.to) } }
     default:
@@ -304,6 +307,12 @@ function leaves(from: unknown, to: unknown, file: SettingsResponse | null): read
 function tokensIn(value: unknown): number {
   const { tokens } = (value ?? {}) as { readonly tokens?: unknown }
   return Array.isArray(tokens) ? tokens.length : 0
+}
+
+/** The end of the access key that another one replaced. */
+function rotationIn(value: unknown): Pick<Story, 'sentence' | 'at'> | null {
+  const { replaces } = (value ?? {}) as { readonly replaces?: { readonly expiresAt?: unknown } }
+  return typeof replaces?.expiresAt === 'string' ? { sentence: 'token_rotated', at: replaces.expiresAt } : null
 }
 
 const COUNTS = ['total', 'added', 'changed', 'removed'] as const

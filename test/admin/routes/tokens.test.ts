@@ -74,6 +74,61 @@ test('all access keys of a user are revoked by one call, with one entry in the a
   expect(await revoke('?user=bob', { reason: 7 })).toMatchObject({ status: 400 })
 })
 
+describe('an access key that takes the place of another one', () => {
+  const rotate = (id: string, body?: unknown) => running.call('POST', `/api/tokens/${id}/rotate`, { body })
+  const endIn = (hours: number) => new Date(NOW + hours * 3_600_000).toISOString()
+
+  test('an access key that takes the place of another one has its facts, and the old one ends after the grace', async () => {
+    const facts = { user: 'alice', name: 'phone', organisation: 'acme' }
+    const { json: old } = await create(facts)
+    const { status, json } = await rotate(old.id, { grace: '36h', reason: 'a year old' })
+    expect([status, looksLikeAccessKey(json.token), json.token === old.token]).toEqual([201, true, false])
+    expect(json).toMatchObject({ ...facts, expiresAt: null, revokedAt: null })
+    const { tokens } = (await running.call('GET', '/api/tokens')).json
+    const ends = Object.fromEntries((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
+    expect(ends).toEqual({ [old.id]: endIn(36), [json.id]: null })
+    const { entries } = (await running.call('GET', '/api/audit')).json
+    expect(entries).toHaveLength(2)
+    expect(entries[0]).toMatchObject({
+      what: 'token_created',
+      subject: json.id,
+      why: 'a year old',
+      to: { user: 'alice', name: 'phone', replaces: { id: old.id, expiresAt: endIn(36) } },
+    })
+  })
+
+  test('an access key that takes the place of another one leaves it no longer than it had, and a day by default', async () => {
+    const { json: old } = await create({ user: 'alice', name: 'phone', expiresAt: endIn(1) })
+    expect((await rotate(old.id, { expiresAt: endIn(48) })).json.expiresAt).toBe(endIn(48))
+    const { json: other } = await create({ user: 'bob', name: 'phone', expiresAt: endIn(90) })
+    expect((await rotate(other.id)).json.expiresAt).toBe(endIn(90))
+    const { tokens } = (await running.call('GET', '/api/tokens')).json
+    const ends = new Map((tokens as { id: string; expiresAt: string }[]).map((it) => [it.id, it.expiresAt]))
+    expect([ends.get(old.id), ends.get(other.id)]).toEqual([endIn(1), endIn(24)])
+  })
+
+  test('an access key that takes the place of another one with no grace ends it at once, and it is not replaced again', async () => {
+    const { json: old } = await create({ user: 'alice', name: 'phone' })
+    expect((await rotate(old.id, { grace: '0m' })).status).toBe(201)
+    expect(await rotate(old.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
+    const { json: revoked } = await create({ user: 'alice', name: 'phone' })
+    await running.call('DELETE', `/api/tokens/${revoked.id}`)
+    expect(await rotate(revoked.id)).toMatchObject({ status: 409, json: { error: 'conflict' } })
+    expect(await rotate('nobody')).toMatchObject({ status: 404, json: { error: 'not_found' } })
+  })
+
+  test.each([
+    ['91d', 'grace'],
+    ['1w', 'grace'],
+    ['24', 'grace'],
+    [24, 'grace'],
+  ])('an access key that takes the place of another one needs a grace that is one, not %j', async (grace, path) => {
+    const { json } = await create({ user: 'alice', name: 'phone' })
+    expect(await rotate(json.id, { grace })).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+    expect(await running.store.listTokens()).toHaveLength(1)
+  })
+})
+
 test('an access key without an expiry does not end', async () => {
   expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
   expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()
