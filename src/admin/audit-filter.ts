@@ -70,8 +70,14 @@ function passing({ who, what, about }: AuditFilter): (entry: AuditEntry) => bool
 /** Whom or what a change is about. Of an access key it is also its user and its name, of a file of overrides the users of the sample. */
 function namesIn({ what, subject, to }: AuditEntry): string[] {
   if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
+  if (what === 'tokens_imported') return usersIn(to)
   if (subject === null) return []
   if (what === 'quota_reset') return [subject.slice(subject.indexOf(':') + 1)]
   const ofKey = isObject(to) ? [to.user, to.name].filter((each) => typeof each === 'string') : []
   return what === 'token_created' || what === 'token_revoked' ? [subject, ...ofKey] : [subject]
+}
+
+function usersIn(to: unknown): string[] {
+  const tokens: readonly unknown[] = isObject(to) && Array.isArray(to.tokens) ? to.tokens : []
+  return tokens.flatMap((token) => (isObject(token) && typeof token.user === 'string' ? [token.user] : []))
 }

@@ -34,6 +34,7 @@ import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { refusalRoutes } from './routes/refusals.ts'
 import { tokenRoutes } from './routes/tokens.ts'
+import { tokenImportRoute } from './routes/tokens-import.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { userRoutes } from './routes/users.ts'
 import { createServer, send } from './server.ts'
@@ -127,6 +128,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
     ...refusalRoutes(desk),
     ...usageRoutes(desk),
     ...tokenRoutes(desk, options.now),
+    tokenImportRoute(desk, options.now),
     ...auditRoutes(desk),
   ]
   return [...routes, openapiRoute(routes, options.version)]

@@ -109,7 +109,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */
 export async function tryRuntime(config: Config): Promise<void> {
-  const tokens: AccessKeys = { find: () => null }
+  const tokens: AccessKeys = { find: () => null, isImported: () => false }
   const { authenticator, forwarder } = await createRuntime(config, null, { tokens, observe: () => {} })
   authenticator.close()
   await forwarder.destroy()

@@ -194,6 +194,7 @@ function createCheck(
     if (isAccessKey(credential)) {
       return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
     }
+    if (gatewayTokens && tokens.isImported(credential)) return checkAccessKey(key, credential, at)
     const asks = introspection.length > 0 && isForProvider(credential, hasIssuers)
     if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
     const jwt = asks ? null : jwts.read(credential)

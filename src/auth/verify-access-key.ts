@@ -14,7 +14,7 @@ export const isAccessKey = looksLikeAccessKey
  * @param now milliseconds since the epoch
  */
 export function verifyAccessKey(
-  tokens: AccessKeys,
+  tokens: Pick<AccessKeys, 'find'>,
   token: string,
   now: number,
 ): Verified | Denial | Promise<Verified | Denial> {

@@ -115,6 +115,9 @@ export type TokenResponse = Of<typeof schemas.token>
 /** DELETE /api/tokens?user= */
 export type RevokedTokensResponse = Of<typeof schemas.revokedTokens>
 
+/** PUT /api/tokens/import */
+export type ImportedTokensResponse = Of<typeof schemas.importedTokens>
+
 /** POST /api/tokens { user, name, expiresAt? } */
 export type NewTokenResponse = Of<typeof schemas.madeToken>
 /** GET /api/routes */

@@ -134,6 +134,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   host: 'Name of the machine.',
   id: 'By which other operations name it.',
   idempotency: 'By which header repetitions are known, which cost nothing.',
+  imported: 'How many keys were taken over.',
+  'ImportedTokens.known': 'How many were known already, with the same user.',
   inFlight: 'Requests under way.',
   instance: 'Name of the process; another one at each start.',
   invalid: 'Requests whose credential was not valid.',

@@ -1,5 +1,5 @@
 import type { AccessKeyRecord, FoundAccessKey } from './access-key-store.ts'
-import { type AccessKeyChange, type AccessKeysRevoked, MOST_REVOKED } from './control-store.ts'
+import { type AccessKeyChange, type AccessKeysImported, type AccessKeysRevoked, MOST_REVOKED } from './control-store.ts'
 
 export function isRevoked({ record }: FoundAccessKey): boolean {
   return record !== null && record.revokedAt !== null
@@ -39,5 +39,17 @@ export function revocationsOf(user: string, all: readonly AccessKeyRecord[], now
     const some = theirs.slice(i * MOST_REVOKED, (i + 1) * MOST_REVOKED)
     const records = some.map((record) => ({ ...record, revokedAt: now }))
     return { kind: 'tokens_revoked', user, records, to: { user, tokens: some.map(({ id, name }) => ({ id, name })) } }
+  })
+}
+
+/** What takes access keys over, in one change for each MOST_REVOKED of them. */
+export function importsOf(records: readonly AccessKeyRecord[]): AccessKeysImported[] {
+  return Array.from({ length: Math.ceil(records.length / MOST_REVOKED) }, (_, i) => {
+    const some = records.slice(i * MOST_REVOKED, (i + 1) * MOST_REVOKED)
+    return {
+      kind: 'tokens_imported',
+      records: some,
+      to: { tokens: some.map(({ id, user, name }) => ({ id, user, name })) },
+    }
   })
 }

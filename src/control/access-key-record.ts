@@ -27,6 +27,21 @@ export function mintToken(
   return { token, record: { id: randomUUID(), hash: hashAccessKey(token), ...owner, createdAt: now, revokedAt: null } }
 }
 
+/** What the id of an access key begins with that somebody else has made: it may have any shape. */
+const IMPORTED = 'imported-'
+
+/** The record of an access key that somebody else has made, by its SHA-256 in hexadecimal. */
+export function importedRecord(
+  key: Pick<AccessKeyRecord, 'hash' | 'user' | 'name' | 'plan' | 'organisation' | 'expiresAt'>,
+  now: number,
+): AccessKeyRecord {
+  return { id: `${IMPORTED}${randomUUID()}`, ...key, createdAt: now, revokedAt: null }
+}
+
+export function isImported({ id }: Pick<AccessKeyRecord, 'id'>): boolean {
+  return id.startsWith(IMPORTED)
+}
+
 /** Whether a credential has the shape and the checksum of a gateway token. Says nothing of its being known. */
 export function looksLikeAccessKey(credential: string): boolean {
   const match = SHAPE.exec(credential)

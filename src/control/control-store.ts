@@ -30,6 +30,7 @@ export type Change =
   | OverridesChange
   | AccessKeyChange
   | AccessKeysRevoked
+  | AccessKeysImported
   | Forgetting
 
 /**
@@ -64,7 +65,16 @@ export interface AccessKeysRevoked {
   readonly to: { readonly user: string; readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'name'>[] }
 }
 
-/** Access keys that one change revokes, at most: it bounds how long it holds the store. */
+/** Access keys that others have made are taken over together, by their hashes. */
+export interface AccessKeysImported {
+  readonly kind: 'tokens_imported'
+  /** MOST_REVOKED at most. */
+  readonly records: readonly AccessKeyRecord[]
+  /** For the audit: which they are, without their hashes. */
+  readonly to: { readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'user' | 'name'>[] }
+}
+
+/** Access keys that one change revokes or takes over, at most: it bounds how long it holds the store. */
 export const MOST_REVOKED = 500
 
 /** Empties windows that users share. The store works out what was used in them, by their names: `from` of the audit. */
@@ -111,7 +121,7 @@ export const STAGED_MS = 60_000
 
 /** Whom or what a change is about. */
 export function subjectOf(change: Change): string | null {
-  if (change.kind === 'settings' || change.kind === 'overrides') return null
+  if (change.kind === 'settings' || change.kind === 'overrides' || change.kind === 'tokens_imported') return null
   if (change.kind === 'quota_reset') {
     const { organisation, category } = change
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
@@ -210,6 +220,7 @@ export const KINDS = [
   'token_created',
   'token_revoked',
   'tokens_revoked',
+  'tokens_imported',
   'user_forgotten',
 ] as const satisfies Change['kind'][]
 

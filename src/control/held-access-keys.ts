@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { isObject } from '../lib/json.ts'
 import { StoreError } from '../quota/quota-store.ts'
+import { isImported } from './access-key-record.ts'
 import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
@@ -21,6 +22,8 @@ export interface AccessKeys {
    * @throws StoreError by the promise, if the store does not answer
    */
   find(token: string): AccessKey | null | Promise<AccessKey | null>
+  /** Whether a credential of any shape is held as one that somebody else has made. The store is not asked. */
+  isImported(credential: string): boolean
 }
 
 export interface HeldAccessKeys extends AccessKeys {
@@ -50,7 +53,7 @@ export function createAccessKeys({
   wanted,
   now = () => performance.now(),
 }: AccessKeysOptions): HeldAccessKeys {
-  let held = new Map<string, AccessKey>()
+  let held = new Held()
   let isWhole = false
   /** When the store was asked for what is held now. */
   let confirmedAt = Number.NEGATIVE_INFINITY
@@ -65,7 +68,7 @@ export function createAccessKeys({
   async function follow(entries: readonly AuditEntry[] | null, askedAt: number): Promise<void> {
     if (!wanted()) {
       isWhole = false
-      held.clear()
+      held = new Held()
       return
     }
     if (entries === null) isWhole = false
@@ -76,11 +79,11 @@ export function createAccessKeys({
   }
 
   async function readAll(): Promise<void> {
-    const all = new Map<string, AccessKey>()
+    const all = new Held()
     let from: string | null = null
     do {
       const step = await store.readTokens(from)
-      for (const record of step.records) all.set(packed(record.hash), keyOf(record))
+      for (const record of step.records) all.put(record)
       from = step.next
       // The embedded store has each step at once: 100,000 tokens would hold up everybody for half a second.
       await new Promise((resolve) => setImmediate(resolve))
@@ -90,12 +93,10 @@ export function createAccessKeys({
     changed.clear()
   }
 
-  function note({ what, subject, to }: AuditEntry): void {
+  function note(entry: AuditEntry): void {
     // Nothing says whose access keys are gone.
-    if (what === 'user_forgotten') isWhole = false
-    if (subject !== null && (what === 'token_created' || what === 'token_revoked')) changed.add(subject)
-    if (what === 'token_created') for (const id of idsIn(isObject(to) ? [to.replaces] : [])) changed.add(id)
-    if (what === 'tokens_revoked') for (const id of idsIn(isObject(to) ? to.tokens : [])) changed.add(id)
+    if (entry.what === 'user_forgotten') isWhole = false
+    for (const id of changedBy(entry)) changed.add(id)
   }
 
   /** A record is written together with its entry in the audit, so it is there. */
@@ -103,7 +104,7 @@ export function createAccessKeys({
     if (changed.size === 0) return
     for (const { hash, record } of await store.findTokens([...changed])) {
       if (record === null) held.delete(packed(hash))
-      else held.set(packed(hash), keyOf(record))
+      else held.put(record)
     }
     changed.clear()
   }
@@ -111,7 +112,7 @@ export function createAccessKeys({
   function find(token: string): AccessKey | null | Promise<AccessKey | null> {
     const digest = hash('sha256', token, 'latin1')
     const isFresh = now() - confirmedAt < FRESH_MS
-    const key = held.get(digest) ?? null
+    const key = held.keys.get(digest) ?? null
     if (isFresh && (key !== null || waiting >= MAX_WAITING)) return key
     return findLater(digest, key)
   }
@@ -125,7 +126,7 @@ export function createAccessKeys({
     } finally {
       if (known === null) waiting--
     }
-    return held.get(digest) ?? null
+    return held.keys.get(digest) ?? null
   }
 
   /** Whoever comes when it has begun to ask needs the next one. */
@@ -138,11 +139,42 @@ export function createAccessKeys({
 
   async function removeEnded(): Promise<void> {
     const endedBefore = control.storeTime() - KEEP_ENDED_MS
-    for (const [digest, key] of held) if (endOfToken(key) < endedBefore) held.delete(digest)
+    for (const [digest, key] of held.keys) if (endOfToken(key) < endedBefore) held.delete(digest)
     await store.removeTokens(endedBefore).catch(() => {})
   }
 
-  return { find, removeEnded }
+  return { find, isImported: (credential) => held.isImported(credential), removeEnded }
+}
+
+/** Access keys by their hashes. */
+class Held {
+  readonly keys = new Map<string, AccessKey>()
+  /** Hashes of those that somebody else has made. */
+  readonly #imported = new Set<string>()
+
+  put(record: AccessKeyRecord): void {
+    const digest = packed(record.hash)
+    this.keys.set(digest, keyOf(record))
+    if (isImported(record)) this.#imported.add(digest)
+  }
+
+  delete(digest: string): void {
+    this.keys.delete(digest)
+    this.#imported.delete(digest)
+  }
+
+  /** Where there are none, no credential is hashed for it. */
+  isImported(credential: string): boolean {
+    return this.#imported.size > 0 && this.#imported.has(hash('sha256', credential, 'latin1'))
+  }
+}
+
+/** The ids of the access keys that an entry of the audit has changed. */
+function changedBy({ what, subject, to }: AuditEntry): string[] {
+  const own = subject !== null && (what === 'token_created' || what === 'token_revoked') ? [subject] : []
+  if (!isObject(to)) return own
+  if (what === 'token_created') return [...own, ...idsIn([to.replaces])]
+  return what === 'tokens_revoked' || what === 'tokens_imported' ? idsIn(to.tokens) : own
 }
 
 /** The ids of access keys in a list of an entry of the audit. */

@@ -39,7 +39,10 @@ auth:
     - { issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }
     - { issuer: "https://b.test", audience: t, jwks: "http://127.0.0.1:1/keys", algorithms: [ES256] }
 ${rest}`)
-  const parts = await createRuntime(config, old, { tokens: { find: () => null }, observe: () => {} })
+  const parts = await createRuntime(config, old, {
+    tokens: { find: () => null, isImported: () => false },
+    observe: () => {},
+  })
   made.push(parts)
   return parts
 }
@@ -81,7 +84,7 @@ it('no key server is asked if another part cannot be made', async () => {
     const { config } = understood(`
 upstream: { url: "https://127.0.0.1:1", tls: { ca: "${join(folder, ca)}" } }
 auth: { jwt: [{ issuer: "https://a.test", audience: t, jwks: "${jwks}", algorithms: [ES256] }] }`)
-    return createRuntime(config, null, { tokens: { find: () => null }, observe: () => {} })
+    return createRuntime(config, null, { tokens: { find: () => null, isImported: () => false }, observe: () => {} })
   }
   writeFileSync(join(folder, 'broken.crt'), 'no certificate')
   await expect(from('/first', 'broken.crt')).rejects.toThrow('broken.crt is not')

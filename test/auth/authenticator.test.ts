@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/auth/authenticator.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
-import { mintToken } from '../../src/control/access-key-record.ts'
+import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { Denial } from '../../src/errors.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { accessKeyStore, bench, claims, jwt, NOW, word } from './support.ts'
@@ -200,6 +200,7 @@ describe('a gateway token', () => {
           gateway.time += 150
           return record
         },
+        isImported: () => false,
       },
     })
     expect(await gateway.outcome(good)).toBe('alice')
@@ -243,6 +244,7 @@ describe('a gateway token', () => {
           if (up) return record
           throw new StoreError('down', 'connection', 'no')
         },
+        isImported: () => false,
       },
     })
     expect(await gateway.ask(good)).toMatchObject({ code: 'store_unavailable', headers: { 'Retry-After': '1' } })
@@ -257,11 +259,29 @@ describe('a gateway token', () => {
       if (broken) throw new TypeError('a bug')
       return record
     }
-    const gateway = await bench([], { tokens: { find } })
+    const gateway = await bench([], { tokens: { find, isImported: () => false } })
     await expect(gateway.ask(good)).rejects.toThrow('a bug')
     broken = false
     expect(await gateway.outcome(good)).toBe('alice')
   })
+
+  it.each(['sk_live_4f6d2a9b8c7e1d3f', 'a.b.c', 'short', 'aGV5+/8='])(
+    'a gateway token that somebody else has made, such as %s, may have any shape, and is good until it is revoked',
+    async (key) => {
+      const owner = { hash: hashAccessKey(key), user: 'bob', name: 'from Kong', expiresAt: null }
+      const record = importedRecord(owner, NOW)
+      const tokens = accessKeyStore(record)
+      const gateway = await bench([hmac], { tokens })
+      expect(await gateway.outcome(key)).toBe('bob')
+      expect(await gateway.outcome(`${key}x`)).toBe('unauthorized')
+      tokens.records.set(record.hash, { ...record, revokedAt: NOW })
+      gateway.time += 60_000
+      expect(await gateway.outcome(key)).toBe('unauthorized')
+      expect(await (await bench([hmac], { tokens: accessKeyStore(record), gatewayTokens: false })).outcome(key)).toBe(
+        'unauthorized',
+      )
+    },
+  )
 
   it('a gateway token and a JWT of one user name one user', async () => {
     const { token: good, record } = mint()

@@ -32,7 +32,7 @@ async function startGateway(): Promise<void> {
       },
     ],
     gatewayTokens: false,
-    tokens: { find: () => null },
+    tokens: { find: () => null, isImported: () => false },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => Date.now() + ahead,
     observe: () => {},

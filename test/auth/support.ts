@@ -15,7 +15,7 @@ import {
   createAuthenticator,
   type IssuerOptions,
 } from '../../src/auth/authenticator.ts'
-import { hashAccessKey } from '../../src/control/access-key-record.ts'
+import { hashAccessKey, isImported } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -150,7 +150,7 @@ export async function bench(
   const all = {
     issuers: issuers.map(issuer),
     gatewayTokens: true,
-    tokens: { find: () => null },
+    tokens: { find: () => null, isImported: () => false },
     cache: { max: 100, ttlMs: 10_000 },
     now: () => self.time,
     random: () => 0,
@@ -189,6 +189,10 @@ export function accessKeyStore(...records: AccessKeyRecord[]) {
     find(token: string) {
       store.asked++
       return store.records.get(hashAccessKey(token)) ?? null
+    },
+    isImported(credential: string) {
+      const record = store.records.get(hashAccessKey(credential))
+      return record !== undefined && isImported(record)
     },
   }
   return store

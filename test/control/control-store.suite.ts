@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
-import { mintToken } from '../../src/control/access-key-record.ts'
+import { importsOf, revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
+import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type {
   AccessKeyRecord,
   AccessKeyStore,
@@ -8,6 +8,7 @@ import type {
   FoundAccessKey,
 } from '../../src/control/access-key-store.ts'
 import type {
+  AccessKeysImported,
   AccessKeysRevoked,
   AuditBounds,
   AuditEntry,
@@ -123,6 +124,25 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
         { what: 'token_created', subject: other.id },
         { what: 'token_created', subject: one.id },
       ])
+    })
+
+    it('an access key that somebody else has made is taken over with others by one change, and is found by its hash', async () => {
+      const kept = record(1000)
+      await keepAccessKey(under.store, kept)
+      const taken = ['one', 'two'].map((key) =>
+        importedRecord(
+          { hash: hashAccessKey(key), user: 'bob', name: key, organisation: 'acme', expiresAt: 9000 },
+          2000,
+        ),
+      )
+      const [change, ...rest] = importsOf(taken)
+      expect(rest).toEqual([])
+      expect(await under.store.change(change as AccessKeysImported, ANN, null)).toMatchObject({ entry: { version: 2 } })
+      for (const each of taken) expect(await under.store.findTokenByHash(each.hash)).toEqual(found(each))
+      expect(await under.store.findTokens([kept.id])).toEqual([found(kept)])
+      const tokens = taken.map(({ id, user, name }) => ({ id, user, name }))
+      const entry = { what: 'tokens_imported', subject: null, from: null, to: { tokens } }
+      expect(await under.store.readAudit(null, 1)).toMatchObject([entry])
     })
 
     it('an access key takes the place of another one by one change, which gives that one its end', async () => {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { creationOf, revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
-import { mintToken } from '../../src/control/access-key-record.ts'
+import { creationOf, importsOf, revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
+import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
+import type { AccessKeysImported } from '../../src/control/control-store.ts'
 import { createAccessKeys, type HeldAccessKeys } from '../../src/control/held-access-keys.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
@@ -223,6 +224,28 @@ describe('an access key', () => {
     await store.change(change, AUTHOR, null)
     expect(await keys.find(fresh.token)).toMatchObject({ user: 'alice', expiresAt: null })
     expect(keys.find(token)).toMatchObject({ user: 'alice', expiresAt: 9000 })
+  })
+
+  it('an access key that somebody else has made is held with its shape, and the store is not asked about others', async () => {
+    const key = 'sk_live_of_kong'
+    const record = importedRecord({ hash: hashAccessKey(key), user: 'bob', name: 'from Kong', expiresAt: null }, 1000)
+    await control.start()
+    expect(keys.isImported(key)).toBe(false)
+    const [change] = importsOf([record])
+    records.set(record.id, record)
+    await store.change(change as AccessKeysImported, AUTHOR, null)
+    await control.fresh()
+    expect([keys.isImported(key), await keys.find(key)]).toEqual([true, expect.objectContaining({ user: 'bob' })])
+    const { token } = await create()
+    await control.fresh()
+    store.asked.length = 0
+    expect([keys.isImported(`${key}x`), keys.isImported(token)]).toEqual([false, false])
+    expect(store.asked).toEqual([])
+    records.delete(record.id)
+    control.close()
+    open()
+    await control.start()
+    expect(keys.isImported(key)).toBe(false)
   })
 
   it('an access key is not held if access keys are switched off, and is when they are switched on', async () => {

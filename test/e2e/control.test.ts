@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import type { Changes, Layer, Packed, UserOverride } from '../../src/control/state.ts'
 import { undoOf } from '../../src/control/undo.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
@@ -138,6 +139,35 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
         .toBe(true)
       expect(told()).toHaveLength(2)
     }
+  })
+
+  it('an access key of another maker is taken over by each gateway, and ends at each when another one takes its place', async () => {
+    const where = await openKind(kind)
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const [first] = running as [RunningApp]
+    const ask = async (method: string, path: string, type: string, body: string) => {
+      const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': type }
+      const response = await fetch(first.admin + path, { method, headers, body })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const statuses = (key: string) =>
+      Promise.all(
+        running.map(async ({ url }) => {
+          const { status } = await fetch(`${url}/items/1`, { headers: { authorization: `Bearer ${key}` } })
+          return status
+        }),
+      )
+    const key = 'sk_live_4f6d2a9b8c7e1d3f'
+    expect(await statuses(key)).toEqual(running.map(() => 401))
+    const line = JSON.stringify({ sha256: hashAccessKey(key), user: 'bob', name: 'from Kong' })
+    expect(await ask('PUT', '/api/tokens/import', 'application/x-ndjson', line)).toEqual({ imported: 1, known: 0 })
+    await expect.poll(() => statuses(key), SOON).toEqual(running.map(() => 200))
+    for (const { headers } of upstream.seen) expect(headers['x-tollgate-user']).toBe('bob')
+    const [record] = await store.listTokens()
+    const rotate = `/api/tokens/${record?.id}/rotate`
+    const { token } = await ask('POST', rotate, 'application/json', '{ "grace": "0m" }')
+    await expect.poll(() => statuses(key), SOON).toEqual(running.map(() => 401))
+    await expect.poll(async () => new Set(await statuses(String(token))).has(401), SOON).toBe(false)
   })
 
   it('a change at run time that is scheduled begins and ends by itself, once over all gateways', async () => {

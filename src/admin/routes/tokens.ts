@@ -100,7 +100,7 @@ async function list({ store }: Desk, { query }: Call): Promise<AdminResponse> {
   return ok({ tokens: all.filter((record) => user === undefined || record.user === user).map(shownToken) })
 }
 
-const NewToken = z.strictObject({
+export const NewToken = z.strictObject({
   user: z
     .string({ error: USER })
     .refine(isUserId, { error: USER })
@@ -122,13 +122,17 @@ const NewToken = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
+export function insistOnPlan(desk: Desk, plan: string | null | undefined): readonly FieldProblem[] {
+  return plan == null ? [] : planOf(desk.setup().quota)(plan, 'plan')
+}
+
 async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(NewToken, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const { user, name, plan, organisation, expiresAt } = fields.data
-  const noPlan = plan == null ? [] : planOf(desk.setup().quota)(plan, 'plan')
+  const noPlan = insistOnPlan(desk, plan)
   if (noPlan.length > 0) return badFields(noPlan)
-  const end = endOf(expiresAt, now)
+  const end = accessKeyEnd(expiresAt, now)
   if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
@@ -169,7 +173,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (old === null || endOfToken(old) <= now) {
     return refusal('conflict', 'This token has ended, or cannot be read: make another one by POST /api/tokens.')
   }
-  const end = expiresAt === undefined ? old.expiresAt : endOf(expiresAt, now)
+  const end = expiresAt === undefined ? old.expiresAt : accessKeyEnd(expiresAt, now)
   if (typeof end === 'object' && end !== null) return badFields(end)
   const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, ...owner } = old
   const { token, record } = mintToken({ ...owner, expiresAt: end }, now)
@@ -178,7 +182,10 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
 }
 
 /** An end that was asked for, or what is wrong with it. */
-function endOf(expiresAt: string | null | undefined, now: number): number | null | readonly FieldProblem[] {
+export function accessKeyEnd(
+  expiresAt: string | null | undefined,
+  now: number,
+): number | null | readonly FieldProblem[] {
   const end = expiresAt == null ? null : timeOf(expiresAt)
   if (Number.isNaN(end)) return [{ path: 'expiresAt', msg: EXPIRES }]
   return end !== null && end <= now ? [{ path: 'expiresAt', msg: 'must be in the future' }] : end

@@ -32,6 +32,12 @@ export const revokedTokens = name(
   'How many gateway tokens of a user were revoked: those that were not yet.',
 )
 
+export const importedTokens = name(
+  z.strictObject({ imported: count, known: count }),
+  'ImportedTokens',
+  'How many keys of the file were taken over, and how many were known already.',
+)
+
 export const madeToken = name(
   token.extend({ token: z.string() }),
   'MadeToken',

@@ -18,6 +18,7 @@ export const KINDS = [
   'token_created',
   'token_revoked',
   'tokens_revoked',
+  'tokens_imported',
   'user_forgotten',
 ] as const satisfies readonly Kind[]
 
@@ -69,6 +70,7 @@ export type Sentence =
   | 'token_rotated'
   | 'token_revoked'
   | 'tokens_revoked'
+  | 'tokens_imported'
   | 'user_forgotten'
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
@@ -111,6 +113,7 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
     case 'token_created':
       return { ...plain(entry.what, entry.why), ...rotationIn(entry.to) }
     case 'tokens_revoked':
+    case 'tokens_imported':
       return { ...plain(entry.what, entry.why), counts: { count: tokensIn(entry.to) } }
     default:
       return plain(entry.what, entry.why)

@@ -19,6 +19,7 @@ export const audit = {
   'audit.token_created': 'Access keys created',
   'audit.token_revoked': 'Access keys revoked',
   'audit.tokens_revoked': 'All access keys of a user revoked',
+  'audit.tokens_imported': 'Access keys imported',
   'audit.user_forgotten': 'Users forgotten',
 
   'audit.say.one.raised': '{who} raised {name} from {from} to {to}.',
@@ -57,6 +58,7 @@ export const audit = {
     '{who} created the access key {key} for {user} in the place of another one, which is good until {at}.',
   'audit.say.token_revoked': '{who} revoked the access key {key} of {user}.',
   'audit.say.tokens_revoked': '{who} revoked all access keys of {subject}: {count}.',
+  'audit.say.tokens_imported': '{who} imported access keys: {count}.',
   'audit.say.user_forgotten': '{who} had a user forgotten, whom the audit calls {subject}.',
 
   'audit.note.until': 'Until {at}.',

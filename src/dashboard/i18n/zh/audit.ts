@@ -22,6 +22,7 @@ export const audit: Translated<typeof en> = {
   'audit.token_created': '创建访问密钥',
   'audit.token_revoked': '吊销访问密钥',
   'audit.tokens_revoked': '吊销某用户的全部访问密钥',
+  'audit.tokens_imported': '导入访问密钥',
   'audit.user_forgotten': '遗忘用户',
 
   'audit.say.one.raised': '{who} 将{name}从 {from} 提高到 {to}。',
@@ -57,6 +58,7 @@ export const audit: Translated<typeof en> = {
   'audit.say.token_rotated': '{who} 为 {user} 创建了访问密钥 {key}，替换旧密钥；旧密钥有效至 {at}。',
   'audit.say.token_revoked': '{who} 吊销了 {user} 的访问密钥 {key}。',
   'audit.say.tokens_revoked': '{who} 吊销了 {subject} 的全部访问密钥，共 {count} 个。',
+  'audit.say.tokens_imported': '{who} 导入了访问密钥，共 {count} 个。',
   'audit.say.user_forgotten': '{who} 让系统遗忘了一位用户，审计中以 {subject} 代称。',
 
   'audit.note.until': '到 {at} 为止。',

@@ -55,7 +55,15 @@ interface LastChangeProps {
 /** Of the latest changes so many are looked through for one of the limits. */
 const LOOKED_AT = 50
 /** Changes that leave every limit as it is. */
-const OTHER_KINDS = ['token_created', 'token_revoked', 'tokens_revoked', 'reset', 'quota_reset', 'user_forgotten']
+const OTHER_KINDS = [
+  'token_created',
+  'token_revoked',
+  'tokens_revoked',
+  'tokens_imported',
+  'reset',
+  'quota_reset',
+  'user_forgotten',
+]
 
 /** Who changed which limit and when, with the way to its entry of the audit. */
 function LastChange({ isKnown, version }: LastChangeProps) {
