@@ -10,6 +10,8 @@ import { fingerprint } from '../config/fingerprint.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import type { Priced } from '../control/too-dear.ts'
+import { costsOf, dearest } from '../inputs/price.ts'
+import { shownAsked } from '../inputs/shown-price.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
@@ -146,8 +148,7 @@ function pricedOf({ routes, unmatched }: Config): Priced[] {
     ...(unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []),
   ]
   return charged.flatMap(({ match, category, cost, shadow }) => {
-    const all = cost.kind === 'fixed' ? [cost.cost] : [...cost.values.values()]
-    const costs = all.filter((tokens) => tokens > 0)
+    const costs = costsOf(cost).filter((tokens) => tokens > 0)
     return shadow || costs.length === 0 ? [] : [{ match, category, costs }]
   })
 }
@@ -172,13 +173,13 @@ function alertLine({ name, scope, category, window, minRequests, at, webhook }: 
 function countsForHealth(route: Config['routes'][number]): boolean {
   if (route.health !== 'charged') return route.health === 'always'
   if (route.public) return false
-  return route.cost.kind === 'body' || route.cost.cost > 0
+  return dearest(route.cost) > 0
 }
 
 function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
   const { match, line, shadow } = route
   const health = countsForHealth(route)
-  if (route.public) return { match, line, public: true, category: null, cost: null, costs: null, health, shadow }
+  if (route.public) return { match, line, public: true, category: null, cost: null, price: null, health, shadow }
   const { category, cost } = route
   return {
     match,
@@ -186,7 +187,7 @@ function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
     public: false,
     category,
     cost: cost.kind === 'fixed' ? cost.cost : null,
-    costs: cost.kind === 'fixed' ? null : Object.fromEntries(cost.values),
+    price: cost.kind === 'fixed' ? null : shownAsked(cost),
     health,
     shadow,
   }

@@ -42,15 +42,12 @@ export const REASONS = {
 
   exempt: reason('exempt', 'The user is exempt (quota.exempt): a credential is needed, and nothing is charged.'),
 
-  unknownValue: (fields: readonly string[], values: string) =>
-    reason('value_unknown', `400: The body must have ${fields.join(' or ')} with one of these values: ${values}.`, {
-      fields: fields.join(', '),
-      values,
-    }),
+  /** @param msg the very sentence that the client would read */
+  notPriced: (msg: string) => reason('not_priced', `400: ${msg}`, { msg }),
   noPrice: reason('no_price', 'The gateway cannot tell the cost, for which the response would be 400.'),
   dependsOnBody: reason(
     'depends_on_body',
-    'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',
+    'The cost depends on what the request asks for: the cheapest one fits now. Name its cost, the value or the body to know for certain.',
   ),
 
   room: (cost: number) => reason('room', `All windows have room for ${cost}.`, { cost }),
@@ -78,7 +75,7 @@ export const REASONS = {
       values,
     ),
   costs: (cost: number) => reason('costs', `This costs ${cost}.`, { cost }),
-  costsAtLeast: (cost: number) => reason('costs_at_least', `Even the cheapest body costs ${cost}.`, { cost }),
+  costsAtLeast: (cost: number) => reason('costs_at_least', `Even the cheapest request costs ${cost}.`, { cost }),
   shadowOfGateway: reason('shadow_gateway', 'Shadow mode is on for the gateway, so it is let through and told.'),
   shadowOfRoute: reason('shadow_route', 'Shadow mode is on for the route, so it is let through and told.'),
   shadowOfUser: reason('shadow_user', 'Shadow mode is on for the user, so it is let through and told.'),

@@ -5,9 +5,12 @@ import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
+import { isDenial } from '../errors.ts'
 import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Repetition } from '../gateway/snapshot.ts'
-import { keyOfWritten } from '../lib/json-scalar.ts'
+import { type AskedPrice, cheapest, costsOf, mayCost, type Price } from '../inputs/price.ts'
+import { shownAsked } from '../inputs/shown-price.ts'
+import { keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
 import { roomFrom } from '../quota/ahead.ts'
 import { SCOPE_NAMES } from '../quota/charge.ts'
 import { usageOf } from '../quota/counter.ts'
@@ -18,7 +21,7 @@ import { neverFits, type QuotaViolation, refusalBody, SCOPE_TITLES } from '../qu
 import { windowStatus } from '../quota/status.ts'
 import { type Limit, lacksRoom } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
-import type { Price } from '../routing/price.ts'
+import { type Asked, priceOf } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
 
@@ -41,8 +44,8 @@ export async function explain(
   const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
   const tunnelCharge = access.tunnelChargeMs === null ? {} : { tunnelCharge: formatDuration(access.tunnelChargeMs) }
   const perhaps = { ...settle, ...idempotency, ...tunnelCharge }
-  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...perhaps }
-  const priced = access.refusal === null ? priceOf(access.cost, question) : refusedByHead(access.refusal)
+  const charged = { ...about, route, category: access.category, price: priceShown(access.cost), ...perhaps }
+  const priced = access.refusal === null ? pricedAs(access.cost, question, access.query) : refusedByHead(access.refusal)
   if ('problem' in priced) {
     const shadow = priced.mayPass ? await shadowNow(inForce, access) : null
     const unpriced = { ...charged, cost: null, limits: [] }
@@ -81,11 +84,13 @@ function tableOf({ lines }: Config['quota'], scope: LimitScope, layer: Layer): L
   return written?.[scope]
 }
 
-const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const
+const NOTHING = { route: null, category: null, cost: null, price: null, limits: [] } as const
 
 interface Charged {
   readonly category: string
   readonly cost: Price
+  /** As the gateway reads it. */
+  readonly query: string
   /** Why the query may not stand beside the price; `null` for no reason. */
   readonly refusal: PlanRefusal | null
   readonly settle: SettleRule | null
@@ -145,6 +150,7 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
       : {
           category: tariff.category,
           cost: tariff.price,
+          query: target.query,
           refusal: queryRefusal(route, target),
           settle,
           repetition,
@@ -154,8 +160,8 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
   return { route: isUnmatched ? null : { match, line }, access }
 }
 
-function costsOf(cost: Price): Record<string, number> | null {
-  return cost.kind === 'fixed' ? null : Object.fromEntries(cost.values)
+function priceShown(cost: Price): ExplainResponse['price'] {
+  return cost.kind === 'fixed' ? null : shownAsked(cost)
 }
 
 function settleOf({ status, source, reading, otherwise, missing }: SettleRule): NonNullable<ExplainResponse['settle']> {
@@ -188,30 +194,75 @@ function refusedByHead(refusal: PlanRefusal): Unpriced {
   return { problem: REASONS.denied(refusal), mayPass: true }
 }
 
-function priceOf(cost: Price, { cost: given, value, bytes = 0 }: Question): Priced {
-  if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
-  if (bytes > cost.maxBody) return { problem: REASONS.denied(bodyTooLarge(cost.maxBody)), mayPass: false }
-  if (value !== undefined) {
-    const key = keyOfWritten(value)
-    const known = key === null ? undefined : cost.values.get(key)
-    if (known !== undefined) return { cost: known, least: known }
-    return { problem: REASONS.unknownValue(cost.fields, [...cost.values.keys()].join(', ')), mayPass: true }
+function pricedAs(price: Price, question: Question, query: string): Priced {
+  if (price.kind === 'fixed') return { cost: price.cost, least: price.cost }
+  const { cost: given, bytes = 0, body, value } = question
+  const { maxBody } = price
+  if (maxBody !== null && Math.max(bytes, Buffer.byteLength(body ?? '')) > maxBody) {
+    return { problem: REASONS.denied(bodyTooLarge(maxBody)), mayPass: false }
   }
-  if (given !== undefined) return { cost: given, least: given }
-  return { cost: null, least: Math.min(...cost.values.values()) }
+  const within = body === undefined && value !== undefined ? priceWithin(price, value) : null
+  if (within !== null) return { cost: given ?? null, least: given ?? cheapest(within) }
+  const asked = askedIn(price, question, query)
+  if (asked === null) return { cost: given ?? null, least: given ?? cheapest(price) }
+  const priced = priceOf(price, asked)
+  return isDenial(priced)
+    ? { problem: REASONS.notPriced(priced.msg), mayPass: true }
+    : { cost: priced.cost, least: priced.cost }
+}
+
+/** The price that a value has, if that hangs on more. */
+function priceWithin({ reading }: AskedPrice, value: string): AskedPrice | null {
+  const key = keyOfWritten(value)
+  const price = reading.kind === 'values' && key !== null ? reading.values.get(key) : undefined
+  return price?.kind === 'asked' ? price : null
+}
+
+/** A request as the question has it; `null` where the question leaves open what decides. */
+function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: string): Asked | null {
+  const { source } = price
+  const rawHeaders = ['Content-Type', 'application/json']
+  const written = body ?? (source.kind === 'body' && value !== undefined ? bodyWith(price, value) : undefined)
+  if (written !== undefined) {
+    const whole = Buffer.from(written)
+    return { body: whole, query, rawHeaders, length: whole.length }
+  }
+  const bare = { body: null, query, length: bytes ?? 0 }
+  if (source.kind === 'header' && value !== undefined && price.maxBody === null) {
+    return { ...bare, rawHeaders: [source.name, value] }
+  }
+  const isKnown = source.kind === 'query' || (source.kind === 'size' && bytes !== undefined)
+  return isKnown ? { ...bare, rawHeaders: [] } : null
+}
+
+/** The longest list that is made for its price. */
+const MOST_ELEMENTS = 10_000
+
+/** A body that has this value where the price reads it, or so many elements. */
+function bodyWith({ source, reading }: AskedPrice, value: string): string {
+  const path = source.kind === 'body' ? source.path.map(([name = '']) => name) : []
+  const key = keyOfWritten(value)
+  const scalar = key === null ? value : JSON.stringify(valueOfKey(key))
+  const isCount = reading.kind === 'list' && /^\d{1,5}$/.test(value) && Number(value) <= MOST_ELEMENTS
+  const text = isCount ? JSON.stringify(Array(Number(value)).fill(0)) : scalar
+  return path.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, text)
 }
 
 /** What the question says of the cost and the route has otherwise. */
-function wrongIn({ cost: given, value }: Question, cost: Price, known: number | null): WrongQuestion['problem'] | null {
-  if (cost.kind === 'fixed') {
-    if (given === undefined && value === undefined) return null
-    const path = given === undefined ? 'value' : 'cost'
-    return { path, msg: `is for a cost that depends on the body: this request costs ${cost.cost}` }
+function wrongIn(
+  { cost: given, value, body }: Question,
+  price: Price,
+  known: number | null,
+): WrongQuestion['problem'] | null {
+  if (price.kind === 'fixed') {
+    const path = given !== undefined ? 'cost' : value !== undefined ? 'value' : body !== undefined ? 'body' : null
+    if (path === null) return null
+    return { path, msg: `is for a cost that depends on the request: this request costs ${price.cost}` }
   }
-  if (given === undefined) return null
-  const possible = value === undefined ? new Set(cost.values.values()) : new Set([known])
-  if (possible.has(given)) return null
-  return { path: 'cost', msg: `must be what this request can cost: ${[...possible].join(', ')}` }
+  const isOpen = known === null || known === given
+  if (given === undefined || (isOpen && mayCost(price, given))) return null
+  const possible = isOpen ? [...new Set(costsOf(price))].join(', ') : known
+  return { path: 'cost', msg: `must be what this request can cost: ${possible}` }
 }
 
 type ExplainedLimit = ExplainResponse['limits'][number]

@@ -7,6 +7,7 @@ import { kindOf } from '../app/store-kinds/kinds.ts'
 import { problemAt } from '../config/load.ts'
 import { type Finding, formatPath, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
+import { type AskedPrice, cheapest, dearest } from '../inputs/price.ts'
 import { counted } from '../lib/counted.ts'
 import { freeBy } from '../routing/final-cost.ts'
 import { type Loaded, loadOrReport, setupProblem } from './config.ts'
@@ -35,9 +36,12 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   const { routes, quota, store, timeZone } = loaded.config
-  for (const { match, line, settle } of routes) {
+  for (const route of routes) {
+    const { match, line, settle } = route
     const free = settle === null ? [] : freeBy(settle)
     if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
+    if (!route.public && route.cost.kind === 'asked')
+      console.log(`${file}:${line} ${match} costs ${rangeText(route.cost)}`)
   }
   const count = counted(routes.length, 'route')
   const named = quota.categories.length === 1 ? 'category' : 'categories'
@@ -49,6 +53,12 @@ export async function check(args: readonly string[]): Promise<number> {
   if (quota.shadow) console.log('shadow: the quota refuses nobody (quota.shadow)')
   console.log(`times in messages: ${timeZone}${timeZone === TIME_ZONE ? ', the default of time_zone' : ''}`)
   return values.connect ? await connect(loaded) : 0
+}
+
+/** The cheapest and the dearest request of a rule. */
+function rangeText(price: AskedPrice): string {
+  const [least, most] = [cheapest(price), dearest(price)]
+  return `${least} at the least and ${most} at the most${price.batch === null ? '' : `, in an array of ${price.batch}`}`
 }
 
 /** A line for each thing that a gateway needs: what is good on the standard output, all else as the problems of a file are. */

@@ -74,8 +74,8 @@ A revoked token is refused within 2 seconds by every gateway on the same store.`
     name: 'explain',
     summary: 'tell what would become of a request now, and why',
     load: async () => (await import('./explain.ts')).explainRequest,
-    help: `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N]
-                        [--plan PLAN] [--organisation ORGANISATION] [--json] [-c FILE]
+    help: `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT | --body JSON]
+                        [--bytes N] [--plan PLAN] [--organisation ORGANISATION] [--json] [-c FILE]
        tollgate explain --user USER --at TIME [--json] [-c FILE]
 
 Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
@@ -84,8 +84,9 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --at        instead of a path: which limits refused the user within half an hour of then, for example 2026-11-20T10:00:00Z
   --method    default GET
   --path      as a client would send it
-  --cost      tokens, where the cost depends on the body
-  --value     value of the body's field if the cost depends on it: 2 is the number, '"2"' the text
+  --cost      tokens, where the cost depends on what is asked for
+  --value     what the cost depends on: 2 is the number, '"2"' the text; of a list how many elements
+  --body      the JSON body, where the cost depends on it
   --bytes     length of the body, which may be too large
   --plan      the plan that the credential names (default: none)
   --organisation  the organisation that the credential names (default: none)

@@ -8,6 +8,7 @@ import type { ExplainResponse } from '../contract/api.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
+import { priceText } from '../inputs/shown-price.ts'
 import { shown } from '../lib/shown.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
@@ -27,6 +28,7 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
       cost: { type: 'string' },
       value: { type: 'string' },
       bytes: { type: 'string' },
+      body: { type: 'string' },
       plan: { type: 'string' },
       organisation: { type: 'string' },
       at: { type: 'string' },
@@ -73,6 +75,7 @@ interface Options {
   readonly cost?: string | undefined
   readonly value?: string | undefined
   readonly bytes?: string | undefined
+  readonly body?: string | undefined
   readonly plan?: string | undefined
   readonly organisation?: string | undefined
   readonly at?: string | undefined
@@ -83,7 +86,7 @@ interface Options {
 const MAX_COST = 1e9
 
 function questionOf(options: Options): Question {
-  const { user, method = 'GET', path, cost, value, bytes, plan, organisation } = options
+  const { user, method = 'GET', path, cost, value, bytes, body, plan, organisation } = options
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
   if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
   if (plan !== undefined && !isUserId(plan)) throw new UsageError(`--plan takes ${USER_ID}`)
@@ -100,6 +103,7 @@ function questionOf(options: Options): Question {
     ...(cost !== undefined && { cost: Number(cost) }),
     ...(value !== undefined && { value }),
     ...(bytes !== undefined && { bytes: Number(bytes) }),
+    ...(body !== undefined && { body }),
     ...(plan !== undefined && { plan }),
     ...(organisation !== undefined && { organisation }),
   }
@@ -160,9 +164,9 @@ function organisationText(organisation: ExplainResponse['organisation']): string
   return organisation === undefined ? '' : `   (organisation ${shown(organisation)})`
 }
 
-function costText({ cost, costs }: ExplainResponse): string {
-  const table = Object.entries(costs ?? {}).map(([value, tokens]) => `${value}: ${tokens}`)
-  return `${cost ?? 'by the body'}${table.length === 0 ? '' : `   (${table.join(', ')})`}`
+function costText({ cost, price }: ExplainResponse): string {
+  if (price === null) return String(cost)
+  return cost === null ? priceText(price) : `${cost}   (${priceText(price)})`
 }
 
 /** In the order in which it is looked at. */

@@ -37,13 +37,24 @@ export function identityNameProblem(name: string): string | null {
 
 /** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. Requests have letters, digits and "-" only. */
 export function repetitionHeaderProblem(name: string): string | null {
+  return clientHeaderProblem(name, 'Idempotency-Key', 'and serves each repetition anew for nothing')
+}
+
+/** What is wrong with the name of a field that says what a request costs; `null` for a good one. */
+export function priceHeaderProblem(name: string): string | null {
+  return clientHeaderProblem(name, 'X-Units', 'so what is charged by it is not what is served')
+}
+
+/** @param unread what comes of a field that the upstream never gets */
+function clientHeaderProblem(name: string, like: string, unread: string): string | null {
   if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
-  const problem = freeNameProblem(name, 'Idempotency-Key')
+  const problem = freeNameProblem(name, like)
   if (problem !== null) return problem
   if (NO_CALLER.has(name.toLowerCase()) || isAlwaysRead(name.toLowerCase()))
-    return `header ${name} says something else already: take a name like Idempotency-Key`
-  if (!neverPasses(name.toLowerCase())) return null
-  return `the upstream never gets ${name} of a client, and serves each repetition anew for nothing: take a name like Idempotency-Key`
+    return `header ${name} says something else already: take a name like ${like}`
+  return neverPasses(name.toLowerCase())
+    ? `the upstream never gets ${name} of a client, ${unread}: take a name like ${like}`
+    : null
 }
 
 const PLAIN_NAME = /^[0-9A-Za-z-]{1,128}$/

@@ -8,6 +8,7 @@ import type { ShownPage } from '../usage/usage-text.ts'
 import { usage } from './admin/usage.ts'
 import { byName, count, planLimits, scope, share, table, time } from './admin/values.ts'
 import { type Components, componentsOf, type Named } from './components.ts'
+import { askedPrice, PRICE_TEXT } from './price.ts'
 import { tied } from './tied.ts'
 
 /** What clients get from the gateway itself. Names of components begin with Tollgate, since the service has its own beside them. */
@@ -101,7 +102,7 @@ const publicPrice = z.strictObject({ public: z.literal(true) })
 const chargedPrice = z.strictObject({
   public: z.literal(false),
   category: z.string(),
-  cost: z.union([count, z.strictObject({ body: z.array(z.string()), values: byName(count) })]),
+  cost: z.union([count, askedPrice]),
   settle: z.strictObject({ max: count }).optional(),
   tunnelCharge: z.strictObject({ seconds: z.number() }).optional(),
   idempotency: z.strictObject({ header: z.string(), seconds: z.number(), replays: count }).optional(),
@@ -131,6 +132,7 @@ const SCHEMAS = {
   TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
   TollgateUsage: [tied<ShownPage>()(usage), 'What the caller used in a range of time.'],
   TollgateFailureRate: [failureRate, 'How many requests failed, by half hour.'],
+  TollgateAskedPrice: [askedPrice, PRICE_TEXT],
   TollgatePriceList: [priceList, 'What each route costs, and the limits in force.'],
   TollgateTable: [table, 'Tokens by category, then by the name of the window.'],
   TollgatePlanLimits: [planLimits, 'Tokens of a plan, of each user and of all users of an organisation together.'],

@@ -3,7 +3,7 @@ import { targetTooLong, tooLarge } from '../edge/denials.ts'
 import { checkMethod, isLastHop, preflightOf, targetOf } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
-import { fieldNames, queryFault } from '../routing/price.ts'
+import { bodyNames, queryDenial, queryFault } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
 
@@ -143,15 +143,14 @@ function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }
  */
 export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<Target, 'query'>): PlanRefusal | null {
   const price = tariff?.price
-  if (price?.kind !== 'body' || query.length <= 1) return null
+  if (price?.kind !== 'asked') return null
   const fault = queryFault(price, query)
   if (fault === null) return null
-  const msg =
-    fault === 'named'
-      ? `The query must not have ${fieldNames(price)}: the body says what this request costs.`
-      : 'The query has too many escaped names beside a body that says what this request costs: escape fewer than 32 of them.'
-  const values = { fields: price.fields.join(', ') }
-  return { code: 'priced_in_query', denial: denial('bad_request', msg, { reason: 'body_price' }), values }
+  return {
+    code: 'priced_in_query',
+    denial: queryDenial(price, fault),
+    values: { fields: bodyNames(price).join(', ') },
+  }
 }
 
 function unreadable({ code, problem }: TargetProblem): Plan {

@@ -6,6 +6,7 @@ import { USUAL_METHODS } from '../edge/head-rules.ts'
 import { TEXT_BYTES } from '../edge/request-turn.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
+import type { AskedPrice } from '../inputs/price.ts'
 import { householdOf } from '../lib/peers.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Decision } from '../quota/charge.ts'
@@ -15,14 +16,14 @@ import { quotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from '../respond/announced-body.ts'
 import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
-import { type BodyPrice, priceOfBody } from '../routing/price.ts'
+import { priceOf } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { callerByAddress } from './client-address.ts'
 import type { Exchange } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
-import { type Plan, queryRefusal } from './plan.ts'
+import type { Plan } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
 import { exempted, isShadowed, type Order, type Settlement, unpriced } from './settlement.ts'
@@ -247,7 +248,7 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
 /** What the request costs: nothing on a public route. */
 export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
-  if (tariff?.price.kind === 'body') return priceByBody(exchange, route, tariff.price, target)
+  if (tariff?.price.kind === 'asked') return priceAsked(exchange, route, tariff.price, target)
   const cost = tariff?.price.cost ?? 0
   if (hasBody(exchange.req)) return priceBehindBody(exchange, route, cost)
   exchange.cost = cost
@@ -262,20 +263,48 @@ async function priceBehindBody(exchange: Exchange, route: Route, cost: number): 
   return null
 }
 
-async function priceByBody(exchange: Exchange, route: Route, price: BodyPrice, target: Target): Promise<Stop | null> {
-  const refusal = queryRefusal(route, target)
-  if (refusal !== null) {
-    if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
-    return priceBehindBody(exchange, route, 0)
-  }
+/** A price by what the request asks for. It is looked at behind the credential: a stranger may not make it dear. */
+function priceAsked(
+  exchange: Exchange,
+  route: Route,
+  price: AskedPrice,
+  target: Target,
+): Stop | null | Promise<Stop | null> {
   const { req, res } = exchange
-  const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
+  const { maxBody } = price
+  if (maxBody !== null) {
+    const body = awaited(exchange, () => readBody(req, res, maxBody))
+    return askedBehindBody(exchange, route, price, target, body)
+  }
+  if (hasBody(req)) return askedBehindBody(exchange, route, price, target, earlyBody(exchange, route))
+  return ask(exchange, route, price, target)
+}
+
+async function askedBehindBody(
+  exchange: Exchange,
+  route: Route,
+  price: AskedPrice,
+  target: Target,
+  awaitedBody: Promise<Buffer | Stop | null>,
+): Promise<Stop | null> {
+  const body = await awaitedBody
   if (body instanceof Stop) return body
-  const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
-  if (isDenial(priced) && !letThrough(exchange, route, priced)) return denied(priced)
   exchange.body = body
+  return ask(exchange, route, price, target)
+}
+
+function ask(exchange: Exchange, route: Route, price: AskedPrice, { query }: Target): Stop | null {
+  const { req, body } = exchange
+  const { rawHeaders } = req
+  const priced = priceOf(price, { body, query, rawHeaders, length: body?.length ?? announcedLength(req) })
+  if (isDenial(priced) && !letThrough(exchange, route, priced)) return denied(priced)
   exchange.cost = isDenial(priced) ? 0 : priced.cost
   return null
+}
+
+/** `null` for a body in chunks. */
+function announcedLength({ headers }: Exchange['req']): number | null {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null
 }
 
 /** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */

@@ -13,6 +13,7 @@ import type { FactEncoding } from './trusted-text.ts'
  * | `auth.unverified_keys` | the very key | 400 | 400 |
  * | `auth.trusted` | what it was judged by, of a trusted proxy only | 400 | 400 |
  * | `routes[].idempotency` | the very key | 400 | 400 |
+ * | `routes[].cost` | the very field | 400 | 400 |
  * | the gateway, whatever is configured | what was judged, or what a trusted proxy says | 400 | dropped |
  * | nothing: `upstream.headers` and `identity` set it | what the gateway sets | 400 | dropped |
  */
@@ -27,6 +28,8 @@ export interface Configured {
     | undefined
   /** The fields by which repetitions are known, one for each route that has one. */
   readonly repetitions?: readonly string[] | undefined
+  /** The fields by which requests are priced. */
+  readonly prices?: readonly string[] | undefined
   /** Names of fields that the upstream is sent instead of the client's. */
   readonly headers?: Iterable<string> | undefined
   readonly identity?: Iterable<string> | undefined
@@ -55,6 +58,7 @@ export function fieldInputs(of: Configured): FieldInput[] {
     ...[of.unverifiedKeys ?? []].flat().map(fieldOf).map(input('read', 'auth.unverified_keys')),
     ...[user, organisation, plan].filter((name) => name !== null).map(input('read', 'auth.trusted')),
     ...(of.repetitions ?? []).map(input('read', 'routes[].idempotency')),
+    ...(of.prices ?? []).map(input('read', 'routes[].cost')),
     ...[...(of.headers ?? [])].map(input('set', 'upstream.headers')),
     ...[...(of.identity ?? [])].map(input('set', 'upstream.identity')),
     ...[...(of.removeHeaders ?? [])].map(input('removed', 'upstream.remove_headers')),

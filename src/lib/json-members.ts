@@ -27,6 +27,39 @@ export function topLevelMembers(text: string, most = Number.POSITIVE_INFINITY): 
   return members
 }
 
+/**
+ * The texts of the elements of an array in their order.
+ * @param text valid JSON whose value is an array; of anything else the elements have no meaning, but it comes to an end
+ * @param most no more are read
+ */
+export function topLevelElements(text: string, most = Number.POSITIVE_INFINITY): string[] {
+  const elements: string[] = []
+  for (let at = firstElement(text); at !== -1 && elements.length < most; ) {
+    const end = endOfValue(text, at)
+    elements.push(text.slice(at, end))
+    at = nextElement(text, end)
+  }
+  return elements
+}
+
+/** How many elements an array has, without a text for each. @param text as of `topLevelElements` */
+export function elementCount(text: string): number {
+  let count = 0
+  for (let at = firstElement(text); at !== -1; at = nextElement(text, endOfValue(text, at))) count++
+  return count
+}
+
+function firstElement(text: string): number {
+  const at = skipSpace(text, skipSpace(text, 0) + 1)
+  return at >= text.length || text[at] === ']' ? -1 : at
+}
+
+/** @returns where the next element begins, -1 behind the last */
+function nextElement(text: string, end: number): number {
+  const comma = skipSpace(text, end)
+  return text[comma] === ',' ? skipSpace(text, comma + 1) : -1
+}
+
 function keyOf(quoted: string): string {
   return quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1)
 }
@@ -70,6 +103,6 @@ function endOfNested(text: string, start: number): number {
 
 function endOfScalar(text: string, start: number): number {
   let i = start
-  while (i < text.length && text[i] !== ',' && text[i] !== '}' && !isSpace(text[i])) i++
+  while (i < text.length && text[i] !== ',' && text[i] !== '}' && text[i] !== ']' && !isSpace(text[i])) i++
   return i
 }

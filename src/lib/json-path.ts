@@ -30,3 +30,39 @@ export function foundAt(text: string, path: string): { readonly json: string } |
   }
   return 'missing'
 }
+
+/** Names of one path. */
+const MAX_NAMES = 8
+const NAME = /^(?:\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)*")\])/
+
+/**
+ * The names of a path that has to be read in one way only: `params.name`, or `params["odd.name"]` for a name with dots or brackets.
+ * @returns at most 8 names, or `null` for a text that is no such path
+ */
+export function namesOfPath(path: string): string[] | null {
+  const names: string[] = []
+  let rest = path.startsWith('[') ? path : `.${path}`
+  while (rest !== '') {
+    const [all, plain, quoted] = NAME.exec(rest) ?? []
+    const name = plain ?? (quoted === undefined ? null : textOf(quoted))
+    if (all === undefined || name === null || names.length === MAX_NAMES) return null
+    names.push(name)
+    rest = rest.slice(all.length)
+  }
+  return names
+}
+
+function textOf(quoted: string): string | null {
+  try {
+    return JSON.parse(quoted)
+  } catch {
+    return null
+  }
+}
+
+/** The path that has these names, as `namesOfPath` reads it. */
+export function pathOfNames(names: readonly string[]): string {
+  return names
+    .map((name, i) => (/[.[\]"]/.test(name) ? `[${JSON.stringify(name)}]` : i === 0 ? name : `.${name}`))
+    .join('')
+}

@@ -1,5 +1,6 @@
 import type { Cost, RouteConfig } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
+import { priceText as asText, shownPrice } from '../inputs/shown-price.ts'
 import { isObject } from '../lib/json.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
 import { pathParameter } from '../lib/openapi.ts'
@@ -77,8 +78,7 @@ function extensionOf({ route, charged }: Access): Json {
   const match = route === null ? {} : { match: route.match }
   if (charged === null) return { ...match, public: true }
   const { category, cost } = charged
-  if (cost.kind === 'fixed') return { ...match, category, cost: cost.cost }
-  return { ...match, category, cost: { body: cost.fields, values: Object.fromEntries(cost.values) } }
+  return { ...match, category, cost: shownPrice(cost) }
 }
 
 function priceText({ charged, route }: Access): string {
@@ -104,8 +104,7 @@ function settledText(route: RouteConfig | null): string {
 
 function costText(cost: Cost): string {
   if (cost.kind === 'fixed') return `costs ${tokens(cost.cost)}`
-  const values = [...cost.values].map(([value, amount]) => `\`${value}\` costs ${tokens(amount)}`)
-  return `by the field ${cost.fields.map((field) => `\`${field}\``).join(' or ')} of the body: ${values.join(', ')}`
+  return `costs ${asText(shownPrice(cost))}`
 }
 
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
@@ -131,7 +130,12 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
 /** Nothing is known of a body but what it is priced by. */
 function bodyOf({ charged }: Access): Json {
   if (charged === null || charged.cost.kind === 'fixed') return { schema: {} }
-  const [field = ''] = charged.cost.fields
-  const values = [...charged.cost.values.keys()].map(valueOfKey)
-  return { schema: { type: 'object', properties: { [field]: { examples: values } } }, example: { [field]: values[0] } }
+  const { source, reading } = charged.cost
+  if (source.kind !== 'body' || reading.kind !== 'values') return { schema: {} }
+  const values = [...reading.values.keys()].map(valueOfKey)
+  const names = source.path.map(([name = '']) => name)
+  const schema = names.reduceRight<Json>((inner, name) => ({ type: 'object', properties: { [name]: inner } }), {
+    examples: values,
+  })
+  return { schema, example: names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), values[0]) }
 }

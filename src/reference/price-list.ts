@@ -1,5 +1,7 @@
 import type { Config, Cost, RouteConfig } from '../config/config.ts'
 import type { PriceListBody } from '../contract/client.ts'
+import { dearest } from '../inputs/price.ts'
+import { shownPrice } from '../inputs/shown-price.ts'
 import type { Immutable } from '../lib/immutable.ts'
 import type { Policy } from '../quota/policy.ts'
 import { limitsInForce, plansInForce } from '../quota/status.ts'
@@ -8,7 +10,6 @@ import type { Amount, SettleRule } from '../routing/final-cost.ts'
 /** What requests cost, for programs. It has nothing of the upstream, of users, or of the global limits. */
 export type PriceList = Immutable<PriceListBody>
 export type PricedRoute = PriceList['routes'][number]
-type ChargedPrice = Extract<NonNullable<PriceList['others']>, { readonly public: false }>
 
 export type PriceOptions = Pick<Config, 'quota' | 'routes' | 'unmatched'>
 
@@ -30,7 +31,7 @@ export function priceList({ quota, routes, unmatched }: PriceOptions, policy: Po
 function othersOf(unmatched: Config['unmatched']): PriceList['others'] {
   if (unmatched.kind === 'refuse') return null
   if (unmatched.kind === 'forward') return { public: true }
-  return { public: false, category: unmatched.category, cost: costOf(unmatched.cost) }
+  return { public: false, category: unmatched.category, cost: shownPrice(unmatched.cost) }
 }
 
 function pricedRoute(route: RouteConfig): PricedRoute {
@@ -43,7 +44,7 @@ function pricedRoute(route: RouteConfig): PricedRoute {
     path,
     public: false,
     category,
-    cost: costOf(cost),
+    cost: shownPrice(cost),
     ...(settle !== null && { settle: { max: mostOf(settle, cost) } }),
     ...(tunnelChargeMs !== null && { tunnelCharge: { seconds: tunnelChargeMs / 1000 } }),
     ...(idempotency !== null && {
@@ -56,14 +57,9 @@ function pricedRoute(route: RouteConfig): PricedRoute {
   }
 }
 
-function costOf(cost: Cost): ChargedPrice['cost'] {
-  if (cost.kind === 'fixed') return cost.cost
-  return { body: cost.fields, values: Object.fromEntries(cost.values) }
-}
-
 /** The most that any response may make of it. */
 function mostOf({ status, source, reading, otherwise, missing }: SettleRule, cost: Cost): number {
-  const reserve = cost.kind === 'fixed' ? cost.cost : Math.max(...cost.values.values())
+  const reserve = dearest(cost)
   const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
   // What cannot be read costs the reserve, and by default what got no response too.
   const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]

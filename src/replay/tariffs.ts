@@ -2,8 +2,9 @@ import { createAddressCallers } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Route } from '../gateway/snapshot.ts'
+import { dearest, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import type { Payer } from '../quota/policy.ts'
-import type { Price } from '../routing/price.ts'
+import { priceOf } from '../routing/price.ts'
 import type { Entry } from './entry.ts'
 
 /** What a request of the log costs whom under a configuration. */
@@ -141,11 +142,18 @@ function pathOf(rule: string): string | null {
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
 }
 
-/** What the log says, where the price depends on a body that the log does not have; without that the dearest. */
-function costOf(price: Price, { cost }: Entry): number {
+/** By the query, which some logs have; else what the log says, where the price depends on what the log does not have; else the dearest. */
+function costOf(price: Price, { cost, target }: Entry): number {
   if (price.kind === 'fixed') return price.cost
-  const values = [...price.values.values()]
-  return cost !== null && values.includes(cost) ? cost : Math.max(...values)
+  return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))
+}
+
+/** `null` where the query alone does not say it. */
+function costByQuery(price: Price, { kind, text }: Entry['target']): number | null {
+  const mark = kind === 'path' ? text.indexOf('?') : -1
+  if (mark < 0 || partsOf(price).some(({ source }) => source.kind !== 'query')) return null
+  const priced = priceOf(price, { body: null, query: text.slice(mark), rawHeaders: [], length: 0 })
+  return 'cost' in priced ? priced.cost : null
 }
 
 function finalCostOf({ settle }: Route, { charged }: Entry, cost: number): number {

@@ -1,245 +1,444 @@
 import { isUtf8 } from 'node:buffer'
-import { type Denial, denial } from '../errors.ts'
-import { type Member, topLevelMembers } from '../lib/json-members.ts'
-import { keyOfJson } from '../lib/json-scalar.ts'
+import { type Denial, denial, isDenial } from '../errors.ts'
+import {
+  type AskedPrice,
+  type BodySource,
+  type Price,
+  type PriceReading,
+  type PriceSource,
+  partsOf,
+  pathsOf,
+} from '../inputs/price.ts'
+import { productRoundedUp } from '../lib/decimal.ts'
+import { elementCount, type Member, topLevelElements, topLevelMembers } from '../lib/json-members.ts'
+import { keyOfJson, keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
+import { foldedParameter } from '../lib/parameter-names.ts'
+import { readParameter } from '../lib/query-parameters.ts'
+import { decoded, pairsNamed } from './query-names.ts'
+import { spellingsOf } from './spellings.ts'
 
-/** What a request costs. */
-export type Price = FixedPrice | BodyPrice
-
-export interface FixedPrice {
-  readonly kind: 'fixed'
-  /** Whole tokens, 0 or more. */
-  readonly cost: number
+/** What of a request its price may be read from. */
+export interface Asked {
+  /** The whole body, if the price has a `maxBody`. */
+  readonly body: Buffer | null
+  /** As the client sends it, one character for each byte: empty, or `?` and what follows. */
+  readonly query: string
+  /** Names and values by turns. */
+  readonly rawHeaders: readonly string[]
+  /** Bytes of the body: 0 if there is none, `null` if nobody knows before it has come. */
+  readonly length: number | null
 }
 
-/** The price depends on a field at the top level of a JSON body. */
-export interface BodyPrice {
-  readonly kind: 'body'
-  /** Names under which the upstream accepts the field, at least one. A request uses exactly one of them. */
-  readonly fields: readonly string[]
-  /** Whole tokens for each value the field may have, by its key as json-scalar.ts has it: the number 2 and the text "2" differ. */
-  readonly values: ReadonlyMap<string, number>
-  /** Largest body in bytes. */
-  readonly maxBody: number
+type Cost = { readonly cost: number }
+
+/**
+ * Prices a request. Whatever two readers could read differently is refused, because a request that says one thing to us and another to
+ * the upstream is a cheap way to an expensive answer.
+ */
+export function priceOf(price: Price, asked: Asked): Cost | Denial {
+  if (price.kind === 'fixed') return price
+  const fault = queryFault(price, asked.query)
+  if (fault !== null) return queryDenial(price, fault)
+  if (price.maxBody === null) return costIn(price, asked, NO_BODY)
+  const body = readBody(price, price.maxBody, asked)
+  if (isDenial(body)) return body
+  return Array.isArray(body) ? costOfAll(price, asked, body) : costIn(price, asked, body)
+}
+
+/** The members of the JSON object that a price is read from, or what is said of a body that has none for anybody. */
+type Json = { readonly members: readonly Member[] } | { readonly none: Denial }
+
+const NO_BODY: Json = { none: refuse('The request must have a body.', 'body_price') }
+
+/** A batch: all of it or nothing. */
+function costOfAll(price: AskedPrice, asked: Asked, objects: readonly string[]): Cost | Denial {
+  let sum = 0
+  for (const object of objects) {
+    const members = membersOf(object)
+    const priced = isDenial(members) ? members : costIn(price, asked, { members })
+    if (isDenial(priced)) return priced
+    sum += priced.cost
+  }
+  return { cost: sum }
+}
+
+function costIn(price: Price, asked: Asked, json: Json): Cost | Denial {
+  if (price.kind === 'fixed') return price
+  const found = find(price.source, asked, json)
+  if (isDenial(found)) return found
+  if ('none' in found) return costWithout(price, found.none)
+  const { source, reading } = price
+  switch (reading.kind) {
+    case 'values': {
+      const listed = listedPrice(price, reading.values, found)
+      return isDenial(listed) ? listed : costIn(listed, asked, json)
+    }
+    case 'number':
+      return costOfNumber(source, reading, found) ?? costWithout(price, null)
+    case 'list':
+      return costOfList(source, reading, found) ?? costWithout(price, null)
+    case 'size': {
+      const { bytes } = found as { readonly bytes: number | null }
+      return bytes === null ? { cost: reading.max } : within(reading, Math.ceil(bytes / reading.per))
+    }
+  }
+}
+
+/** @param none why nothing is there, if that is not because the request leaves it out */
+function costWithout({ source, reading, otherwise }: AskedPrice, none: Denial | null): Cost | Denial {
+  if (otherwise === null) return none ?? must(source, howOf(reading))
+  // What is missing is `null` to most readers.
+  const asNull = reading.kind === 'values' ? reading.values.get('null') : undefined
+  return asNull?.kind === 'fixed' ? asNull : { cost: otherwise }
+}
+
+function howOf(reading: PriceReading): string {
+  if (reading.kind === 'values') return `with one of these values: ${[...reading.values.keys()].join(', ')}`
+  return reading.kind === 'list' ? AS_LIST : AS_NUMBER
+}
+
+const ONCE = 'only once, in one spelling'
+const AS_NUMBER = 'as a number'
+const AS_LIST = 'as a list'
+
+function within({ min, max }: { readonly min: number; readonly max: number }, tokens: number): Cost {
+  return { cost: Math.min(max, Math.max(min, tokens)) }
+}
+
+/** What a request says at a source: a value of JSON as it is written, a text, or a length. */
+type Found =
+  | { readonly json: string }
+  | { readonly text: string }
+  | { readonly bytes: number | null }
+  | { readonly none: Denial | null }
+
+function find(source: PriceSource, asked: Asked, json: Json): Found | Denial {
+  switch (source.kind) {
+    case 'body':
+      return 'none' in json ? json : memberAt(source, json.members)
+    case 'query':
+      return inQuery(source, asked)
+    case 'header':
+      return inHeader(source, asked)
+    case 'size':
+      return { bytes: asked.length }
+  }
+}
+
+/** At one level. A body that has the default size holds hardly more. */
+const MAX_MEMBERS = 10_000
+
+/** The member at a path of which no level has another spelling, or another member of its name. */
+function memberAt(source: BodySource, outermost: readonly Member[]): Found | Denial {
+  let json = ''
+  for (const [level, isSpelling] of spellingsAt(source).entries()) {
+    if (json === 'null') break
+    if (level > 0 && !json.startsWith('{')) {
+      return must({ kind: 'body', path: source.path.slice(0, level) }, 'as an object')
+    }
+    const members = level === 0 ? outermost : membersOf(json)
+    if (isDenial(members)) return members
+    const [member, twin] = members.filter(({ key }) => isSpelling(key))
+    if (member === undefined) return { none: null }
+    if (twin !== undefined || source.path[level]?.includes(member.key) !== true) {
+      return must(source, ONCE)
+    }
+    json = member.value
+  }
+  return { json }
+}
+
+/** Made once for each source. */
+const spellings = new WeakMap<BodySource, readonly ((name: string) => boolean)[]>()
+
+/** Whether a name is one that a level of a path has, or the rest of the path as one name, which some take for the same. */
+function spellingsAt(source: BodySource): readonly ((name: string) => boolean)[] {
+  const known = spellings.get(source)
+  if (known !== undefined) return known
+  const { path } = source
+  const made = path.map((names, level) =>
+    spellingsOf(level < path.length - 1 ? [...names, dotted(path.slice(level))] : names),
+  )
+  spellings.set(source, made)
+  return made
+}
+
+function dotted(path: BodySource['path']): string {
+  return path.map(([name]) => name).join('.')
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
-/** What may begin an object (RFC 8259 has no other white space). */
-const OBJECT = /^[ \t\n\r]*\{/
-/** At the top level. A body that has the default size holds hardly more. */
-const MAX_MEMBERS = 10_000
-/** A name whose other spellings differ in letter case at most. It needs no other comparison, which would take twice as long. */
-const PLAIN_NAME = /^[0-9A-Za-z]+$/
-/** ASCII without a percent sign. */
-const PLAIN_TEXT = /^[ -$&-~]*$/
+/** What may begin an object or an array (RFC 8259 has no other white space). */
+const COMPOUND = /^[ \t\n\r]*([{[])/
+/** Words: no reader of JSON, YAML, XML or forms finds the name of a member in them, whatever it puts up with. */
+const WORDS = /^[\w \t\r\n.,;!?()-]*$/
 
-/**
- * Prices a request by its body. Whatever two parsers could read differently is refused, because a body that says one
- * thing to us and another to the upstream is a cheap way to an expensive answer.
- */
-export function priceOfBody(
-  price: BodyPrice,
-  body: Buffer,
-  contentType: string | undefined,
-  contentEncoding: string | undefined,
-): { readonly cost: number } | Denial {
-  if (contentEncoding !== undefined) return refuse('The body of this request must not have a Content-Encoding.')
-  if (contentType === undefined || !JSON_TYPE.test(contentType)) {
-    return refuse('The body of this request must be application/json in UTF-8.')
+/** @returns the objects of a batch, the one object, or that there is none: else readers could differ about the body */
+function readBody({ batch }: AskedPrice, maxBody: number, { body, rawHeaders }: Asked): string[] | Json | Denial {
+  const bytes = body ?? EMPTY
+  if (bytes.length > maxBody) {
+    return denial('payload_too_large', `The body of this request may have at most ${maxBody} bytes.`)
   }
-  if (body.length > price.maxBody) {
-    return denial('payload_too_large', `The body of this request may have at most ${price.maxBody} bytes.`)
-  }
-  const members = readObject(body)
-  if (members === null) return refuse('The body of this request must be a JSON object.')
-  if (members.length > MAX_MEMBERS) {
-    return refuse(`The JSON object of this request may have at most ${MAX_MEMBERS} members.`)
-  }
-  return priceOfMembers(price, members)
+  const encoded = linesOf(rawHeaders, 'content-encoding').length > 0
+  if (encoded) return refuse('The body of this request must not have a Content-Encoding.', 'body_price')
+  const read = readJson(linesOf(rawHeaders, 'content-type'), bytes, batch)
+  return isDenial(read) && WORDS.test(bytes.toString('latin1')) ? { none: read } : read
 }
 
-/** Names of a query that are looked at letter by letter, as they hold more than letters and digits. Real requests have a dozen. */
-const MAX_ODD_NAMES = 32
-/** Octets of such a name. */
-const MAX_ODD_NAME = 128
+const EMPTY = Buffer.alloc(0)
+
+function readJson(types: readonly string[], body: Buffer, batch: number | null): string[] | Json | Denial {
+  const [type = '', ...others] = types
+  if (others.length > 0 || !JSON_TYPE.test(type)) {
+    return refuse('The body of this request must be application/json in UTF-8.', 'body_price')
+  }
+  // A byte order mark is no JSON, and some parsers skip it.
+  const text = isUtf8(body) ? body.toString('utf8') : ''
+  const [, opening] = COMPOUND.exec(text) ?? []
+  if (opening === '[' && batch !== null) return readBatch(text, batch)
+  if (opening !== '{') return noObject()
+  // Before the whole is parsed, which takes seconds where there are a million of them.
+  const members = membersOf(text)
+  if (isDenial(members)) return members
+  return isJson(text) ? { members } : noObject()
+}
+
+function readBatch(text: string, most: number): string[] | Denial {
+  const elements = topLevelElements(text, most + 1)
+  if (elements.length > most) {
+    return refuse(`The JSON array of this request may have at most ${most} elements.`, 'body_price')
+  }
+  const areObjects = elements.length > 0 && elements.every((element) => element.startsWith('{'))
+  if (areObjects && isJson(text)) return elements
+  return refuse('The body of this request must be a JSON object, or an array of such objects.', 'body_price')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const noObject = () => refuse('The body of this request must be a JSON object.', 'body_price')
+
+function membersOf(object: string): Member[] | Denial {
+  const members = topLevelMembers(object, MAX_MEMBERS + 1)
+  if (members.length <= MAX_MEMBERS) return members
+  return refuse(`The JSON object of this request may have at most ${MAX_MEMBERS} members.`, 'body_price')
+}
+
+type QuerySource = Extract<PriceSource, { kind: 'query' }>
+
+/** Many frameworks read a body beside the query as one with it, and then the body decides. */
+function inQuery(source: QuerySource, { query, length }: Asked): Found | Denial {
+  if (length !== 0) return refuse('The request must not have a body: its query says what it costs.', 'query_price')
+  const { names, folded } = namesRead(source)
+  const { count, isUnclear } = pairsNamed(names, query)
+  if (isUnclear) return refuse(UNCLEAR, 'query_price')
+  const read = readParameter(query, source.name, folded)
+  const [text, twin] = read.values
+  if (twin !== undefined || read.isUnclear || count !== read.values.length) return must(source, ONCE)
+  return text === undefined ? { none: null } : { text: decoded(text) }
+}
+
+/** Made once for each source. */
+const namesBySource = new WeakMap<QuerySource, { readonly names: readonly string[]; readonly folded: string }>()
+
+function namesRead(source: QuerySource) {
+  const known = namesBySource.get(source) ?? { names: [source.name], folded: foldedParameter(source.name) }
+  namesBySource.set(source, known)
+  return known
+}
+
+function inHeader(source: Extract<PriceSource, { kind: 'header' }>, { rawHeaders }: Asked): Found | Denial {
+  const [text, twin] = linesOf(rawHeaders, source.name.toLowerCase())
+  if (text === undefined) return { none: null }
+  return twin === undefined ? { text } : must(source, 'only once')
+}
+
+function linesOf(rawHeaders: readonly string[], lower: string): string[] {
+  const lines: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === lower.length && rawHeaders[i]?.toLowerCase() === lower) {
+      lines.push(rawHeaders[i + 1] as string)
+    }
+  }
+  return lines
+}
+
+/** The price of the value; `otherwise` only for one that nobody takes for a value with another price. */
+function listedPrice(price: AskedPrice, values: ReadonlyMap<string, Price>, found: Found): Price | Denial {
+  const key = keyOf(found)
+  const listed = key === null ? undefined : values.get(key)
+  if (listed !== undefined) return listed
+  const { otherwise, source, reading } = price
+  if (key !== null && otherwise !== null && isOther(key, values)) return { kind: 'fixed', cost: otherwise }
+  const msg = mustHave(source, howOf(reading))
+  return refuse(msg, key === null ? reasonOf(source) : `${reasonOf(source)}: ${key.slice(0, MOST_SHOWN)}`)
+}
+
+/** A text is the value that it spells, in the one spelling of which nobody takes a part or what is in quotes. */
+function keyOf(found: Found): string | null {
+  if ('json' in found) return keyOfJson(found.json)
+  return 'text' in found && keyOfWritten(found.text) === found.text ? found.text : null
+}
+
+/** What the values of a price are, to tell others from them. */
+interface Listed {
+  readonly types: ReadonlySet<string>
+  readonly hasFractions: boolean
+  readonly isSpelling: (text: string) => boolean
+}
+
+/** Made once for each map. */
+const listings = new WeakMap<ReadonlyMap<string, Price>, Listed>()
+
+function listedOf(values: ReadonlyMap<string, Price>): Listed {
+  const known = listings.get(values)
+  if (known !== undefined) return known
+  const all = [...values.keys()].map(valueOfKey)
+  const texts = all.filter((value) => typeof value === 'string')
+  const listed = {
+    types: new Set(all.map((value) => typeof value)),
+    hasFractions: all.some((value) => typeof value === 'number' && !Number.isInteger(value)),
+    isSpelling: spellingsOf(texts),
+  }
+  listings.set(values, listed)
+  return listed
+}
+
+/** Characters that stand for others, or part a list, to some reader. */
+const ODD_TEXT = /[%,;\ufffd]/
+
+/**
+ * Whether no reader takes a value for one of those that are listed. A value of another type may be: "2" is 2 to PHP, 1 is true to Python.
+ * So may a number that is cut to a whole one or to 32 bits, and another spelling of a text.
+ */
+function isOther(key: string, values: ReadonlyMap<string, Price>): boolean {
+  if (key === 'null') return true
+  const { types, hasFractions, isSpelling } = listedOf(values)
+  const value = valueOfKey(key)
+  if (!types.has(typeof value)) return false
+  if (typeof value === 'number') return hasFractions || (Number.isInteger(value) && Math.abs(value) < 2 ** 31)
+  if (typeof value !== 'string') return true
+  const mayBeNumber = types.has('number') && !Number.isNaN(Number.parseFloat(value.normalize('NFKD')))
+  return !mayBeNumber && !ODD_TEXT.test(value) && !isSpelling(value)
+}
+
+/** Longest number that is looked at. */
+const MAX_NUMBER = 100
+/** A text has no fraction and no exponent, of which some readers take the digits before it. */
+const WHOLE = /^(?:0|-?[1-9]\d*)$/
+const NUMBER = /^-?\d/
+
+/** @returns `null` where there is none, which is not the same as another value */
+function costOfNumber(
+  source: PriceSource,
+  reading: Extract<PriceReading, { kind: 'number' }>,
+  found: Found,
+): Cost | Denial | null {
+  const written = 'json' in found ? found.json : 'text' in found ? found.text : ''
+  if ('json' in found && written === 'null') return null
+  const isNumber = ('json' in found ? NUMBER : WHOLE).test(written)
+  if (!isNumber || written.length > MAX_NUMBER) return must(source, AS_NUMBER)
+  return within(reading, productRoundedUp(written, reading.times))
+}
+
+/** @returns as `costOfNumber` */
+function costOfList(
+  source: PriceSource,
+  reading: Extract<PriceReading, { kind: 'list' }>,
+  found: Found,
+): Cost | Denial | null {
+  const json = 'json' in found ? found.json : ''
+  if (json === 'null') return null
+  if (!json.startsWith('[')) return must(source, AS_LIST)
+  return within(reading, elementCount(json) * reading.each)
+}
 
 /** What keeps a query from standing beside a priced body. */
 export type QueryFault =
-  /** It has the name of the priced field. */
+  /** It has a name of the price. */
   | 'named'
   /** It has so many escaped names, or so long ones, that to look through them would cost more than the request. */
   | 'unclear'
 
 /**
- * Whether a query has the name of the priced field, in any spelling that the body may not have either: many frameworks read
- * the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so that the body pays for one value and the other acts.
+ * Whether a query has a name of the body that the price hangs on, in any spelling that the body may not have either: many frameworks
+ * read the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so that the body pays for one value and the other acts.
  *
- * It is read once from left to right, since whoever asks may send 8 KiB of it.
- *
- * @param query as the client sends it, one character for each byte: empty, or `?` and what follows
+ * @param query as in `Asked`
  */
-export function queryFault(price: BodyPrice, query: string): QueryFault | null {
-  if (query.length <= 1) return null
-  const isPriced = namesOf(price)
-  let odd = 0
-  let from = 1
-  let end = -1
-  let isPlain = true
-  // No code stands for the end of the query, which ends the last pair as a `&` would.
-  for (let at = 1; at <= query.length; at++) {
-    const code = query.charCodeAt(at)
-    if (code === EQUALS) end = end < 0 ? at : end
-    if (code !== AMPERSAND && code !== SEMICOLON && at < query.length) {
-      if (end < 0) isPlain &&= isLetterOrDigit(code)
-      continue
-    }
-    if (end < 0) end = at
-    if (isPlain ? isPriced.plain(query, from, end) : isOdd(isPriced, query, from, end)) return 'named'
-    if (!isPlain && (++odd > MAX_ODD_NAMES || end - from > MAX_ODD_NAME)) return 'unclear'
-    from = at + 1
-    end = -1
-    isPlain = true
-  }
-  return null
+export function queryFault(price: Price, query: string): QueryFault | null {
+  if (price.kind === 'fixed' || query.length <= 1) return null
+  const { count, isUnclear } = pairsNamed(bodyNames(price), query)
+  if (count > 0) return 'named'
+  return isUnclear ? 'unclear' : null
 }
 
-function isOdd({ odd }: PricedNames, query: string, from: number, end: number): boolean {
-  return end - from <= MAX_ODD_NAME && readingsOf(decoded(query.slice(from, end))).some(odd)
-}
+const UNCLEAR =
+  'The query has too many escaped names beside what says what this request costs: escape fewer than 32 of them.'
 
-interface PricedNames {
-  /** Whether a name of letters and digits is one of the fields. */
-  readonly plain: (query: string, from: number, to: number) => boolean
-  readonly odd: (name: string) => boolean
+/** What is said of a query that may not stand beside the price. */
+export function queryDenial(price: AskedPrice, fault: QueryFault): Denial {
+  if (fault === 'unclear') return refuse(UNCLEAR, 'body_price')
+  const names = bodyNames(price).map((name) => JSON.stringify(name))
+  return refuse(`The query must not have ${names.join(' or ')}: the body says what this request costs.`, 'body_price')
 }
 
 /** Made once for each price. */
-const priced = new WeakMap<BodyPrice, PricedNames>()
+const namesOfBodies = new WeakMap<AskedPrice, readonly string[]>()
 
-function namesOf(price: BodyPrice): PricedNames {
-  const known = priced.get(price)
+/** The names of the body that a price and those within it hang on: the first and the last one of each path, and the path as one. */
+export function bodyNames(price: AskedPrice): readonly string[] {
+  const known = namesOfBodies.get(price)
   if (known !== undefined) return known
-  const odd = spellingsOf(price.fields.map((field) => field.replaceAll('.', '')))
-  // Nothing that is plain grows or shrinks when it is folded: most names have another length than the fields.
-  const lengths = new Set(price.fields.map((field) => fold(field.replaceAll('.', ''), new Map(), () => true).length))
-  const plain = (query: string, from: number, to: number) => lengths.has(to - from) && odd(query.slice(from, to))
-  const names = { plain, odd }
-  priced.set(price, names)
+  const paths = partsOf(price).flatMap(({ source }) => (source.kind === 'body' ? [source.path] : []))
+  const names = [...new Set(paths.flatMap((path) => [...(path[0] ?? []), ...(path.at(-1) ?? []), ...joined(path)]))]
+  namesOfBodies.set(price, names)
   return names
 }
 
-const AMPERSAND = 0x26
-const SEMICOLON = 0x3b
-const EQUALS = 0x3d
-
-function isLetterOrDigit(code: number): boolean {
-  const letter = code | 0x20
-  return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39)
-}
-
-/** `chargeId[]` and `chargeId[0]` are a list of that name, `charge[id]` and `charge.id` a member or `charge_id` (PHP, Rails, qs). */
-function readingsOf(name: string): string[] {
-  if (!/[[\].]/.test(name)) return [name]
-  return [name.split('[', 1)[0] ?? '', name.replace(/[[\]]/g, '')].map((each) => each.replaceAll('.', ''))
-}
-
-/** The name of a pair. */
-function decoded(name: string): string {
-  const spaced = name.replaceAll('+', ' ')
-  if (PLAIN_TEXT.test(spaced)) return spaced
-  const bytes = spaced.replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(bytes, 'latin1').toString('utf8')
-}
-
-/**
- * The members, of too many only one more than there may be; `null` where the body is anything but one JSON object. A byte order
- * mark is no JSON, and some parsers skip it.
- */
-function readObject(body: Buffer): Member[] | null {
-  if (!isUtf8(body)) return null
-  const text = body.toString('utf8')
-  if (!OBJECT.test(text)) return null
-  try {
-    // Before the whole is parsed, which takes seconds where there are a million of them.
-    const members = topLevelMembers(text, MAX_MEMBERS + 1)
-    if (members.length <= MAX_MEMBERS) JSON.parse(text)
-    return members
-  } catch {
-    return null
-  }
-}
-
-function priceOfMembers(price: BodyPrice, members: readonly Member[]): { readonly cost: number } | Denial {
-  const isSpelling = spellingsOf(price.fields)
-  const candidates = members.filter(({ key }) => isSpelling(key))
-  const [member] = candidates
-  if (candidates.length > 1) return refuse(`The body must have ${fieldNames(price)} only once, in one spelling.`)
-  const value = member !== undefined && price.fields.includes(member.key) ? keyOfJson(member.value) : null
-  const cost = value === null ? undefined : price.values.get(value)
-  if (cost !== undefined) return { cost }
-  const msg = `The body must have ${fieldNames(price)} with one of these values: ${valueNames(price)}.`
-  return value === null ? refuse(msg) : refuse(msg, `body_price: ${value.slice(0, MOST_SHOWN)}`)
-}
-
-/**
- * Whether a name is one of the fields to some JSON parser or object mapper: by letter case (Go, .NET), as `charge_id` for
- * `chargeId` (protobuf), cut at NUL, without lone surrogates and invisible characters.
- *
- * Character by character, each folded once, and no further than one of the fields begins so: one character may fold to 18, a body has
- * room for 16,000 that differ, and to sort a run of marks takes the square of its length.
- */
-function spellingsOf(fields: readonly string[]): (name: string) => boolean {
-  const known = new Map<string, string>()
-  const folded = fields.map((field) => fold(field, known, () => true))
-  const begins = (text: string) => folded.some((field) => field.startsWith(text))
-  return (name) => {
-    if (known.size > MAX_KNOWN) known.clear()
-    return folded.includes(PLAIN_NAME.test(name) ? name.toLowerCase() : fold(name, known, begins))
-  }
-}
-
-/** Characters whose fold is remembered. */
-const MAX_KNOWN = 4096
-
-/** A name as all its spellings have it, or its beginning with which no field begins. */
-function fold(name: string, known: Map<string, string>, begins: (text: string) => boolean): string {
-  const end = name.indexOf('\0')
-  let text = ''
-  for (const char of end < 0 ? name : name.slice(0, end)) {
-    let folded = known.get(char)
-    if (folded === undefined) {
-      folded = foldCharacter(char)
-      known.set(char, folded)
-    }
-    text += folded
-    if (!begins(text)) break
-  }
-  return text
-}
-
-/** Upper before lower case, since the dotless `ı` is an `i` (to Java) only by way of its upper case. */
-function foldCharacter(char: string): string {
-  return withoutUnseen(char.normalize('NFKD')).toUpperCase().toLowerCase()
-}
-
-/** Marks, invisible characters, and what parts words. */
-function withoutUnseen(text: string): string {
-  return text.replace(/[\p{M}\p{C}\s_-]/gu, '')
+function joined(path: BodySource['path']): string[] {
+  return path.length > 1 ? [dotted(path)] : []
 }
 
 /** Characters of an unknown value in the log. */
 const MOST_SHOWN = 64
 
 /** @param reason for the log */
-function refuse(msg: string, reason = 'body_price'): Denial {
+function refuse(msg: string, reason: string): Denial {
   return denial('bad_request', msg, { reason })
 }
 
-/** For a sentence. */
-export function fieldNames({ fields }: BodyPrice): string {
-  return fields.map((name) => JSON.stringify(name)).join(' or ')
+function must(source: PriceSource, how: string): Denial {
+  return refuse(mustHave(source, how), reasonOf(source))
 }
 
-function valueNames({ values }: BodyPrice): string {
-  return [...values.keys()].join(', ')
+function mustHave(source: PriceSource, how: string): string {
+  const where = source.kind === 'header' ? 'request' : source.kind
+  return `The ${where} must have ${nameOfSource(source)} ${how}.`
+}
+
+function reasonOf({ kind }: PriceSource): string {
+  return `${kind}_price`
+}
+
+/** For a sentence. */
+export function nameOfSource(source: PriceSource): string {
+  switch (source.kind) {
+    case 'body':
+      return pathsOf(source)
+        .map((path) => JSON.stringify(path))
+        .join(' or ')
+    case 'query':
+      return JSON.stringify(source.name)
+    case 'header':
+      return `the header ${source.name}`
+    case 'size':
+      return 'a length'
+  }
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Environment } from '../config/substitute.ts'
+import { dearest } from '../inputs/price.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
 import type { SeriesRow } from '../usage/series.ts'
@@ -150,7 +151,7 @@ function dearestOf(category: string, { routes, unmatched }: Config): number {
   const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
   const costs = charged.flatMap((rule) => {
     if (!('category' in rule) || rule.category !== category) return []
-    return rule.cost.kind === 'fixed' ? [rule.cost.cost] : [...rule.cost.values.values()]
+    return [dearest(rule.cost)]
   })
   return Math.max(1, ...costs)
 }

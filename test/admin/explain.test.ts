@@ -32,7 +32,7 @@ test('a request is explained with rule, line, cost and every limit, as the contr
     route: { match: 'POST /v1/user/:what', line: 15 },
     category: 'read',
     cost: 2,
-    costs: null,
+    price: null,
     decision: 'accept',
   })
   expect(response.limits[0]).toMatchObject({
@@ -261,10 +261,10 @@ describe('a request that charges nothing', () => {
 })
 
 describe('a cost by the body', () => {
-  const costs = { 2: 10, 3: 15, 5: 25 }
+  const price = { body: ['chargeId'], values: { 2: 10, 3: 15, 5: 25 } }
 
   test('a cost by the body is open without the body, and every value is listed', async () => {
-    expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body', cost: null, costs })
+    expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body', cost: null, price })
   })
 
   test('a cost by the body is known by the value of the field, or given as tokens', async () => {
@@ -275,7 +275,7 @@ describe('a cost by the body', () => {
     expect(await explain('POST', '/v1/charge', { value: '4' })).toMatchObject({
       decision: 'bad_request',
       cost: null,
-      costs,
+      price,
     })
   })
 
@@ -283,8 +283,8 @@ describe('a cost by the body', () => {
     ['/v1/charge', { cost: '11' }, 'cost', 'must be what this request can cost: 10, 15, 25'],
     ['/v1/charge', { cost: '0' }, 'cost', 'must be what this request can cost: 10, 15, 25'],
     ['/v1/charge', { cost: '10', value: '3' }, 'cost', 'must be what this request can cost: 15'],
-    ['/v1/user/x', { cost: '1' }, 'cost', 'is for a cost that depends on the body: this request costs 2'],
-    ['/v1/user/x', { value: '3' }, 'value', 'is for a cost that depends on the body: this request costs 2'],
+    ['/v1/user/x', { cost: '1' }, 'cost', 'is for a cost that depends on the request: this request costs 2'],
+    ['/v1/user/x', { value: '3' }, 'value', 'is for a cost that depends on the request: this request costs 2'],
   ])(
     'a cost by the body of %s cannot be asked about as %j, which no such request has',
     async (path, asked, field, msg) => {
@@ -307,7 +307,7 @@ describe('a cost by the body', () => {
     expect(await explain('POST', '/v1/charge')).toMatchObject({
       decision: 'refuse',
       cost: null,
-      why: expect.stringContaining('Even the cheapest body costs 10.'),
+      why: expect.stringContaining('Even the cheapest request costs 10.'),
     })
   })
 
@@ -316,6 +316,55 @@ describe('a cost by the body', () => {
     await running.spend('alice', 'write', 61)
     expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body' })
     expect(await explain('POST', '/v1/charge', { value: '3' })).toMatchObject({ decision: 'refuse' })
+  })
+})
+
+describe('a cost by what is asked for', () => {
+  beforeEach(() =>
+    other((yaml) =>
+      yaml.replace(
+        'routes:\n',
+        `routes:
+  - match: POST /mcp
+    category: read
+    cost: { body: method, values: { call: { body: params.name, values: { search: 5 }, otherwise: 3 } }, otherwise: 1, batch: 9 }
+  - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 50, missing: 20 } }
+  - { match: POST /items, category: read, cost: { body: items, each: 2, max: 50 } }
+  - { match: PUT /files, category: read, cost: { size: request, per: 1KiB, max: 50 } }
+  - { match: GET /units, category: read, cost: { header: X-Units, times: 2, max: 50 } }
+`,
+      ),
+    ),
+  )
+
+  test.each<[string, string, Record<string, string>, number | null]>([
+    ['POST', '/mcp', { body: '{"method":"call","params":{"name":"search"}}' }, 5],
+    ['POST', '/mcp', { body: '[{"method":"call"},{}]' }, 4],
+    ['POST', '/mcp', { value: 'other' }, 1],
+    ['POST', '/mcp', { value: 'call' }, null],
+    ['POST', '/mcp', {}, null],
+    ['GET', '/export?limit=42', {}, 5],
+    ['GET', '/export', {}, 20],
+    ['POST', '/items', { value: '7' }, 14],
+    ['PUT', '/files', { bytes: '2049' }, 3],
+    ['PUT', '/files', {}, null],
+    ['GET', '/units', { value: '4' }, 8],
+  ])('a cost by what is asked for is known of %s %s with %j, or open', async (method, path, more, tokens) => {
+    const decision = tokens === null ? 'depends_on_body' : 'accept'
+    expect(await explain(method, path, more)).toMatchObject({ decision, cost: tokens })
+  })
+
+  test('a cost by what is asked for is explained with the sentence that the client would read, and all of the price', async () => {
+    expect(await explain('GET', '/export?limit=1&limit=9')).toMatchObject({
+      decision: 'bad_request',
+      why: '400: The query must have "limit" only once, in one spelling.',
+    })
+    const { price } = await explain('POST', '/mcp')
+    const call = { body: ['params.name'], values: { search: 5 }, otherwise: 3 }
+    expect(price).toEqual({ body: ['method'], values: { call }, otherwise: 1, batch: 9 })
+    expect(asText(await explain('POST', '/mcp', { value: 'other' }))).toContain(
+      'cost       1   (by body method: call (by body params.name: search 5, else 3), else 1, the sum of up to 9 in an array)',
+    )
   })
 })
 
@@ -427,7 +476,7 @@ describe('the sentence of an explanation', () => {
     [
       'POST',
       '/v1/charge',
-      'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',
+      'The cost depends on what the request asks for: the cheapest one fits now. Name its cost, the value or the body to know for certain.',
       'depends_on_body',
     ],
   ])(
@@ -482,8 +531,8 @@ describe('the sentence of an explanation', () => {
       ['priced_in_query', { fields: 'chargeId, charge' }],
     ])
     expect(await reasons('POST', '/v1/charge', { value: '4' })).toEqual([
-      '400: The body must have chargeId or charge with one of these values: 2, 3, 5.',
-      ['value_unknown', { fields: 'chargeId, charge', values: '2, 3, 5' }],
+      '400: The body must have "chargeId" or "charge" with one of these values: 2, 3, 5.',
+      ['not_priced', { msg: 'The body must have "chargeId" or "charge" with one of these values: 2, 3, 5.' }],
     ])
   })
 

@@ -190,7 +190,10 @@ routes:
     return found !== null && 'rule' in found && found.rule.tariff
   }
   const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost } })
-  const byBody = (cost: number) => ({ category: 'read', price: { kind: 'body', values: new Map([['1', cost]]) } })
+  const byBody = (cost: number) => ({
+    category: 'read',
+    price: { reading: { values: new Map([['1', { kind: 'fixed', cost }]]) } },
+  })
   expect(charged('GET', '/a')).toEqual(fixed('read', 1))
   expect(charged('GET', '/b')).toEqual(fixed('read', 2))
   expect(charged('GET', '/c')).toEqual(fixed('write', 1))

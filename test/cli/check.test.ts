@@ -89,7 +89,7 @@ describe('tollgate check', () => {
     expect(existsSync(join(folder, 't.db'))).toBe(false)
   })
 
-  test('tollgate check says of each rule which of its responses cost nothing', async () => {
+  test('tollgate check says of each rule which of its responses cost nothing, and what its requests may cost', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(
       file,
@@ -102,12 +102,14 @@ routes:
     cost: 15
     settle: { status: { 4xx: 1, 5xx: 0, gateway: 0 }, json: returnCode, values: { 1: all }, otherwise: 0 }
   - { match: POST /c, category: write, cost: 15, settle: { header: X-Used, max: 50 } }
+  - { match: POST /d, category: write, cost: { body: method, values: { a: 4 }, otherwise: 1, batch: 20 } }
 quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
 `,
     )
     const { stdout, stderr } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
     const free = `${file}:5 POST /b costs nothing by settle: status.5xx, status.gateway, otherwise, missing`
-    expect(stdout.split('\n').slice(0, 2)).toEqual([free, expect.stringContaining(': ok (3 routes')])
+    const range = `${file}:10 POST /d costs 1 at the least and 80 at the most, in an array of 20`
+    expect(stdout.split('\n').slice(0, 3)).toEqual([free, range, expect.stringContaining(': ok (4 routes')])
     expect(stderr).toBe('')
   })
 

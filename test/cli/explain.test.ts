@@ -71,7 +71,7 @@ describe('tollgate explain', () => {
       user: 'bob',
       decision: 'accept',
       cost: 15,
-      costs: { 2: 10, 3: 15, 5: 25 },
+      price: { body: ['chargeId'], values: { 2: 10, 3: 15, 5: 25 } },
     })
   })
 
@@ -132,7 +132,7 @@ test('makes a terminal do nothing that a user id asks of it', () => {
     route: null,
     category: null,
     cost: null,
-    costs: null,
+    price: null,
     decision: 'no_route',
     why: '404: No route matches this path.',
     reasons: [{ code: 'no_route', values: {} }],

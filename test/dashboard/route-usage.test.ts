@@ -44,7 +44,7 @@ describe('the bound of a share of the requests', () => {
 })
 
 const rule = (match: string, line: number): Rule => ({
-  ...{ match, line, public: false, category: 'read', cost: 4, costs: null, health: true, shadow: false, hits: 0 },
+  ...{ match, line, public: false, category: 'read', cost: 4, price: null, health: true, shadow: false, hits: 0 },
 })
 const row = { start: '', end: '', running: false }
 

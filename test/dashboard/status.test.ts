@@ -36,11 +36,17 @@ test('failures of the forwarded requests are worth a line from two percent, and 
 })
 
 test('what a request of a category costs at least is by its cheapest route; what is free or in shadow counts for nothing', () => {
-  const rule = { line: 1, public: false, costs: null, health: true, shadow: false, hits: 0 }
+  const rule = { line: 1, public: false, price: null, health: true, shadow: false, hits: 0 }
   const cheapest = cheapestOf([
     { ...rule, match: 'GET /a', category: 'read', cost: 4 },
     { ...rule, match: 'GET /free', category: 'read', cost: 0 },
-    { ...rule, match: 'POST /b', category: 'read', cost: null, costs: { small: 2, large: 20 } },
+    {
+      ...rule,
+      match: 'POST /b',
+      category: 'read',
+      cost: null,
+      price: { body: ['size'], values: { small: 2, large: 20 } },
+    },
     { ...rule, match: 'GET /health', category: null, cost: null, public: true },
     { ...rule, match: 'PUT /c', category: 'idle', cost: 0 },
     { ...rule, match: 'POST /shadow', category: 'read', cost: 1, shadow: true },

@@ -222,7 +222,7 @@ function targetOf({ routes }: World, { target }: Asked): string {
 async function compare(app: RunningApp, rules: World, asked: Request): Promise<string> {
   const { user, method, target } = asked
   const said = await explain(app, rules, asked)
-  const { decision, why, category, cost, costs } = said
+  const { decision, why, category, cost, price } = said
   const about = `${method} ${target} of ${user}: ${decision}, ${why}`
   const seenBefore = upstream.seen.length
   const { status, headers, json, record, charges } = await send(app, asked)
@@ -231,7 +231,7 @@ async function compare(app: RunningApp, rules: World, asked: Request): Promise<s
   const isForwarded = ['accept', 'shadow'].includes(decision) || (decision === 'not_charged' && !isOwn(said))
   // The body cannot be read for a price, which `explain` is not asked about.
   const isPriced = decision !== 'bad_request' && said.reasons[0]?.code !== 'no_price'
-  const isBadBody = costs !== null && cost === null && isPriced
+  const isBadBody = price !== null && cost === null && isPriced
   const isInShadow = user === 'carol' || rules.quota.shadow || ruleOf(rules, said)?.shadow === true
   const route = said.route?.match ?? (isForwarded || category !== null ? UNMATCHED : null)
   const statuses = statusesOf(said, isBadBody && !isInShadow, target)
@@ -290,7 +290,7 @@ async function explain(
 ): Promise<ExplainResponse> {
   const bytes = `${Buffer.byteLength(body?.text ?? '')}`
   const answer = await api(app, 'GET', `explain?${new URLSearchParams({ user, method, path: target, bytes })}`)
-  const value = answer.costs === null ? undefined : valueFor(priceOf(rules, answer), body)
+  const value = answer.price === null ? undefined : valueFor(priceOf(rules, answer), body)
   if (value === undefined) return answer
   return api(app, 'GET', `explain?${new URLSearchParams({ user, method, path: target, bytes, value })}`)
 }

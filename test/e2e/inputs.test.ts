@@ -38,6 +38,7 @@ routes:
   - { match: "* /*", category: read }
   - { match: POST /i, category: read, cost: 10, idempotency: { replays: 100 } }
   - { match: POST /f, category: read, cost: 10, idempotency: { header: If-Match } }
+  - { match: POST /u, category: read, cost: { header: X-Units, times: 2, max: 100 } }
 ${more}`
 }
 
@@ -73,6 +74,7 @@ const reasons = (): (string | null)[] => app.requests().map(({ reason }) => reas
 const FIELDS: readonly (readonly [auth: string, name: string, value: string, path: string, others: string[]])[] = [
   ['from: [bearer]', 'Idempotency-Key', 'k1', '/i', [BEARER]],
   ['from: [bearer]', 'If-Match', '"k1"', '/f', [BEARER]],
+  ['from: [bearer]', 'X-Units', '7', '/u', [BEARER]],
   ['from: [bearer], anonymous: {}, unverified_keys: { header: X-API-Key }', 'X-API-Key', 'r1', '/a', []],
   ['from: [bearer], anonymous: {}, unverified_keys: { header: X-Auth, scheme: Key }', 'X-Auth', 'Key r1', '/a', []],
   ['anonymous: {}, trusted: { user: X-User, organisation: X-Org, plan: X-Plan }', 'X-User', 'bob', '/a', []],

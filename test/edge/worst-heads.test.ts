@@ -12,6 +12,7 @@ import { readParameter, withoutParameters } from '../../src/lib/query-parameters
 import { acceptsProblem } from '../../src/respond/accepts-problem.ts'
 import { queryFault } from '../../src/routing/price.ts'
 import { canonicalTarget } from '../../src/routing/target.ts'
+import { priceIn } from '../routing/asked.ts'
 
 /**
  * What a stranger may send before anybody knows who it is, read by each parser that looks at it: the bytes that it allocates stand for its
@@ -20,7 +21,7 @@ import { canonicalTarget } from '../../src/routing/target.ts'
 
 const EXACT = { encodedSlash: false, emptySegment: false, semicolon: false }
 const LAX = { encodedSlash: true, emptySegment: true, semicolon: true }
-const PRICE = { kind: 'body', fields: ['chargeId'], values: new Map([['2', 10]]), maxBody: 1024 } as const
+const PRICE = priceIn('{ body: chargeId, values: { 2: 10 } }')
 const NAMES = nameRules({ unverifiedKeys: { kind: 'header', name: 'X-API-Key', scheme: null } }, ['underscore_names'])
 const NO_SESSION: ReadonlySet<string> = new Set()
 const isProxy = (address: string) => address === '10.0.0.1'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callerHeaderProblem, repetitionHeaderProblem } from '../../src/config/headers.ts'
+import { callerHeaderProblem, priceHeaderProblem, repetitionHeaderProblem } from '../../src/config/headers.ts'
 import { headerRules } from '../../src/forward/field-fates.ts'
 import { outgoingHead } from '../../src/forward/headers.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../../src/inputs/header-names.ts'
@@ -34,6 +34,12 @@ describe('a name that check takes', () => {
   it.each(names)('for keys of repetitions, %s, reaches the upstream, and no Connection takes it off', (name) => {
     expect(passed(name)).toEqual(['7f3a'])
     expect(mayBeNominated(name, nameRules({ repetitions: [name] }, []))).toBe(false)
+  })
+
+  const prices = NAMES.filter((name) => priceHeaderProblem(name) === null)
+  it.each(prices)('for prices, %s, reaches the upstream, and no Connection takes it off', (name) => {
+    expect(passed(name)).toEqual(['7f3a'])
+    expect(mayBeNominated(name, nameRules({ prices: [name] }, []))).toBe(false)
   })
 
   it('for keys of repetitions is none of a proxy, of a connection, or of another request', () => {

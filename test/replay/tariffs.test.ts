@@ -18,6 +18,7 @@ routes:
   - { match: POST /files/*, category: write, cost: 3, anonymous: false }
   - { match: GET /health, public: true }
   - { match: POST /charge, category: write, cost: { body: id, values: { 1: 10, 2: 25 } } }
+  - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 500, missing: 100 } }
   - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
   - { match: POST /ticket, category: write, cost: 5, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
 `
@@ -54,6 +55,12 @@ describe('what a request of the log costs under the configuration', () => {
     ['what the log says, where a body decides', { ...rule('POST /charge'), cost: 10 }, ['POST /charge', 10, 10]],
     ['the dearest, where nobody knows the body', rule('POST /charge'), ['POST /charge', 25, 25]],
     ['the dearest, where the price is another one now', { ...rule('POST /charge'), cost: 3 }, ['POST /charge', 25, 25]],
+    [
+      'by its query, where the log has it',
+      { target: { kind: 'path', text: '/export?limit=42' } },
+      ['GET /export', 5, 5],
+    ],
+    ['what the log says, where a query decides', { ...rule('GET /export'), cost: 7 }, ['GET /export', 7, 7]],
     ['what its response said', { ...rule('POST /report'), charged: 7 }, ['POST /report', 20, 7]],
     ['no more than settle.max', { ...rule('POST /report'), charged: 70 }, ['POST /report', 20, 50]],
     ['nothing if it reached nobody', { fate: 'unreached' }, ['GET /items/:id', 2, 0]],

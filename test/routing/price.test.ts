@@ -1,26 +1,44 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type BodyPrice, priceOfBody, queryFault } from '../../src/routing/price.ts'
+import type { AskedPrice } from '../../src/inputs/price.ts'
+import { priceOf, queryFault } from '../../src/routing/price.ts'
 
-const CHARGE: BodyPrice = {
-  kind: 'body',
-  fields: ['chargeId'],
-  values: new Map([
-    ['2', 10],
-    ['3', 15],
-    ['5', 25],
-  ]),
-  maxBody: 1000,
+const VALUES = new Map([
+  ['2', 10],
+  ['3', 15],
+  ['5', 25],
+])
+
+interface Priced {
+  readonly fields?: readonly string[]
+  readonly values?: ReadonlyMap<string, number>
+  readonly maxBody?: number
+}
+
+/** By a field of the body. */
+function charge({ fields = ['chargeId'], values = VALUES, maxBody = 1000 }: Priced = {}): AskedPrice {
+  const prices = new Map([...values].map(([value, cost]) => [value, { kind: 'fixed', cost } as const]))
+  const reading = { kind: 'values', values: prices } as const
+  return { kind: 'asked', source: { kind: 'body', path: [fields] }, reading, otherwise: null, batch: null, maxBody }
+}
+
+function ask(body: string | Buffer, more: Priced, type: string | undefined, coding?: string) {
+  const bytes = Buffer.from(body)
+  const rawHeaders = [
+    ...(type === undefined ? [] : ['Content-Type', type]),
+    ...(coding === undefined ? [] : ['Content-Encoding', coding]),
+  ]
+  return priceOf(charge(more), { body: bytes, query: '', rawHeaders, length: bytes.length })
 }
 
 /** The cost, or the code of the refusal. */
-function price(body: string | Buffer, more: Partial<BodyPrice> = {}, type: string | undefined = 'application/json') {
-  const response = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), type, undefined)
+function price(body: string | Buffer, more: Priced = {}, type: string | undefined = 'application/json') {
+  const response = ask(body, more, type)
   return 'cost' in response ? response.cost : response.code
 }
 
-function sentence(body: string, more: Partial<BodyPrice> = {}): string | null {
-  const response = priceOfBody({ ...CHARGE, ...more }, Buffer.from(body), 'application/json', undefined)
+function sentence(body: string, more: Priced = {}): string | null {
+  const response = ask(body, more, 'application/json')
   return 'cost' in response ? null : response.msg
 }
 
@@ -295,10 +313,10 @@ describe('the type of the body', () => {
   })
 
   test('the type of the body is refused if it is missing, and with any content coding', () => {
-    const body = Buffer.from('{"chargeId":2}')
-    expect(priceOfBody(CHARGE, body, undefined, undefined)).toMatchObject({ code: 'bad_request' })
+    const body = '{"chargeId":2}'
+    expect(ask(body, {}, undefined)).toMatchObject({ code: 'bad_request' })
     for (const coding of ['gzip', 'identity', '']) {
-      expect(priceOfBody(CHARGE, body, 'application/json', coding)).toMatchObject({ code: 'bad_request' })
+      expect(ask(body, {}, 'application/json', coding)).toMatchObject({ code: 'bad_request' })
     }
   })
 })
@@ -315,7 +333,7 @@ describe('whatever the body', () => {
         if (typeof cost !== 'number') return
         const readings = readingsOf(written)
         expect(readings).not.toHaveLength(0)
-        for (const found of readings) expect(CHARGE.values.get(String(found))).toBe(cost)
+        for (const found of readings) expect(VALUES.get(String(found))).toBe(cost)
       }),
       { numRuns: 2000 },
     )
@@ -376,7 +394,7 @@ describe('whatever the body', () => {
 })
 
 describe('a query beside a priced body', () => {
-  const faultIn = (query: string, fields: readonly string[] = ['chargeId']) => queryFault({ ...CHARGE, fields }, query)
+  const faultIn = (query: string, fields: readonly string[] = ['chargeId']) => queryFault(charge({ fields }), query)
   const inQuery = (query: string, fields?: readonly string[]) => faultIn(query, fields) === 'named'
 
   test.each([

@@ -16,12 +16,14 @@ export interface Question {
   readonly method: string
   /** As a client would send it, with its query. */
   readonly path: string
-  /** Of a route whose cost depends on the body, if it is known. */
+  /** Of a route whose cost depends on what is asked for, if it is known. */
   readonly cost?: number | undefined
-  /** The value of the body's field, if it is known. */
+  /** The value that its price is read from, if it is known. */
   readonly value?: string | undefined
   /** Length of the body, if it is known. */
   readonly bytes?: number | undefined
+  /** The JSON body, if it is known. */
+  readonly body?: string | undefined
   /** What the credential names. */
   readonly plan?: string | undefined
   readonly organisation?: string | undefined
@@ -67,7 +69,7 @@ const Asked = z.strictObject({
     .transform(Number)
     .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
-    .meta({ description: 'Tokens, where the cost depends on the body: one of those that the route has' }),
+    .meta({ description: 'Tokens, where the cost depends on what is asked for: one of those that the route has' }),
   bytes: z
     .string({ error: BYTES })
     .regex(/^\d{1,15}$/, { error: BYTES })
@@ -82,7 +84,10 @@ const Asked = z.strictObject({
     .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
     .optional()
     .meta({ description: 'The organisation that the credential names. Default none' }),
-  value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
+  value: text(256)
+    .optional()
+    .meta({ description: 'What the cost depends on: the value, the number, or how many elements' }),
+  body: text(8192).optional().meta({ description: 'The JSON body, which the cost may depend on' }),
 })
 
 /** The route of explanations. */

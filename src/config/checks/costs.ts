@@ -1,3 +1,4 @@
+import type { Price } from '../../inputs/price.ts'
 import type { Limits } from '../../quota/charge.ts'
 import { createPolicy, type Policy } from '../../quota/policy.ts'
 import type { ParsedRoute, PartialConfig } from '../partial.ts'
@@ -91,12 +92,22 @@ function checkCost(
   const of = category === undefined ? undefined : ceilings.get(category)
   if (of === undefined) return []
   const costs: (readonly [number, Path])[] =
-    cost?.kind === 'body'
-      ? [...cost.values].map(([value, tokens]) => [tokens, [...path, 'cost', 'values', value]] as const)
-      : [[cost?.cost ?? 1, [...path, 'cost']]]
+    cost === undefined ? [[1, [...path, 'cost']]] : placedCosts(cost, [...path, 'cost'])
   return costs
     .filter(([tokens]) => tokens > of.atWorst.limit)
     .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', of) }))
+}
+
+/** What a request may cost, each with the key that says it. Of a batch each element is one. */
+function placedCosts(price: Price, path: Path): (readonly [number, Path])[] {
+  if (price.kind === 'fixed') return [[price.cost, path]]
+  const { reading, otherwise } = price
+  const others = reading.kind === 'values' ? 'otherwise' : 'missing'
+  const amounts: (readonly [number, Path])[] =
+    reading.kind === 'values'
+      ? [...reading.values].flatMap(([value, each]) => placedCosts(each, [...path, 'values', value]))
+      : [[reading.max, [...path, 'max']]]
+  return otherwise === null ? amounts : [...amounts, [otherwise, [...path, others]]]
 }
 
 function tooHigh(tokens: number, category: string, { ever, atWorst, factor }: Ceilings): string {

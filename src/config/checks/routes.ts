@@ -1,12 +1,13 @@
-import { type Configured, type FieldInput, fieldInputs } from '../../inputs/inputs.ts'
+import { type Configured, credentialPlaces, type FieldInput, fieldInputs } from '../../inputs/inputs.ts'
+import { type AskedPrice, partsOf } from '../../inputs/price.ts'
 import { foldedName } from '../../lib/field-names.ts'
+import { foldedParameter } from '../../lib/parameter-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
 import { PUBLIC_PATHS, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts'
 import { EXACT } from '../../routing/folding.ts'
 import { shapeText } from '../../routing/route-table.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
 import type { ParsedRoute, PartialConfig } from '../partial.ts'
-import { membersIn, nested } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import { foldingOf } from '../schema/listen.ts'
 
@@ -15,7 +16,8 @@ type Rule = Partial<ParsedRoute>
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const { routes, unmatched, edge } = parsed
-  const inputs = fieldInputs(configuredIn(parsed))
+  const configured = configuredIn(parsed)
+  const inputs = fieldInputs(configured)
   const own = ownPaths(parsed.published)
   const { categories } = parsed.names
   const findings: Finding[] = []
@@ -31,13 +33,15 @@ export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => numbe
       ...checkRepetition(route, path),
       ...checkKey(route, path, inputs),
       ...checkLiterals(route, path),
-      ...checkNames(route.cost, path),
+      ...checkPatterns(route.cost, path),
+      ...checkPricedFields(route.cost, path, configured, inputs),
     )
     findings.push(...checkCategory(route.category, path, categories))
   }
   if (unmatched?.kind === 'charge') {
     findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
-    findings.push(...checkNames(unmatched.cost, ['unmatched']))
+    findings.push(...checkPatterns(unmatched.cost, ['unmatched']))
+    findings.push(...checkPricedFields(unmatched.cost, ['unmatched'], configured, inputs))
   }
   return [...findings, ...checkShapes(parsed, lineOf)]
 }
@@ -62,9 +66,11 @@ function checkCategory(category: string | undefined, path: Path, known: readonly
   return [{ path: [...path, 'category'], message: `unknown category ${quote(category)}${cure}` }]
 }
 
-/** Requests of methods without a body would all be refused. */
+/** Requests of methods without a body would all be refused, and so would those with one whose query is priced. */
 function checkBody({ cost, match }: Rule, path: Path): Finding[] {
-  if (cost?.kind !== 'body' || match === undefined) return []
+  if (cost?.kind !== 'asked' || cost.otherwise !== null || match === undefined) return []
+  const { kind } = cost.source
+  if (kind !== 'body') return kind === 'query' ? checkBodies(match.methods, path) : []
   const bodiless =
     match.methods === '*' ? ['GET', 'HEAD'] : match.methods.filter((method) => /^(?:GET|HEAD)$/.test(method))
   if (bodiless.length === 0) return []
@@ -73,11 +79,19 @@ function checkBody({ cost, match }: Rule, path: Path): Finding[] {
   return [{ path: [...path, 'cost'], message, severity: all ? 'problem' : 'warning' }]
 }
 
-/** Only a GET opens a WebSocket, and it has no body to price. */
+/** Where a query is priced no request may have a body, which many frameworks read as one with the query. */
+function checkBodies(methods: '*' | readonly string[], path: Path): Finding[] {
+  const usual = methods === '*' ? ['POST'] : methods.filter((method) => /^(?:POST|PUT|PATCH)$/.test(method))
+  if (usual.length === 0) return []
+  const message = `${usual.join(' and ')} requests with a body get 400, which could name the parameter too: price what the body says, or give them a rule of their own`
+  return [{ path: [...path, 'cost', 'query'], message, severity: 'warning' }]
+}
+
+/** A WebSocket repeats a cost in tokens: what is asked for is there once. */
 function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): Finding[] {
   if (every === undefined) return []
   const at = [...path, 'tunnel_charge']
-  if (cost?.kind === 'body' || cost?.cost === 0) {
+  if (cost?.kind === 'asked' || cost?.cost === 0) {
     return [{ path: at, message: 'repeats a cost in tokens, and there is none: add cost: 1 or more, or remove it' }]
   }
   if (match === undefined || match.methods === '*' || match.methods.includes('GET')) return []
@@ -87,7 +101,7 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
 /** What costs nothing asks for no charge, which a response could correct. */
 function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
   if (settle === undefined || cost === undefined) return []
-  if (cost.kind === 'body') return freeValues(cost.values, path)
+  if (cost.kind === 'asked') return freeValues(cost, path)
   if (cost.cost === 0) {
     const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
     return [{ path: [...path, 'settle'], message }]
@@ -99,8 +113,9 @@ function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
 }
 
 /** A client chooses the value, and whatever the response says of it is not charged. */
-function freeValues(values: ReadonlyMap<string, number>, path: Path): Finding[] {
-  const free = [...values].find(([, tokens]) => tokens === 0)
+function freeValues({ reading }: AskedPrice, path: Path): Finding[] {
+  if (reading.kind !== 'values') return []
+  const free = [...reading.values].find(([, price]) => price.kind === 'fixed' && price.cost === 0)
   if (free === undefined) return []
   const [value] = free
   const message = `${quote(value)} costs 0, so settle corrects nothing there, whatever the response says: let it cost 1 or more, unless it is free`
@@ -145,19 +160,37 @@ function configuredIn({ auth, upstream }: PartialConfig): Configured {
   return { from, trusted, unverifiedKeys, headers: headers?.keys(), identity: identity?.keys(), removeHeaders }
 }
 
-/** A field has a name, and no path; its values are texts, and no patterns. */
-function checkNames(cost: Rule['cost'], path: Path): Finding[] {
-  if (cost?.kind !== 'body') return []
-  const [value = ''] = cost.values.keys()
-  const findings = cost.fields.flatMap((name): Finding[] => {
-    const names = membersIn(name)
-    if (names === null) return []
-    const message = `${quote(name)} is the name of one field, so a body of ${nested(names, value)} gets 400: name a field at the top level, unless bodies have one of this name`
-    return [{ path: [...path, 'cost', 'body'], severity: 'warning', message }]
+/** Values are texts, and no patterns. */
+function checkPatterns(cost: Rule['cost'], path: Path): Finding[] {
+  if (cost?.kind !== 'asked' || cost.reading.kind !== 'values' || !cost.reading.values.has('*')) return []
+  const others =
+    cost.otherwise === null ? 'each of which gets 400: write every value, or otherwise' : 'which cost otherwise'
+  const message = `"*" is one value and does not stand for the others, ${others}`
+  return [{ path: [...path, 'cost', 'values', '*'], severity: 'warning', message }]
+}
+
+/** What the upstream does not get of a client's request is not what is served. */
+function checkPricedFields(
+  cost: Rule['cost'],
+  path: Path,
+  configured: Configured,
+  inputs: readonly FieldInput[],
+): Finding[] {
+  if (cost === undefined) return []
+  const { parameters } = credentialPlaces(configured)
+  return partsOf(cost).flatMap(({ source }): Finding[] => {
+    if (source.kind === 'query' && parameters.some((name) => foldedParameter(name) === foldedParameter(source.name))) {
+      const message = `${source.name} is a credential by auth.from, so the upstream never gets it: name another parameter`
+      return [{ path: [...path, 'cost'], message }]
+    }
+    const other = source.kind === 'header' ? inputs.find(({ name }) => name === foldedName(source.name)) : undefined
+    if (source.kind !== 'header' || other === undefined) return []
+    const message =
+      other.use === 'read'
+        ? `${source.name} says who asks, by ${other.key}: take a name like X-Units`
+        : `the upstream never gets ${source.name} of a client, which stands in ${other.key}: remove it there`
+    return [{ path: [...path, 'cost'], message }]
   })
-  if (!cost.values.has('*')) return findings
-  const message = '"*" is one value and does not stand for the others, each of which gets 400: write every value'
-  return [...findings, { path: [...path, 'cost', 'values', '*'], severity: 'warning', message }]
 }
 
 /**

@@ -1,3 +1,4 @@
+import { dearest } from '../../inputs/price.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { type Lookup, type NumberedRule, otherRules } from './lookup.ts'
@@ -91,7 +92,7 @@ const OPEN = -1
 /** The most that a rule takes: a body chooses among its costs in any spelling of the path. */
 function priceOf({ public: isPublic, cost }: Pick<NumberedRule, 'public' | 'cost'>): number {
   if (isPublic) return OPEN
-  return cost?.kind === 'body' ? Math.max(...cost.values.values()) : (cost?.cost ?? 1)
+  return cost === undefined ? 1 : dearest(cost)
 }
 
 function priceAt(place: Place, unmatched: NonNullable<PartialConfig['unmatched']>): number | null {
@@ -174,7 +175,7 @@ function sentence(all: readonly Saving[], where: 'here' | 'so', lineOf: (path: P
   const [most, ...others] = all.toSorted((a, b) => b.costs - b.instead - (a.costs - a.instead)) as [Saving, ...Saving[]]
   const { rule, requests, costs, instead } = most
   const takes = instead === OPEN ? 'cost nothing and need no credential' : `cost ${instead}`
-  const upTo = rule.cost?.kind === 'body' ? 'up to ' : ''
+  const upTo = rule.cost?.kind === 'asked' ? 'up to ' : ''
   const dear = `${upTo}${costs} (${rule.match.match}, line ${lineOf(['routes', rule.index, 'match'])})`
   const more = others.length === 0 ? '' : ` So would spellings of ${otherRules(others.length)}.`
   return `${listed(requests, 'and')} would ${takes} ${where} instead of ${dear}.${more}`

@@ -1,46 +1,11 @@
-import type { z } from 'zod'
+import type { Price } from '../../inputs/price.ts'
 import { repetitionHeaderProblem } from '../headers.ts'
 import { parsePattern } from '../pattern.ts'
+import { fixed, price } from './price.ts'
 import { settle } from './settle.ts'
-import { byValue, tokens } from './tokens.ts'
-import { choice, duration, either, flag, integer, list, name, read, section, size, text } from './values.ts'
+import { choice, duration, either, flag, integer, list, name, read, section, text } from './values.ts'
 
 /** The route map. */
-
-/** Whole tokens. */
-const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
-
-const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
-
-const bodyCost = section(
-  {
-    body: either('a field name or a list of them', [field, list(field, 1, 20, { description: 'All its names' })], {
-      description: 'Name of the field, or all the names under which the backend accepts it',
-    }),
-    values: byValue(
-      tokens(),
-      'Tokens for each value of the field: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: 400, nothing charged, nothing forwarded',
-    ),
-    max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).prefault(
-      '64KiB',
-    ),
-  },
-  'The cost by a field of the body',
-).transform(({ body, values, max_body }) => ({
-  kind: 'body' as const,
-  /** Names of the field at the top level of the body, at least one. */
-  fields: [...new Set([body].flat())],
-  /** Tokens by the key of the field's value (json-scalar.ts). */
-  values,
-  maxBody: max_body,
-}))
-
-const cost = (description: string) =>
-  either('tokens (an integer from 0 to 1000000000) or { body, values }', [tokens().transform(fixed), bodyCost], {
-    description,
-  })
-
-type Cost = z.output<ReturnType<typeof cost>>
 
 const shadow = () =>
   flag({
@@ -81,8 +46,8 @@ export const route = section(
       description: 'METHOD /path: methods joined by "|", or "*"; up to 64 segments: literal, ":name", or a last "*"',
     }),
     category: name.meta({ description: 'A category of quota.baselines' }).optional(),
-    cost: cost(
-      'Tokens, 0 to 1000000000, or by a field of the body. Default 1; 0 authenticates and charges nothing',
+    cost: price(
+      'Tokens, 0 to 1000000000, or by what the request asks for. Default 1; 0 authenticates and charges nothing',
     ).optional(),
     public: flag({ description: 'No credential, no charge. Default false' }).default(false),
     health: flag({
@@ -136,7 +101,7 @@ function whichCount(health: boolean | undefined): 'always' | 'charged' | 'never'
 interface WrittenAccess {
   readonly public: boolean
   readonly category?: string | undefined
-  readonly cost?: Cost | undefined
+  readonly cost?: Price | undefined
   readonly anonymous?: boolean | undefined
 }
 
@@ -156,7 +121,7 @@ export const unmatched = either(
     section(
       {
         category: name.meta({ description: 'A category of quota.baselines' }),
-        cost: cost('As in a rule. Default 1').optional(),
+        cost: price('As in a rule. Default 1').optional(),
         shadow: shadow(),
         ...timeouts(),
       },

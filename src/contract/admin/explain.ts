@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { askedPrice } from '../price.ts'
 import { limit, planInForce } from './limits.ts'
 import { byName, count, name } from './values.ts'
 
@@ -35,8 +36,8 @@ export const reasonCode = z.enum([
   'unmatched_forwarded',
   'costs_nothing',
   // By the quota.
-  'value_unknown', // fields: of the body, values: those that it may have
-  'no_price', // as `value_unknown` or `priced_in_query`, in shadow mode
+  'not_priced', // msg: the sentence that the client reads
+  'no_price', // as `not_priced` or `priced_in_query`, in shadow mode
   'depends_on_body',
   'exempt',
   'room', // cost: tokens
@@ -86,8 +87,8 @@ export const explain = name(
     category: z.string().nullable(),
     /** `null` if it depends on the body and was not given. */
     cost: count.nullable(),
-    /** By the text of the body's field, if the cost depends on it. */
-    costs: byName(count).nullable(),
+    /** If the cost depends on what the request asks for. */
+    price: askedPrice.nullable(),
     /** Only for a rule with `settle`: the cost is a reserve. */
     settle: settle.optional(),
     /** Only for a rule with `idempotency`: repetitions by the header cost nothing. `for` is written as in the file. */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { KINDS } from '../../control/control-store.ts'
+import { askedPrice } from '../price.ts'
 import { ends } from './layers.ts'
-import { byName, count, name, time } from './values.ts'
+import { count, name, time } from './values.ts'
 
 /** Lists: access keys, routes, the audit. */
 
@@ -50,7 +51,7 @@ const route = z.strictObject({
   public: z.boolean(),
   category: z.string().nullable(),
   cost: count.nullable(),
-  costs: byName(count).nullable(),
+  price: askedPrice.nullable(),
   health: z.boolean(),
   shadow: z.boolean(),
   hits: count,

@@ -2,17 +2,28 @@ import type { Rule } from './route-usage.ts'
 
 /** What requests of a category cost, by the route map. Pure. */
 
+export type AskedPrice = NonNullable<Rule['price']>
+
 /**
  * By category the least that a request costs, above 0, without routes in shadow, which refuse nobody. A category of which no request
  * costs anything is not among them.
  */
 export function cheapestOf(rules: readonly Rule[]): ReadonlyMap<string, number> {
   const all = new Map<string, number>()
-  for (const { category, cost, costs, shadow } of rules) {
+  for (const { category, cost, price, shadow } of rules) {
     if (category === null || shadow) continue
-    for (const each of [...(cost === null ? [] : [cost]), ...Object.values(costs ?? {})]) {
+    for (const each of amountsOf(cost ?? price ?? 0)) {
       if (each > 0) all.set(category, Math.min(each, all.get(category) ?? each))
     }
   }
   return all
+}
+
+/** What a price may come to, the least of it among them. */
+function amountsOf(price: number | AskedPrice): number[] {
+  if (typeof price === 'number') return [price]
+  const { values, min, missing, otherwise } = price
+  return [...Object.values(values ?? {}).flatMap(amountsOf), min, missing, otherwise].filter(
+    (each) => each !== undefined,
+  )
 }

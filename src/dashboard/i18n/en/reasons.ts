@@ -29,10 +29,10 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   unmatched_forwarded: 'No route matches. “unmatched: forward” lets the request pass without a charge.',
   costs_nothing: 'The request needs a credential and costs nothing.',
   exempt: 'The user is exempt (quota.exempt): a credential is needed, and nothing is charged.',
-  value_unknown: '400: the body must have {fields} with one of these values: {values}.',
+  not_priced: '400: {msg}',
   no_price: 'The gateway cannot know the cost of this request, for which the response would be 400.',
   depends_on_body:
-    'The cost depends on the body. The cheapest one fits now. To be certain, enter the value of the field.',
+    'The cost depends on what the request asks for. The cheapest one fits now. To be certain, enter the value.',
   room: 'All windows have room for {cost}.',
   room_no_global: 'All windows have room for {cost}. All users together have no limit.',
   room_global_off: 'All windows have room for {cost}. The global scope is off.',
@@ -44,7 +44,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   new_user:
     'Of {whole} tokens {kept} are kept for known users: those whose first charge was at least {after} ago. This user is new.',
   costs: 'This request costs {cost}.',
-  costs_at_least: 'Even the cheapest body costs {cost}.',
+  costs_at_least: 'Even the cheapest request costs {cost}.',
   shadow_gateway: 'Shadow mode is on for the gateway, so the request passes and is reported.',
   shadow_route: 'Shadow mode is on for the route, so the request passes and is reported.',
   shadow_user: 'Shadow mode is on for the user, so the request passes and is reported.',

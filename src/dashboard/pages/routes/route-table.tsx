@@ -4,6 +4,7 @@ import type { Range } from '../../logic/range.ts'
 import type { Since } from '../../logic/refusal-filter.ts'
 import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Price } from '../../ui/price.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Tag } from '../../ui/small.tsx'
 import './routes.css'
@@ -139,20 +140,13 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
   )
 }
 
-function Cost({ rule: { public: isPublic, category, cost, costs } }: { readonly rule: Rule }) {
+function Cost({ rule: { public: isPublic, category, cost, price } }: { readonly rule: Rule }) {
   const { t, number } = useTexts()
   if (isPublic) return t('routes.free')
-  if (cost !== null) return t('routes.costOf', { category: category ?? '–', cost: number(cost) })
+  if (price === null) return t('routes.costOf', { category: category ?? '–', cost: number(cost ?? 0) })
   return (
     <>
-      {category}
-      <ul className="plain">
-        {Object.entries(costs ?? {}).map(([value, price]) => (
-          <li key={value}>
-            <code>{value}</code>: {number(price)}
-          </li>
-        ))}
-      </ul>
+      {category} <Price of={price} />
     </>
   )
 }

@@ -12,6 +12,7 @@ import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Moment } from '../../ui/moment.tsx'
 import { Note, type Tone } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Price } from '../../ui/price.tsx'
 import { Fact, Facts } from '../../ui/small.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 
@@ -105,8 +106,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
 
 function Explanation({ response, at }: Explained) {
   const { t, number, time } = useTexts()
-  const { decision, reasons, route, category, cost, costs, settle, tunnelCharge, limits } = response
-  const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
+  const { decision, reasons, route, category, cost, price, settle, tunnelCharge, limits } = response
   return (
     <div aria-live="polite">
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
@@ -124,11 +124,7 @@ function Explanation({ response, at }: Explained) {
         </Fact>
         {category !== null && <Fact name={t('word.category')}>{category}</Fact>}
         <Fact name={t('explain.price')}>
-          {cost === null
-            ? prices.length === 0
-              ? '–'
-              : t('explain.depends', { costs: prices.join(', ') })
-            : number(cost)}{' '}
+          {cost !== null ? number(cost) : price === null ? '–' : <Price of={price} />}{' '}
           {settle !== undefined && <span className="muted">{t('explain.reserved')}</span>}
           {tunnelCharge !== undefined && <span className="muted">{t('explain.tunnel', { every: tunnelCharge })}</span>}
         </Fact>

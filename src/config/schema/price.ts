@@ -1,0 +1,205 @@
+import { z } from 'zod'
+import {
+  type BodySource,
+  dearest,
+  type Price,
+  type PriceReading,
+  type PriceSource,
+  partsOf,
+} from '../../inputs/price.ts'
+import { namesOfPath } from '../../lib/json-path.ts'
+import { priceHeaderProblem } from '../headers.ts'
+import { quote } from '../problems.ts'
+import { byValue, tokens } from './tokens.ts'
+import { choice, either, integer, list, section, size, text } from './values.ts'
+
+/** What a request costs: tokens, or by what it asks for. */
+
+/** Whole tokens. */
+export const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
+
+/** Tokens of one request. */
+const MOST = 1e9
+/** A price may hold prices that hold prices. */
+const DEEPEST = 3
+
+/** @param description of the key */
+export function price(description: string): z.ZodType<Price> {
+  return priceAt(1, description)
+}
+
+function priceAt(level: number, description: string): z.ZodType<Price> {
+  if (level > DEEPEST) return tokens().transform(fixed)
+  return either(
+    'tokens (an integer from 0 to 1000000000) or a price such as { body, values }',
+    [tokens().transform(fixed), asked(level)],
+    { description },
+  )
+}
+
+const member = text(
+  { description: 'A member of a JSON body: chargeId, params.name, or ["odd.name"].x' },
+  { max: 256, what: 'the path of a member' },
+)
+
+const TIMES = 'a number above 0, at most 1000000000'
+const outOfTimes = { error: `must be ${TIMES}` }
+
+function shapeAt(level: number) {
+  return {
+    body: either(
+      'the path of a member or a list of names',
+      [member, list(member, 1, 20, { description: 'All its names' })],
+      {
+        description:
+          'The member of a JSON body that is read, or all the names at the top level under which the backend accepts it',
+      },
+    ).optional(),
+    query: text({ description: 'The parameter of the query that is read' }, { max: 64, what: 'a name' })
+      .regex(/^[\w.-]+$/, { error: 'is no name of letters, digits, "_", "-" and "."' })
+      .optional(),
+    header: text({ description: 'The header that is read' }, { what: 'the name of a header' })
+      .refine((name) => priceHeaderProblem(name) === null, {
+        error: ({ input }) => priceHeaderProblem(String(input)) ?? '',
+      })
+      .optional(),
+    size: choice(['request'], { description: 'The length of the body decides' }).optional(),
+    values: byValue(
+      priceAt(level + 1, 'Tokens, or a price of its own'),
+      'Tokens, or a further price, for each value: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: otherwise, or 400, nothing charged, nothing forwarded',
+    ).optional(),
+    times: z
+      .number({ error: `must be ${TIMES}` })
+      .min(1e-9, outOfTimes)
+      .max(1e9, outOfTimes)
+      .meta({ description: 'Tokens for each one of a number, above 0; the product is rounded up' })
+      .optional(),
+    each: integer(1, 1e9, { description: 'Tokens for each element of a list, 1 to 1000000000' }).optional(),
+    per: size('1B', '1GiB', { description: 'One token for so many bytes that are begun, 1B to 1GiB' }).optional(),
+    min: tokens().meta({ description: 'The least that it comes to, 0 to 1000000000. Default 1' }).optional(),
+    max: tokens().meta({ description: 'The most that it comes to, 0 to 1000000000' }).optional(),
+    missing: tokens().meta({ description: 'Tokens of a request without the number or list. Default 400' }).optional(),
+    otherwise: tokens()
+      .meta({ description: 'Tokens of any other value, and of a request without one. Default 400' })
+      .optional(),
+  }
+}
+
+/** What only the whole price may say. */
+const whole = {
+  batch: integer(1, 1000, {
+    description: 'Elements of a JSON array at most, 1 to 1000: it costs the sum of them. Default an array is 400',
+  }).optional(),
+  max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).optional(),
+}
+
+type Written = z.output<z.ZodObject<ReturnType<typeof shapeAt> & typeof whole>>
+type Fault = [path: string[], message: string]
+
+function asked(level: number): z.ZodType<Price> {
+  const shape = level === 1 ? { ...shapeAt(level), ...whole } : shapeAt(level)
+  return section(shape, 'The cost by what the request asks for').transform((section, context): Price => {
+    const written = section as Written
+    const fault = sourceFault(written) ?? readingFault(written) ?? wholeFault(written)
+    if (fault !== null) {
+      context.addIssue({ code: 'custom', path: fault[0], message: fault[1], input: written })
+      return z.NEVER
+    }
+    const made = { kind: 'asked' as const, source: sourceOf(written), reading: readingOf(written), maxBody: null }
+    const { otherwise = null, missing = otherwise, batch = null, max_body = 65_536 } = written
+    const part = { ...made, otherwise: missing, batch }
+    if (batch !== null && dearest(part) > MOST) {
+      const message = `makes a request cost up to ${dearest(part)}, above ${MOST}: lower it, or what an element costs`
+      context.addIssue({ code: 'custom', path: ['batch'], message, input: batch })
+      return z.NEVER
+    }
+    return readsBody(part) ? { ...part, maxBody: max_body } : part
+  })
+}
+
+function readsBody(price: Price): boolean {
+  return partsOf(price).some(({ source }) => source.kind === 'body')
+}
+
+const SOURCES = ['body', 'query', 'header', 'size'] as const
+const READINGS = ['values', 'times', 'each', 'per'] as const
+
+function sourceFault(written: Written): Fault | null {
+  const { body } = written
+  const [first, second] = SOURCES.filter((key) => written[key] !== undefined)
+  if (first === undefined) return [[], 'says nothing of the request: add body, query, header, or size: request']
+  if (second !== undefined) return [[second], `stands beside ${first}: write one of them`]
+  const paths = [body ?? []].flat()
+  const odd = paths.find((path) => pathOf(path) === null)
+  if (odd !== undefined) {
+    return [
+      ['body'],
+      `${quote(odd)} is no path of a member: write it like params.name, or ["odd.name"] for a name with dots`,
+    ]
+  }
+  const inside = paths.length > 1 ? paths.find((path) => (pathOf(path)?.length ?? 0) > 1) : undefined
+  if (inside === undefined) return null
+  return [['body'], `has ${quote(inside)} among others: only names at the top level may stand for each other`]
+}
+
+/** Of JSONPath and JSON Pointer nothing is known here. */
+function pathOf(path: string): string[] | null {
+  return /^(?:\$\.|\/)/.test(path) ? null : namesOfPath(path)
+}
+
+function readingFault(written: Written): Fault | null {
+  const { size, body, each, per, values, min = 1, max, missing, otherwise } = written
+  const [first, second] = READINGS.filter((key) => written[key] !== undefined)
+  if (first === undefined) return [[], 'says no price: add values, or times, each or per with max']
+  if (second !== undefined) return [[second], `stands beside ${first}: write one of them`]
+  if (size !== undefined && per === undefined) return [[first], 'says nothing of a length: write per, like per: 1MiB']
+  if (per !== undefined && size === undefined) return [['per'], 'is of a length: write size: request, or times']
+  if (each !== undefined && body === undefined)
+    return [['each'], 'is of a list in a JSON body: write body: PATH, or times']
+  if (values === undefined && max === undefined) return [[], 'has no max: add the most tokens that a request may cost']
+  if (values !== undefined) {
+    const [odd] = Object.entries({ min: written.min, max, missing }).find(([, value]) => value !== undefined) ?? []
+    return odd === undefined ? null : [[odd], 'is of times, each and per: remove it, or write otherwise']
+  }
+  if (max !== undefined && min > max) return [['max'], `is below min, ${min}: raise it`]
+  if (otherwise !== undefined) return [['otherwise'], 'is for values that are not listed: write missing']
+  if (missing !== undefined && size !== undefined) {
+    return [['missing'], 'has no meaning: a request without a body has the length 0, and costs min']
+  }
+  return null
+}
+
+function wholeFault({ body, query, size, values, batch, max_body }: Written): Fault | null {
+  if (batch !== undefined && body === undefined) return [['batch'], 'is of a JSON body: write body: PATH, or remove it']
+  const parts = [...(values?.values() ?? [])].flatMap(partsOf)
+  const kinds = new Set(parts.map(({ source }) => source.kind))
+  const hasBody = body !== undefined || kinds.has('body')
+  if (max_body !== undefined && !hasBody) return [['max_body'], 'is of a JSON body: write body: PATH, or remove it']
+  const hasQuery = query !== undefined || kinds.has('query')
+  if (hasQuery && (hasBody || size !== undefined || kinds.has('size'))) {
+    return [
+      ['values'],
+      'reads the query and the body, and where the query is priced no request may have a body: read one of them',
+    ]
+  }
+  if (batch === undefined || !(kinds.has('size') || kinds.has('header'))) return null
+  return [['batch'], 'prices each element by itself, and header and size are of the whole request: remove one of them']
+}
+
+function sourceOf({ body, query, header }: Written): PriceSource {
+  if (body !== undefined) return { kind: 'body', path: pathIn(body) }
+  if (query !== undefined) return { kind: 'query', name: query }
+  return header === undefined ? { kind: 'size' } : { kind: 'header', name: header }
+}
+
+function pathIn(body: string | readonly string[]): BodySource['path'] {
+  const paths = [body].flat().map((path) => pathOf(path) ?? [])
+  const [first = []] = paths
+  return first.length > 1 ? first.map((name) => [name]) : [[...new Set(paths.flat())]]
+}
+
+function readingOf({ values, times, each, per = 0, min = 1, max = 0 }: Written): PriceReading {
+  if (values !== undefined) return { kind: 'values', values }
+  if (times !== undefined) return { kind: 'number', times, min, max }
+  return each === undefined ? { kind: 'size', per, min, max } : { kind: 'list', each, min, max }
+}

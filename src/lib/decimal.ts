@@ -1,0 +1,29 @@
+/** Exact products of decimal numbers: of doubles 0.1 times 30 is a little more than 3. */
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
+/** Beyond this many places a product is far above every bound, or as good as none. */
+const MAX_PLACES = 1000
+
+/**
+ * The product, rounded up to the next whole number: `Infinity` where it is larger than any that counts, 0 for a negative one.
+ * @param number as JSON writes it
+ * @param factor above 0
+ */
+export function productRoundedUp(number: string, factor: number): number {
+  const [digits, places] = decimal(number)
+  const [times, more] = decimal(String(factor))
+  const product = digits * times
+  const exponent = places + more
+  if (product <= 0n) return 0
+  if (exponent > MAX_PLACES) return Number.POSITIVE_INFINITY
+  if (exponent < -MAX_PLACES) return 1
+  if (exponent >= 0) return Number(product * 10n ** BigInt(exponent))
+  const unit = 10n ** BigInt(-exponent)
+  return Number((product + unit - 1n) / unit)
+}
+
+/** Digits and the power of ten that they are multiplied by. */
+function decimal(text: string): [digits: bigint, places: number] {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
+  return [BigInt(`${sign}${whole}${fraction}`), Number(exponent) - fraction.length]
+}

@@ -1,0 +1,102 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+import { rawExchange, statusesIn } from './raw.ts'
+
+/** Prices by what a request asks for: what is charged, and what the upstream saw of it. */
+
+let upstream: Upstream
+let app: RunningApp
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  app = await startApp(
+    yaml(
+      upstream.url,
+      `routes:
+  - match: POST /rpc
+    category: read
+    cost: { body: method, values: { a: 2, b: { body: params.n, times: 1, max: 50, missing: 7 } }, otherwise: 1, batch: 5 }
+  - { match: GET /export, category: read, cost: { query: limit, times: 0.1, min: 1, max: 500, missing: 100 } }
+  - { match: PUT /files/*, category: read, cost: { size: request, per: 1KiB, max: 30 } }
+  - { match: POST /units, category: read, cost: { header: X-Units, values: { few: 2 }, otherwise: 20 } }
+quota: { baselines: { personal: { read: { 1h: 120 } } } }`,
+    ),
+  )
+})
+afterAll(async () => {
+  await app.stop()
+  await upstream.close()
+})
+
+let users = 0
+
+/** What a new user was charged, and how many requests the upstream saw. */
+async function asked(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
+  const user = `user-${users++}`
+  const before = upstream.seen.length
+  const type = { 'content-type': 'application/json' }
+  const { status } = await fetch(app.url + path, {
+    method,
+    headers: { ...bearer(user), ...(body === undefined ? {} : type), ...headers },
+    ...(body !== undefined && { body }),
+  })
+  return { status, used: await used(user), seen: upstream.seen.length - before }
+}
+
+async function used(user: string): Promise<number> {
+  const { body } = await request(`${app.url}/me/quota`, { headers: bearer(user) })
+  return ((await body.json()) as { windows: { read: { used: number }[] } }).windows.read[0]?.used ?? -1
+}
+
+test.each([
+  ['{"method":"a"}', 2],
+  ['{"method":"other"}', 1],
+  ['{"method":"b","params":{"n":30}}', 30],
+  ['{"method":"b"}', 7],
+  ['[{"method":"a"},{"method":"b","params":{"n":9}},{"id":1}]', 12],
+])('%s is charged what it asks for, and reaches the upstream as it is', async (body, tokens) => {
+  expect(await asked('POST', '/rpc', body)).toEqual({ status: 200, used: tokens, seen: 1 })
+  expect(upstream.seen.at(-1)?.body).toBe(body)
+})
+
+test('a batch that does not fit is refused whole, and so is one of which an element has no price', async () => {
+  const dear = '{"method":"b","params":{"n":50}}'
+  expect(await asked('POST', '/rpc', `[${dear},${dear},${dear}]`)).toEqual({ status: 429, used: 0, seen: 0 })
+  expect(await asked('POST', '/rpc', `[{"method":"a"},{"Method":"b"}]`)).toEqual({ status: 400, used: 0, seen: 0 })
+})
+
+test.each([
+  ['/export?limit=42', {}, 200, 5],
+  ['/export', {}, 200, 100],
+  ['/export?limit=1&limit=900', {}, 400, 0],
+  ['/units', { 'x-units': 'few' }, 200, 2],
+  ['/units', { 'x-units': 'many' }, 200, 20],
+  ['/units', { 'x-units': 'FEW' }, 400, 0],
+])('%s with %j is answered and charged by its query or header', async (path, headers, status, tokens) => {
+  const method = path === '/units' ? 'POST' : 'GET'
+  expect(await asked(method, path, undefined, headers)).toEqual({ status, used: tokens, seen: status === 200 ? 1 : 0 })
+})
+
+test('a header that says the price is neither sent twice nor named by Connection', async () => {
+  const { authorization } = bearer('mallory')
+  for (const fields of ['X-Units: few\r\nX-Units: many', 'X-Units: few\r\nConnection: x-units', 'X_Units: few']) {
+    const head = `POST /units HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Length: 0\r\n${fields}\r\n`
+    expect(statusesIn(await rawExchange(app.url, `${head}\r\n`, 40))).toEqual([400])
+  }
+  expect(await used('mallory')).toBe(0)
+})
+
+test('a body costs by its length', async () => {
+  expect(await asked('PUT', '/files/a', 'x'.repeat(2049))).toEqual({ status: 200, used: 3, seen: 1 })
+  expect(await asked('PUT', '/files/a', 'x'.repeat(100_000))).toEqual({ status: 200, used: 30, seen: 1 })
+  expect(await asked('PUT', '/files/a')).toEqual({ status: 200, used: 1, seen: 1 })
+})
+
+test('who has no credential gets 401, whatever the price of the request would be', async () => {
+  for (const body of ['{"method":"b","method":"a"}', '[]', 'x'.repeat(100_000)]) {
+    const { status } = await fetch(`${app.url}/rpc`, { method: 'POST', body })
+    expect(status).toBe(401)
+  }
+})
