@@ -21,7 +21,7 @@ export interface Guide {
   readonly files?: Readonly<Record<string, string>>
   /** What `tollgate check` says of the page. Default nothing */
   readonly warns?: RegExp
-  /** Set besides, by path: what the page says to begin with. */
+  /** Set besides, by path, or taken away as `undefined`: what the page says to begin with. */
   readonly also?: readonly (readonly [path: readonly (string | number)[], value: unknown])[]
 }
 
@@ -61,7 +61,7 @@ export async function startGuide(
   moveTo(document, upstream)
   // As the page says to do in the end.
   document.setIn(['quota', 'shadow'], false)
-  for (const [path, value] of also) document.setIn(path, value)
+  for (const [path, value] of also) value === undefined ? document.deleteIn(path) : document.setIn(path, value)
   const loaded = await read(document.toString(), folder, env)
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems))
   const observations: Observation[] = []

@@ -1,6 +1,6 @@
 /**
  * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
- * in Spring Boot (Maven Central), oauth2-proxy (a Go module), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
+ * in Spring Boot (Maven Central), oauth2-proxy (a Go module), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
 import { execFileSync } from 'node:child_process'
@@ -12,6 +12,8 @@ const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
 const GENERATOR = ['openapi-python-client==0.29.1']
 const TYPES = ['openapi-typescript@7.13.0']
+/** Clients of JSON-RPC and MCP, and a server of MCP. */
+const RPC = ['@modelcontextprotocol/sdk@1.32.2', 'ethers@6.17.0', 'zod@4.6.7']
 const SPRING = 'test/guides/installed/spring-service'
 
 const TOOLS = {
@@ -29,6 +31,11 @@ const TOOLS = {
     file: join(`typescript-client-${digest(TYPES.join())}`, 'node_modules/.bin/openapi-typescript'),
     made: { by: 'npm', asked: '--version', of: 'npm' },
     make: (folder) => run('npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', folder, ...TYPES),
+  },
+  rpc: {
+    file: join(`rpc-${digest(RPC.join())}`, 'node_modules/ethers/package.json'),
+    made: { by: 'npm', asked: '--version', of: 'npm' },
+    make: (folder) => run('npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', folder, ...RPC),
   },
   spring: {
     file: join(`spring-${digest(textOf(SPRING, '**/*.{xml,java}'))}`, 'shop.jar'),
