@@ -152,6 +152,15 @@ describe('otherwise is no way around a listed value', () => {
       expect(at(encodeURI(value).replaceAll('%25', '%'))).toEqual(isRefused)
     },
   )
+
+  test.each(['f%2561st', 'slow,fast', 'slow%3Bfast', 'FAST', '%EF%BD%86ast', 'fa%ff'])(
+    'otherwise is no way around a text in a query by %s, which somebody decodes or parts once more',
+    (value) => {
+      const price = priceIn('{ query: mode, values: { fast: 9 }, otherwise: 1 }')
+      expect(['fast', 'slow', '%E6%85%A2'].map((text) => cost(price, { query: `?mode=${text}` }))).toEqual([9, 1, 1])
+      expect(cost(price, { query: `?mode=${value}` })).toEqual(isRefused)
+    },
+  )
 })
 
 describe('a price by a number', () => {
