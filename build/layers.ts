@@ -41,7 +41,7 @@ const ADAPTERS = [
 /** What the upstream client shows: its contract, what fulfils it, and what names and failures are. */
 const CLIENT = ['contract', 'pool', 'failure', 'header-name', 'addresses'].map((name) => `forward/client/${name}.ts`)
 /** They know contracts, and never a store, a logger or a counter. */
-const PLANES = ['edge/', 'gateway/', 'admin/', 'reference/']
+const PLANES = ['edge/', 'gateway/', 'decisions/', 'admin/', 'reference/']
 const APP = [...DOMAIN, ...ADAPTERS, ...PLANES, 'app/']
 const PURE = { node: ['node:crypto', 'node:zlib'] }
 const SERVICE = ['services/common/', 'services/music/', 'lib/', 'node/inspector-signal.ts']
@@ -88,6 +88,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'contract/': { files: [...DOMAIN, 'lib/openapi-schemas.ts'], libraries: ['zod'], ...PURE },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
+  'decisions/': { files: [...DOMAIN, 'edge/', 'auth/'] },
   'admin/': {
     files: [
       ...DOMAIN,

@@ -10,6 +10,7 @@ import type { Adaptive } from '../failures/adaptive.ts'
 import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createOwnUsage } from '../gateway/own-usage.ts'
+import type { Rules } from '../gateway/snapshot.ts'
 import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
@@ -28,7 +29,7 @@ import { openClientAuthorities } from './client-authorities.ts'
 import { type CountedNotes, createCountedNotes } from './counted-notes.ts'
 import { createFirstCharge, type FirstCharge } from './first-charge.ts'
 import { createFirstCredentials, type FirstCredentials } from './first-credentials.ts'
-import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
+import { addressProblem, idleTimeoutOf, openDecisionsListener, openGatewayListener } from './gateway-listener.ts'
 import { limitLines } from './limit-lines.ts'
 import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
@@ -116,7 +117,10 @@ interface Plane extends DataPlaneOptions {
   readonly scarcity: Scarcity
   readonly faults: StandingFaults
   readonly gateway: Gateway
-  readonly listener: Listener
+  /** That decides for others; `null` for none. */
+  readonly deciding: Gateway | null
+  /** That of the clients first. */
+  readonly listeners: readonly [Listener, ...Listener[]]
   readonly heartbeat: Heartbeat
   readonly storeClock: StoreClock
   readonly counted: CountedNotes
@@ -137,7 +141,7 @@ interface State {
 /** @throws Error when a part of the configuration cannot be made */
 export async function createDataPlane(options: DataPlaneOptions): Promise<DataPlane> {
   const plane = await assemble(options)
-  const { state, gateway, heartbeat, livePolicy } = plane
+  const { state, heartbeat, livePolicy } = plane
   return {
     start: (problems) => start(plane, problems),
     reload: (config, hash, taken) => reload(plane, config, hash, taken),
@@ -148,7 +152,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
     adaptive: livePolicy.adaptive,
     ready: (startup) => readinessOf(plane, startup),
     lacksStore: () => storeFailure(plane) !== null,
-    inFlight: gateway.inFlight,
+    inFlight: () => inFlight(plane),
     responseBuffer: () => state.current.forwarder.held.bytes,
     drain: { isOn: () => state.draining, turn: (on) => state.stopping || drain(plane, on) },
     stop: (limits) => stop(plane, limits),
@@ -200,19 +204,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     await Promise.all([recorder.close(), usage.close(0)])
     throw error
   })
-  const shares = createShares()
-  const gateway = createGateway({
-    rules: () => state.current.rules,
-    ledger,
-    knownUsers,
-    store,
-    ownUsage: createOwnUsage(store),
-    observe,
-    witness: options.witness,
-    lag: delay.ofRequest,
-    shares,
-  })
-  const listener = openGatewayListener({ config, certificate, gateway, observe, shares, current: () => state.current })
+  const gateways = createGateways(options, state, certificate, { ledger, knownUsers })
   livePolicy.control.followChanges((change) => {
     const emptied = emptiedBy(change, state.current.config.quota.windows)
     if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds, emptied.organisation)
@@ -224,9 +216,38 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const credentials = createFirstCredentials(() => state.current)
   const counted = createCountedNotes(store, () => countedBy(state.current.config))
   const followers = { ...readers, ledger, knownUsers, memberships, livePolicy, heartbeat, storeClock, counted }
-  const parts = { certificate, around, credentials, firstCharge, delay, gateway, listener }
+  const parts = { certificate, around, credentials, firstCharge, delay, ...gateways }
   const plane: Plane = { ...options, ...followers, ...parts, state }
   return plane
+}
+
+/** Whoever takes requests of clients, and whoever decides for others if the configuration has that. */
+function createGateways(
+  { config, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
+  state: State,
+  certificate: Certificate | null,
+  charging: Pick<Plane, 'ledger' | 'knownUsers'>,
+): Pick<Plane, 'gateway' | 'deciding' | 'listeners'> {
+  const { decisions } = config
+  const shares = createShares()
+  const parts = { ...charging, store, ownUsage: createOwnUsage(store), observe, witness, lag: delay.ofRequest, shares }
+  const opening = { config, observe, shares, current: () => state.current }
+  const gateway = createGateway({ ...parts, rules: () => state.current.rules })
+  const listener = openGatewayListener({ ...opening, certificate, gateway })
+  if (decisions === null) return { gateway, deciding: null, listeners: [listener] }
+  const deciding = createGateway({ ...parts, rules: () => decidingOf(state), decides: true })
+  const other = openDecisionsListener({ ...opening, decisions, gateway: deciding })
+  return { gateway, deciding, listeners: [listener, other] }
+}
+
+/** Whether others ask is decided at the start. */
+function decidingOf({ current: { deciding } }: State): Rules {
+  if (deciding === null) throw new Error('a decision by a configuration without decisions')
+  return deciding
+}
+
+function inFlight({ gateway, deciding }: Pick<Plane, 'gateway' | 'deciding'>): number {
+  return gateway.inFlight() + (deciding?.inFlight() ?? 0)
 }
 
 /** What hears of all that happens. It follows before the first wait, so that a store which connects meanwhile is reported at once. */
@@ -265,17 +286,19 @@ function reportOf(plane: Plane) {
     hash: fingerprint(state.current.config),
     controlVersion: livePolicy.control.state().version,
     ...noticed(readinessOf(plane), gateway.oneAddress()),
-    inFlight: gateway.inFlight(),
+    inFlight: inFlight(plane),
     unsent: usage.unsent(),
   }
 }
 
 async function start(plane: Plane, problems: readonly string[] = []): Promise<string> {
-  const { state, health, livePolicy, listener, heartbeat, storeClock } = plane
+  const { state, health, livePolicy, listeners, heartbeat, storeClock } = plane
   await health.patience()
   plane.credentials.start()
   await livePolicy.start()
-  const url = await listener.start().catch(addressProblem('listen'))
+  const [first, ...others] = listeners
+  const url = await first.start().catch(addressProblem('listen'))
+  for (const other of others) await other.start().catch(addressProblem('decisions', 'listen'))
   reportLoaded(plane)
   // A store that responds may take no charges all the same. The first client is not to find that out.
   await plane.firstCharge.start()
@@ -306,7 +329,7 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
 }
 
 async function reload(plane: Plane, config: Config, hash: string, taken = () => {}): Promise<void> {
-  const { state, livePolicy, listener } = plane
+  const { state, livePolicy, listeners } = plane
   if (state.stopping) return
   const next = await createRuntime(config, state.current, plane.around)
   // Nobody would end what the parts ask for: an identity provider may keep that waiting, and the process with it.
@@ -319,7 +342,7 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   taken()
   plane.usage.keepDays(daysOf(config))
   plane.alerts.configure(config.alerts)
-  listener.setIdleTimeout(idleTimeoutOf(config))
+  for (const listener of listeners) listener.setIdleTimeout(idleTimeoutOf(config))
   retire(old, next)
   await plane.counted.note()
   await livePolicy.adapt()
@@ -329,20 +352,20 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   reportLoaded(plane)
 }
 
-function drain({ state, listener }: Plane, on: boolean): void {
+function drain({ state, listeners }: Plane, on: boolean): void {
   state.draining = on
-  listener.drain(on)
+  for (const listener of listeners) listener.drain(on)
 }
 
 /** In this order: first the requests, then what they have charged, then whatever still listens. */
 async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
-  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger, knownUsers, memberships } = plane
+  const { config, state, listeners, livePolicy, storeClock, heartbeat, ledger, knownUsers, memberships } = plane
   state.stopping = true
   if (state.started) {
     drain(plane, true)
     // Load balancers need a moment to see that we are not ready.
     if (limits.delayMs > 0) await sleep(limits.delayMs)
-    await listener.stop(limits.timeoutMs)
+    await Promise.all(listeners.map((listener) => listener.stop(limits.timeoutMs)))
   }
   livePolicy.close()
   storeClock.stop()

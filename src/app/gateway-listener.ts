@@ -1,4 +1,5 @@
-import type { Config } from '../config/config.ts'
+import type { Config, DecisionsConfig } from '../config/config.ts'
+import { createDecisions } from '../decisions/handler.ts'
 import type { ConnectionLimits } from '../edge/connection.ts'
 import { createListener, type Listener } from '../edge/listener.ts'
 import type { Shares } from '../edge/shares.ts'
@@ -9,40 +10,80 @@ import { patiencesOf } from './patience.ts'
 import type { Runtime } from './runtime.ts'
 import { SetupError } from './setup-error.ts'
 
-export interface GatewayListenerOptions {
+interface Common {
   /** What cannot change while it runs is taken from here. */
   readonly config: Config
-  readonly certificate: Certificate | null
-  readonly gateway: Gateway
   readonly observe: Observer
   readonly shares: Shares
   /** The configuration in force. */
   readonly current: () => Runtime
 }
 
+export interface GatewayListenerOptions extends Common {
+  readonly certificate: Certificate | null
+  readonly gateway: Gateway
+}
+
+export interface DecisionsListenerOptions extends Common {
+  readonly decisions: DecisionsConfig
+  /** That decides. */
+  readonly gateway: Gateway
+}
+
 /** The listener for clients, as the configuration describes it. */
-export function openGatewayListener({ config, current, ...parts }: GatewayListenerOptions): Listener {
-  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
-  // Made once for each configuration: it is asked for twice a request.
-  let known = current()
-  let limits = connectionLimits(known)
+export function openGatewayListener({ current, ...parts }: GatewayListenerOptions): Listener {
+  const { config } = parts
   return createListener({
     ...parts,
+    ...bounds(config),
     listen: config.listen,
-    maxHeaderSize,
-    headersTimeoutMs,
-    keepAliveTimeoutMs,
-    idleTimeoutMs: idleTimeoutOf(config),
-    maxConnections,
-    limits: () => {
-      const runtime = current()
-      if (runtime !== known) {
-        known = runtime
-        limits = connectionLimits(runtime)
-      }
-      return limits
-    },
+    limits: madeOnce(current, connectionLimits),
   })
+}
+
+/** The listener for proxies that ask whether a request may go on. Each stands for many clients, so it has no share of its own. */
+export function openDecisionsListener({ current, gateway, decisions, ...parts }: DecisionsListenerOptions): Listener {
+  const { config } = parts
+  const { listen, token } = decisions
+  return createListener({
+    ...parts,
+    ...bounds(config),
+    what: 'decisions',
+    listen,
+    certificate: null,
+    gateway: createDecisions({ gateway, token }),
+    // The target of the original stands in a field of it.
+    maxHeaderSize: config.edge.maxHeaderSize + config.edge.maxUrl + OWN_FIELDS,
+    limits: madeOnce(current, (runtime) => ({
+      ...connectionLimits(runtime),
+      isProxy: () => true,
+      readsProxyProtocol: false,
+      presentation: runtime.deciding?.presentation ?? null,
+    })),
+  })
+}
+
+/** Bytes of what a proxy adds to a head. */
+const OWN_FIELDS = 4096
+
+function bounds(config: Config) {
+  const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
+  const idleTimeoutMs = idleTimeoutOf(config)
+  return { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections, idleTimeoutMs }
+}
+
+/** For each configuration: they are asked for twice a request. */
+function madeOnce(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
+  let known = current()
+  let limits = make(known)
+  return () => {
+    const runtime = current()
+    if (runtime !== known) {
+      known = runtime
+      limits = make(runtime)
+    }
+    return limits
+  }
 }
 
 /** Longer than the upstream may keep a client waiting: for a connection, its opening again and again, the response, the next piece of it. */

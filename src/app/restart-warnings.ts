@@ -3,7 +3,7 @@ import { same } from './runtime.ts'
 import { kindOf } from './store-kinds/kinds.ts'
 import { isByRoute } from './telemetry.ts'
 
-const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'telemetry', 'workers'] as const
+const SECTIONS = ['listen', 'tls', 'store', 'admin', 'decisions', 'log', 'metrics', 'telemetry', 'workers'] as const
 
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const

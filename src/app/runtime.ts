@@ -24,6 +24,7 @@ import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import { callerRulesOf } from './caller-rules.ts'
 import { readClientTls } from './certificate.ts'
+import { decidingRulesOf } from './deciding-rules.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -36,6 +37,8 @@ import { shareRulesOf } from './share-rules.ts'
 export interface Runtime {
   readonly config: Config
   readonly rules: Rules
+  /** By which other proxies are answered; `null` if nobody asks. */
+  readonly deciding: Rules | null
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder
   /** Whether an address is one of `edge.trusted_proxies`. */
@@ -105,7 +108,8 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     queueTimeoutMs: config.upstream.queueTimeoutMs,
     maxLagMs: config.edge.maxLagMs,
   }
-  return { config, rules, authenticator, forwarder, isProxy, fingerprints, limits }
+  const deciding = decidingRulesOf(config, rules, authenticator)
+  return { config, rules, deciding, authenticator, forwarder, isProxy, fingerprints, limits }
 }
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */

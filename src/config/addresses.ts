@@ -57,6 +57,20 @@ export function parseHostPort(text: string): Reading<HostPort> {
     : { problem: `port ${port} is too high: write 0 to 65535` }
 }
 
+/** What a listener listens on. */
+export type Listen = HostPort | { readonly socket: string }
+
+/** `host:port`, or `unix:` and the path of a socket. */
+export function parseListen(text: string): Reading<Listen> {
+  if (!text.startsWith('unix:')) return parseHostPort(text)
+  const socket = text.slice(5).replace(/^\/\/(?=\/)/, '')
+  if (socket === '') return { problem: 'names no socket: write unix:PATH, like unix:/run/tollgate/decide.sock' }
+  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH) {
+    return { problem: `names a socket of more than ${MAX_SOCKET_PATH} bytes, which no system has: shorten its path` }
+  }
+  return { value: { socket } }
+}
+
 function hostPortCure(text: string): string {
   if (isIP(text) === 6 || /^[0-9a-f:]*::[0-9a-f:]*:\d+$/i.test(text))
     return 'put the IPv6 address in brackets, like "[::1]:8080"'

@@ -3,6 +3,7 @@ import { checkAuth } from './checks/auth.ts'
 import { checkCallers } from './checks/callers.ts'
 import { checkCors } from './checks/cors.ts'
 import { checkCosts } from './checks/costs.ts'
+import { checkDecisions } from './checks/decisions.ts'
 import { checkExempt } from './checks/exempt.ts'
 import { checkHidden } from './checks/hidden.ts'
 import { Lookup } from './checks/lookup.ts'
@@ -28,6 +29,7 @@ export function checkAll(parsed: PartialConfig, lineOf: (path: Path) => number |
   const ofRoutes = checkRoutes(parsed, lineOf)
   return [
     ...checkNetwork(parsed),
+    ...checkDecisions(parsed),
     ...checkStore(parsed),
     ...checkAuth(parsed),
     ...checkCallers(parsed),

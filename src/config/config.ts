@@ -2,7 +2,7 @@ import type { Immutable } from '../lib/immutable.ts'
 import type { Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { Parsed } from './schema.ts'
 
-export type { HostPort, IssuerKeys, StoreLocation } from './addresses.ts'
+export type { HostPort, IssuerKeys, Listen, StoreLocation } from './addresses.ts'
 export type { OpenapiDocument } from './openapi-file.ts'
 export type { Pattern, Segment } from './pattern.ts'
 
@@ -65,6 +65,8 @@ export type EdgeConfig = Understood['edge']
 export type PartsConfig = EdgeConfig['shares']['requests']
 /** So many, a part of the total (above 0, up to 1), or `null` for any number. */
 export type Part = PartsConfig['address']
+/** Where other proxies ask. */
+export type DecisionsConfig = NonNullable<Understood['decisions']>
 /** What pages of other origins may read. */
 export type CorsConfig = NonNullable<Understood['cors']>
 /** Who is notified of what. `category` and `window` are `null` for failures. */

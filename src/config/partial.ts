@@ -4,6 +4,7 @@ import { keys } from './keys.ts'
 import { alert } from './schema/alerts.ts'
 import { auth, introspection, issuer } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
+import { decisions } from './schema/decisions.ts'
 import { admin, adminToken, edge, match } from './schema/listen.ts'
 import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
@@ -21,6 +22,8 @@ import { schema } from './schema.ts'
 export interface PartialConfig {
   /** `undefined` if the file has none. */
   readonly cors?: Partial<Of<typeof cors>> | undefined
+  /** `undefined` if the file has none. */
+  readonly decisions?: Partial<Of<typeof decisions>> | undefined
   /** `undefined` if the file has none. */
   readonly telemetry?: Partial<z.output<typeof telemetry>> | undefined
   readonly listen?: Root['listen'] | undefined
@@ -83,6 +86,7 @@ export function partialConfig(data: unknown): PartialConfig {
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     alerts: items(alert, root.alerts),
+    decisions: isObject(root.decisions) ? keys(decisions.in, root.decisions) : undefined,
     telemetry: isObject(root.telemetry) ? keys(telemetry, root.telemetry) : undefined,
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,

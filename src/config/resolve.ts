@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import type { ClientTls, Config, IssuerKeys, ListenerTls, StoreConfig } from './config.ts'
+import type { ClientTls, Config, IssuerKeys, Listen, ListenerTls, StoreConfig } from './config.ts'
 import { rulesHash } from './fingerprint.ts'
 import { lineOf } from './locate.ts'
 import type { Path } from './problems.ts'
@@ -8,7 +8,7 @@ import type { Tree } from './tree.ts'
 
 /** Adds what the place of a value decides: its line in the file, and where a path leads, which is relative to the file. */
 export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
-  const { upstream, admin, auth, quota, reference, errors, store } = parsed
+  const { upstream, admin, auth, quota, reference, errors, store, decisions } = parsed
   return {
     ...parsed,
     file,
@@ -36,6 +36,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     },
     rulesHash: rulesHash(parsed.routes),
     routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
+    decisions: decisions && { ...decisions, listen: listenBeside(decisions.listen, file) },
     errors: new Map([...errors].map(([code, body]) => [code, { ...body, file: beside(body.file, file) }])),
     reference: reference && { ...reference, openapi: beside(reference.openapi, file) },
   }
@@ -46,6 +47,10 @@ const BEHIND_A_SOCKET = 'http://localhost'
 
 function beside<T extends string | null>(path: T, file: string): T | string {
   return path === null || isAbsolute(path) ? path : join(dirname(file), path)
+}
+
+function listenBeside(listen: Listen, file: string): Listen {
+  return 'socket' in listen ? { socket: beside(listen.socket, file) } : listen
 }
 
 function pairBeside({ certFile, keyFile }: ListenerTls, file: string): ListenerTls {

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { alerts } from './schema/alerts.ts'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
+import { decisions } from './schema/decisions.ts'
 import { errors } from './schema/errors.ts'
 import { admin, clientsTls, drain, edge, listen, log, metrics, readiness, workers } from './schema/listen.ts'
 import { published } from './schema/public.ts'
@@ -38,6 +39,7 @@ export const schema = section(
     reference: reference.optional(),
     usage: usage.prefault({}),
     public: published.prefault({}),
+    decisions: decisions.optional(),
     edge: edge.prefault({}),
     cors: cors.optional(),
     errors: errors.prefault({}),
@@ -57,6 +59,7 @@ export const schema = section(
     tls = null,
     reference = null,
     public: published,
+    decisions = null,
     cors = null,
     telemetry = null,
     usage,
@@ -69,6 +72,7 @@ export const schema = section(
     usage: { ...usage, zone: usage.zone ?? time_zone },
     reference,
     published,
+    decisions,
     cors,
     telemetry,
   }),

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { denial } from '../errors.ts'
+import { removeDeadSocket } from '../lib/dead-socket.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { beforeConnection } from '../node/before-connection.ts'
 import { FloodRests } from '../node/flood-rests.ts'
@@ -26,7 +27,9 @@ import { byServerName } from './server-names.ts'
 import type { Shares } from './shares.ts'
 
 export interface ListenerOptions {
-  readonly listen: { readonly host: string; readonly port: number }
+  /** Whom it serves: clients, or proxies that ask for decisions and open no tunnels. Default clients. */
+  readonly what?: 'gateway' | 'decisions'
+  readonly listen: { readonly host: string; readonly port: number } | { readonly socket: string }
   /** `null` for connections in the clear. */
   readonly certificate: Certificate | null
   readonly gateway: RequestHandler
@@ -74,6 +77,7 @@ export function createListener(options: ListenerOptions): Listener {
 /** The door: Node's HTTP server and its limits. What comes on a connection goes to the object of that connection. */
 class NodeListener implements Listener {
   readonly #options: ListenerOptions
+  readonly #what: 'gateway' | 'decisions'
   readonly #server: http.Server
   /** Of TLS the connection within: it is there once the hands are shaken. */
   readonly #connections = new WeakMap<Duplex, ClientConnection>()
@@ -93,7 +97,9 @@ class NodeListener implements Listener {
     this.#open = new OpenConnections({ shares, observe, limits, max: maxConnections })
     this.#uploads = createUploadWatch(() => limits().uploads)
     const isDraining = () => this.#isDraining
-    this.#server = createServer(options, (socket) => this.#connections.get(socket)?.takesUpgrade === true)
+    this.#what = options.what ?? 'gateway'
+    const mayUpgrade = this.#what === 'gateway'
+    this.#server = createServer(options, (socket) => mayUpgrade && this.#connections.get(socket)?.takesUpgrade === true)
     const isProxy = (address: string) => limits().isProxy(address)
     const isAccepted = (raw: Socket) => this.#open.of(raw)?.isStranger === false
     this.#rests = new FloodRests(this.#server, { isProxy, isAccepted }, options.certificate !== null)
@@ -117,17 +123,18 @@ class NodeListener implements Listener {
   }
 
   async start(): Promise<string> {
-    const { certificate, observe } = this.#options
-    const { host, port } = this.#options.listen
+    const { listen, certificate, observe } = this.#options
+    if ('socket' in listen) await removeDeadSocket(listen.socket)
+    const place = 'socket' in listen ? { path: listen.socket } : listen
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog: certificate === null ? BACKLOG : BACKLOG_OF_TLS }, () => {
+      this.#server.listen({ ...place, backlog: certificate === null ? BACKLOG : BACKLOG_OF_TLS }, () => {
         this.#server.off('error', reject)
         resolve()
       })
     })
-    const url = urlOf(this.#server.address() as AddressInfo, certificate === null ? 'http' : 'https')
-    observe({ type: 'listening', what: 'gateway', url })
+    const url = urlOf(this.#server.address() as AddressInfo | string, certificate === null ? 'http' : 'https')
+    observe({ type: 'listening', what: this.#what, url })
     return url
   }
 
@@ -136,6 +143,8 @@ class NodeListener implements Listener {
     if (this.#isDraining === on) return
     this.#isDraining = on
     if (on) for (const connection of this.#live) connection.announceEnd()
+    // One drain of all listeners is one.
+    if (this.#what !== 'gateway') return
     observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
   }
 
@@ -291,6 +300,9 @@ function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, h
   return server
 }
 
-function urlOf({ address, family, port }: AddressInfo, scheme: 'http' | 'https'): string {
+/** @param place of a Unix socket its path */
+function urlOf(place: AddressInfo | string, scheme: 'http' | 'https'): string {
+  if (typeof place === 'string') return `unix:${place}`
+  const { address, family, port } = place
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

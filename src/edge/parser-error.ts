@@ -50,12 +50,14 @@ export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: Head
     return denial('bad_request', msg, { reason: 'it begins with PROXY protocol (edge.proxy_protocol)' })
   }
   const method = code === 'HPE_INVALID_METHOD' ? unknownMethodIn(error) : null
-  if (method !== null) {
-    const msg = `The method ${method} is not implemented.`
-    return denial('not_implemented', msg, { reason: 'a method that the parser does not know' })
-  }
+  if (method !== null) return notImplemented(method)
   // The parser has these words of its own: nothing that the client sent is among them.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
+}
+
+export function notImplemented(method: string): Denial {
+  const msg = `The method ${method} is not implemented.`
+  return denial('not_implemented', msg, { reason: 'a method that the parser does not know' })
 }
 
 /** In octets. The longest that is registered has 16. */

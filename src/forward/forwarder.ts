@@ -8,6 +8,7 @@ import type { Forwarder, ForwardOptions, UpstreamTls } from './contract.ts'
 import { silencesOf, UpstreamExchange } from './exchange.ts'
 import { headerRules } from './field-fates.ts'
 import { Tunnels } from './handshake.ts'
+import { identify } from './headers.ts'
 import { upstreamNames } from './upstream-names.ts'
 
 export type * from './contract.ts'
@@ -38,6 +39,11 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   return {
     forward: (exchange, receiver) => new UpstreamExchange(exchange, upstream, receiver).begin(),
     upgrade: (exchange) => tunnels.open(exchange),
+    identityFields(caller) {
+      const fields: string[] = []
+      identify(fields, caller, rules)
+      return fields
+    },
     isFull: () => client.isFull(),
     held,
     close: async () => {

@@ -240,7 +240,8 @@ function set(headers: string[], notOurs: HeaderRules['notOurs'], name: string, v
   if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
 }
 
-function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {
+/** Adds what the upstream learns of a verified caller. */
+export function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {
   headers.push('X-Tollgate-User', encodeFact(caller.user))
   for (const [name, fact] of identity) {
     const text = factOf(caller, fact)

@@ -37,6 +37,8 @@ export interface GatewayOptions {
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number
   readonly shares: Shares
+  /** Whether it forwards nothing, and answers by 200 what it would forward: others ask it and forward themselves. Default `false`. */
+  readonly decides?: boolean
 }
 
 /** What the gateway is made of: the same for all requests. */

@@ -6,7 +6,7 @@ import { askForBody } from '../edge/body/read-body.ts'
 import type { IncomingRequest, IncomingUpgrade, RequestHandler } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { turnOf, turnOfUpgrade } from '../edge/request-turn.ts'
-import { type Denial, STATUS_OF } from '../errors.ts'
+import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
@@ -24,7 +24,7 @@ import type { Target } from '../routing/target.ts'
 import { type Context, Exchange, type GatewayOptions } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
-import { cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
+import { answered, cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
 import { lineOf, type Plan, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
@@ -192,14 +192,29 @@ function settled(x: Passage, settlement: Settlement | Denial): void {
   decided(x, takeSettlement(x, settlement))
 }
 
-/** @param stop `null` for a request that goes on to the upstream */
-function decided(x: Passage, stop: Stop | null): void {
-  if (x.head !== null) endHead(x, x.head, stop)
+/** @param found `null` for a request that goes on to the upstream */
+function decided(x: Passage, found: Stop | null): void {
+  if (x.head !== null) endHead(x, x.head, found)
   recordAdmission(x.context, x)
+  const stop = x.context.decides === true ? answerFor(x, found) : found
   if (stop !== null) finish(x, respond(x, stop))
   else if (x.upgrade === null) forward(x, x.res as ServerResponse)
   else on(x, tunnel(x, x.upgrade), finish)
 }
+
+/** What whoever asks hears: its request may go on, as whose, and with what of its charge for the client. Or it may not. */
+function answerFor(x: Passage, stop: Stop | null): Stop {
+  if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
+  const caller = verifiedCaller(x)
+  const identity = caller === null ? [] : x.rules.forwarder.identityFields(caller)
+  // The id of the request, with which they begin, is that of any response.
+  return answered({ status: 200, headers: [...identity, ...responseFields(x).slice(2)], body: '' })
+}
+
+/** A 200 would send it on, to an upstream that knows nothing of it. */
+const OWN_PATH = denied(
+  denial('no_route', 'The gateway serves this itself, and not where it only decides: send the request to the gateway.'),
+)
 
 /** A long head was looked at in vain if its request is refused, and of nobody who is known. */
 function endHead(x: Passage, head: WeighedHead, stop: Stop | null): void {

@@ -159,7 +159,7 @@ export type Observation =
   | { readonly type: 'upgrade_closed' }
   /** A tunnel is ended since what admitted it holds no longer. */
   | { readonly type: 'tunnel_ended'; readonly why: 'credential' | 'blocked' | 'age' | 'quota' | 'silence' }
-  | { readonly type: 'listening'; readonly what: 'gateway' | 'admin'; readonly url: string }
+  | { readonly type: 'listening'; readonly what: 'gateway' | 'admin' | 'decisions'; readonly url: string }
   /** A listener has this certificate for new connections; reported anew each day. `expiresAt` in milliseconds since the epoch. */
   | {
       readonly type: 'certificate_loaded'

@@ -10,6 +10,14 @@ export interface Presentation {
   readonly cors: CorsRules | null
   /** Bodies of the operator's, by the code of the refusal. */
   readonly bodies: ReadonlyMap<ErrorCode, ErrorBody>
+  /** For a proxy that asks whether a request may go on. Default for whoever sent the request. */
+  readonly toProxy?: ProxyRules
+}
+
+/** What a proxy takes for a refusal. */
+export interface ProxyRules {
+  /** 429: the status that the client would get. 403: that one for each, beside 401, and `X-Tollgate-Status` says which it stands for. */
+  readonly refuseWith: 429 | 403
 }
 
 export interface ErrorBody {
@@ -48,11 +56,23 @@ function pathOf(target: string): string {
 /** @param presentation `null` if responses go out as they are */
 export function presented(presentation: Presentation | null, response: OwnResponse, asked: Asked): OwnResponse {
   if (presentation === null) return response
-  const { cors, bodies } = presentation
+  const { cors, bodies, toProxy } = presentation
   const body = response.facts === undefined ? undefined : bodies.get(response.facts.code)
   const filled =
     body === undefined || response.facts === undefined ? response : withBody(response, response.facts, body, asked)
-  return cors === null ? filled : { ...filled, headers: [...filled.headers, ...corsFields(cors, asked.origin)] }
+  const shown = cors === null ? filled : { ...filled, headers: [...filled.headers, ...corsFields(cors, asked.origin)] }
+  return toProxy === undefined ? shown : forProxy(shown, toProxy, asked)
+}
+
+function forProxy(response: OwnResponse, { refuseWith }: ProxyRules, { method }: Asked): OwnResponse {
+  const { status, headers, body } = response
+  const isStandIn = refuseWith === 403 && status >= 400 && status !== 401
+  return {
+    ...response,
+    ...(isStandIn && { status: 403, headers: [...headers, 'X-Tollgate-Status', String(status)] }),
+    // It may have asked by GET, and would wait for a body that the response to a HEAD never has.
+    body: method === 'HEAD' ? '' : body,
+  }
 }
 
 /** Who accepts a problem of RFC 9457 asked for that form, unless the body is one. */

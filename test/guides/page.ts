@@ -27,6 +27,8 @@ export interface Guide {
 
 export interface RunningGuide {
   readonly door: Door
+  /** The port of `decisions.listen`; `null` for none. */
+  readonly decisions: number | null
   /** Whom each request was taken for, in the order in which they ended. */
   users(): (string | null)[]
   stop(): Promise<void>
@@ -74,9 +76,11 @@ export async function startGuide(
   const { gateway } = await app.start()
   rmSync(folder, { recursive: true })
   const { protocol, port } = new URL(gateway)
+  const asked = observations.find((o) => o.type === 'listening' && o.what === 'decisions')
   const secure = protocol === 'https:'
   return {
     door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca: ca.cert } : {}) },
+    decisions: asked?.type === 'listening' ? Number(new URL(asked.url).port) : null,
     users: () => observations.filter((o) => o.type === 'request').map(({ user }) => user),
     stop: () => app.stop(),
   }

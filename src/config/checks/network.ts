@@ -69,15 +69,18 @@ const LONG = 32
 
 function checkTokenLengths({ token, tokens }: PartialConfig['admin']): Finding[] {
   const all = [[token, ['admin', 'token']], ...tokens.map(({ token }, i) => [token, ['admin', 'tokens', i, 'token']])]
-  return (all as [string | undefined, Path][]).flatMap(([text, path]): Finding[] => {
-    if (text === undefined || text.length >= LONG) return []
-    const message = `has ${text.length} characters, which may be guessed: make one with "openssl rand -hex 32"`
-    return [{ path, severity: 'warning', message }]
-  })
+  return (all as [string | undefined, Path][]).flatMap(([text, path]) => checkTokenLength(text, path))
+}
+
+/** @param token `undefined` for none */
+export function checkTokenLength(token: string | undefined, path: Path): Finding[] {
+  if (token === undefined || token.length >= LONG) return []
+  const message = `has ${token.length} characters, which may be guessed: make one with "openssl rand -hex 32"`
+  return [{ path, severity: 'warning', message }]
 }
 
 /** Port 0 is another one each time. */
-function collide(a: HostPort, b: HostPort): boolean {
+export function collide(a: HostPort, b: HostPort): boolean {
   return a.port === b.port && a.port !== 0 && shareAddress(a.host, b.host)
 }
 

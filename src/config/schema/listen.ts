@@ -57,7 +57,7 @@ export const workers = z
 
 const TOKEN = /^[!-~]{16,1024}$/
 
-const secret = (description: string) =>
+export const secret = (description: string) =>
   text({ description }, { what: 'a token of 16 to 1024 visible ASCII characters' }).regex(TOKEN, {
     error: 'is not 16 to 1024 visible ASCII characters: make one with "openssl rand -hex 32"',
   })

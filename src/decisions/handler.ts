@@ -1,0 +1,71 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { ClientPeer, IncomingRequest, RequestHandler } from '../edge/connection.ts'
+import { type Denial, denial, isDenial } from '../errors.ts'
+import { originalOf } from './original.ts'
+
+export interface DecisionsOptions {
+  /** That decides: it forwards nothing. */
+  readonly gateway: RequestHandler
+  /** What whoever asks must send; `null` for nothing. */
+  readonly token: string | null
+}
+
+/** The address of whoever asks, whatever it is: a Unix socket has none. */
+export const HERE = '127.0.0.1'
+
+/**
+ * Serves proxies that ask whether a request may go on. The request by which they ask becomes the one about which they ask, and goes the way
+ * of any request through the gateway, to the answer that stands there in place of the upstream.
+ */
+export function createDecisions({ gateway, token }: DecisionsOptions): RequestHandler {
+  const digest = token === null ? null : digestOf(token)
+  return {
+    handle(request) {
+      const { req } = request
+      const ambiguity = request.ambiguity ?? (digest === null ? null : checkToken(req, digest)) ?? become(req)
+      gateway.handle({ ...request, ambiguity, client: askerOf(request) })
+    },
+    handleUpgrade: (upgrade) => gateway.handleUpgrade(upgrade),
+    inFlight: () => gateway.inFlight(),
+  }
+}
+
+/** Whoever asks, as an address that is believed. What is known of its connection stays. */
+function askerOf(request: IncomingRequest): ClientPeer {
+  const { client } = request
+  return {
+    address: HERE,
+    peer: HERE,
+    isLikelyKnown: (address) => client.isLikelyKnown(address),
+    accepted: (address) => client.accepted(address),
+    served: () => client.served(request),
+  }
+}
+
+/** @returns why the original is not clear; then the request stays what it is */
+function become(req: IncomingMessage): Denial | null {
+  const original = originalOf(req)
+  if (isDenial(original)) return original
+  req.method = original.method
+  req.url = original.url
+  return null
+}
+
+/** The credential of the client may be in Authorization. */
+const TOKEN_FIELD = 'x-tollgate-token'
+
+function checkToken({ headers }: IncomingMessage, digest: Buffer): Denial | null {
+  const given = headers[TOKEN_FIELD]
+  return typeof given === 'string' && timingSafeEqual(digestOf(given), digest) ? null : STRANGER
+}
+
+/** Of equal length whatever is given, as `timingSafeEqual` wants it. */
+function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}
+
+const STRANGER = denial('unauthorized', 'Whoever asks here must send the token of decisions in X-Tollgate-Token.', {
+  reason: 'no token of decisions',
+  headers: { 'WWW-Authenticate': 'X-Tollgate-Token' },
+})

@@ -1,0 +1,64 @@
+import { type IncomingMessage, METHODS } from 'node:http'
+import { linesOf } from '../auth/asking.ts'
+import { checkMethod } from '../edge/head-rules.ts'
+import { notImplemented } from '../edge/parser-error.ts'
+import { type Denial, denial } from '../errors.ts'
+
+/** The request about which a proxy asks, as far as it is another one than that by which it asks. */
+export interface Original {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+}
+
+/** In which pair of fields a proxy names it, in lower case: Traefik and Caddy by the first, nginx by the second. */
+const PAIRS = [
+  ['x-forwarded-method', 'x-forwarded-uri'],
+  ['x-original-method', 'x-original-uri'],
+] as const
+
+/** Before the path of the original by which Envoy asks. */
+const PREFIX = '/envoy'
+
+/**
+ * Finds the original. A client's own fields pass most proxies, so that whatever has two readings is denied: a field in two lines, fields of both
+ * pairs, half a pair, and what no client could have asked a server for.
+ */
+export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
+  const { method = '', url = '' } = req
+  if (url.startsWith(PREFIX)) return checked({ method, url: url.slice(PREFIX.length) })
+  if (url !== '/auth') return UNKNOWN
+  const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
+  if (first === undefined) return unclear('no fields that name the original request')
+  if (others.length > 0) return unclear('fields of two kinds name the original request')
+  const [methods, urls] = first.map((name) => linesOf({ req, res: req, client: NOBODY }, name)) as [string[], string[]]
+  const [asked, target] = [methods[0], urls[0]]
+  if (asked === undefined || target === undefined || methods.length + urls.length > 2) {
+    return unclear(`not one ${first[0]} and one ${first[1]}`)
+  }
+  return checked({ method: asked, url: target })
+}
+
+const NOBODY = { address: '' }
+/** Of others Node's parser takes no request. */
+const KNOWN = new Set(METHODS)
+const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/
+/** As that parser takes it. */
+const PATH = /^\/[!-~]*$/
+
+function checked(original: Original): Original | Denial {
+  const { method, url } = original
+  if (!METHOD.test(method)) return unclear('a method of the original request that is none')
+  if (!KNOWN.has(method)) return notImplemented(method)
+  const refused = checkMethod(method)
+  if (refused !== null) return refused
+  return PATH.test(url) ? original : unclear('a target of the original request that is no path')
+}
+
+function unclear(reason: string): Denial {
+  const msg =
+    'The original request is not clear: it is named by one X-Forwarded-Method and one X-Forwarded-Uri, or by one X-Original-Method and one X-Original-URI.'
+  return denial('bad_request', msg, { reason })
+}
+
+const UNKNOWN = denial('no_route', 'Proxies ask here at /auth, and Envoy below /envoy.')
