@@ -216,7 +216,7 @@ export function settleBatch(
 function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
   const { once } = charge
   if (once === undefined) return decide(charge, counterOf, now, onAhead)
-  const judged = onces.judge(once, now, metersOf(charge).length)
+  const judged = onces.judge(once, now, once.isOneUse ? 0 : metersOf(charge).length)
   if (judged.kind === 'replayed' || judged.kind === 'reused') {
     const accepted = judged.kind === 'replayed'
     const decision = decide(charge, counterOf, now, onAhead, false)

@@ -11,6 +11,8 @@
  * | a charge of several open uses | one of them reports what it cost                    | one open use less; what is paid rises to that, or stays |
  * | a charge of one open use    | it reports what it cost                               | what is paid becomes what the dearest use cost |
  * | a charge of one open use    | it reports that it cost nothing, as all before it did | nothing                               |
+ * | a charge without open uses  | a report, which is one that was made before           | the same                              |
+ * | nothing                     | a report of a charge that is kept by its report       | that charge, without open uses        |
  *
  * So all requests of a key together cost what the dearest of them did: one whose response was free does not take back the rest, and a
  * cheap one does not pay for a dear one. A use that never reports, as its cost was known before, leaves what is paid as it is.
@@ -26,6 +28,10 @@ export interface Once {
   readonly forMs: number
   /** How many repetitions are not charged, 1 to 100. */
   readonly replays: number
+  /** Whether the charge and its repetitions are one use, which reports once. Default each of them is one. */
+  readonly isOneUse?: true
+  /** Whether a report of a charge that is not remembered is: so nobody reports it again. Default not. */
+  readonly keepsReport?: true
 }
 
 /** One run of a window: its length, and the store's time of its start. */
@@ -123,7 +129,7 @@ export interface Report {
 
 /** The keys that a batch works on. */
 export interface Onces {
-  /** A repetition that is not charged is counted, and uses as many meters of the charge as it has itself. @param meters 1 at least */
+  /** A repetition that is not charged is counted, and uses as many meters of the charge as it has itself. @param meters 0 for no use of its own */
   judge(once: Once, now: number, meters: number): Judgement
   /** A charge of a new key was accepted. @param costs of its meters, one at least */
   keep(once: Once, costs: readonly number[], now: number, receipt: Receipt): void
@@ -160,10 +166,13 @@ export function oncesOf(
     report({ once, meter, reserve, cost, isFirst, isUnreached, since }) {
       const known = read(once.key)
       // Forgotten: nobody knows of the other uses.
-      if (known?.since !== since) return isFirst ? reserve - cost : 0
+      if (known?.since !== since) {
+        if (isFirst && once.keepsReport) write(once.key, reported(once, since, cost), since + keptMs(once))
+        return isFirst ? reserve - cost : 0
+      }
       const uses = usesOf(known)[meter]
-      // The charge had fewer meters than its repetition.
-      if (uses === undefined) return 0
+      // The charge had fewer meters than its repetition, or this was reported before.
+      if (uses === undefined || uses.open === 0) return 0
       const open = uses.open - 1
       const dearest = Math.max(uses.dearest, cost)
       const paid = open > 0 ? Math.max(uses.paid, dearest) : dearest
@@ -174,6 +183,12 @@ export function oncesOf(
       return uses.paid - paid
     },
   }
+}
+
+/** What is kept of a charge of which only its report came. */
+function reported({ body }: Once, since: number, cost: number): Remembered {
+  const receipt = { category: '', organisation: null, runs: { personal: [], organisation: [], global: [] } }
+  return { body, since, start: since, replays: 0, open: 0, paid: cost, dearest: cost, receipt }
 }
 
 function usesOf(known: Remembered): readonly Uses[] {

@@ -794,6 +794,45 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([6, 6])
     })
 
+    it('a charge that is one use with its repetitions is settled by one report of them, and by no other', async () => {
+      const one = keyed(5, once('k', { isOneUse: true, replays: 5 }))
+      const [first, again] = [...(await settle([one])), ...(await settle([one]))]
+      const made: number[] = []
+      const report = async (decision: Decision | undefined, amount: number) => {
+        await settle([], [{ charge: one, decision: decision as Decision, amount, onMade: (n) => void made.push(n) }])
+        return (await used('a')).personal[1]
+      }
+      expect(await report(again, 3)).toBe(2)
+      expect(await report(again, 5)).toBe(2)
+      expect(await report(first, -9)).toBe(2)
+      expect(made).toEqual([3, 0, 0])
+      expect((await settle([one]))[0]?.once?.kind).toBe('replayed')
+    })
+
+    it('a charge of which nothing is remembered is settled once by a report that is, whichever process brings it again', async () => {
+      const one = charge('a', 5, of)
+      const [decision] = await settle([one])
+      const kept = { ...one, once: once('r', { keepsReport: true, replays: 1 }) }
+      const made: number[] = []
+      const report = (instance: string, amount: number) =>
+        under.store.settle({
+          ...{ instance, sequence: 1, charges: [] },
+          refunds: [
+            {
+              charge: kept,
+              decision: { ...(decision as Decision), once: { kind: 'charged', since: decision?.at ?? 0 } },
+              amount,
+              onMade: (n) => void made.push(n),
+            },
+          ],
+        })
+      await report('one', 5)
+      await report('two', 5)
+      await report('three', -7)
+      expect(made).toEqual([5, 0, 0])
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+    })
+
     it('a request that may come again is the same whatever category, organisation and windows its repetition has, and is corrected where it was charged', async () => {
       const one = keyed(3, once('k'))
       await settle([one])

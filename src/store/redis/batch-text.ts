@@ -103,7 +103,7 @@ export class BatchText {
   /** @param first of its refunds; the last is the one that was added last */
   use(key: number, { meter, isFirst, since, once, cost, reserve, isUnreached }: Report, first: number): void {
     const facts = [isFirst ? 1 : 0, since, keptMs(once), cost, reserve, isUnreached ? 1 : 0]
-    this.#uses.push([key, ...facts, first, this.#refunds.length, meter])
+    this.#uses.push([key, ...facts, first, this.#refunds.length, meter, ...(once.keepsReport ? [1] : [])])
   }
 
   /** Of the next charge. @param plans with the key of the organisation for each; 0 where the plan has no windows for one */
@@ -113,7 +113,9 @@ export class BatchText {
 
   /** Of the next charge. @param receipt without its starts */
   once(key: number, once: Once, receipt: string): void {
-    this.#onces.push([this.#chargeCount + 1, key, once.body, once.forMs, once.replays, keptMs(once), receipt])
+    const { body, forMs, replays, isOneUse } = once
+    const words = [this.#chargeCount + 1, key, body, forMs, replays, keptMs(once), receipt]
+    this.#onces.push(isOneUse ? [...words, 1] : words)
   }
 
   /** @param organisation its key; `null` where the plan has no windows for one */

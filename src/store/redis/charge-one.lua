@@ -20,14 +20,16 @@
                                        of the users of these keys. The keys of histories follow from those of the counters. Few
                                        batches touch one, so it is a text, which the others need not read
               refunds  [[key, category, amount, seconds, startedAt, ...], ...]    an amount below 0 is charged
-              onces    [[charge, key, body, for, replays, forgotten, receipt], ...]   by its number the charge of a request that may
+              onces    [[charge, key, body, for, replays, forgotten, receipt, one], ...]   by its number the charge of a request that may
                                        come again: a hash of its body, for how many milliseconds how many repetitions are not
-                                       charged, after how many the charge may be forgotten, and the receipt without its starts
-              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund, meter], ...]   what one use of a remembered
+                                       charged, after how many the charge may be forgotten, the receipt without its starts, and 1
+                                       where all requests of the key are one use
+              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund, meter, kept], ...]   what one use of a remembered
                                        charge cost: whether it is that of the charge itself (1) and not of a repetition, the time of
                                        the charge, the cost, what it would be charged by itself, whether it reached nobody (1), and
                                        the first and the last of the refunds of it, which get their amount by it, and the number of
-                                       the meter that these are of: 0 for the first
+                                       the meter that these are of: 0 for the first; and 1 where the report is
+                                       remembered if the charge is not
               meters   [[charge, plan, organisation, ...], ...]   by its number the charge that has further meters: of each the plan,
                                        and the key of the organisation, or 0. All of them are charged, or none
             All but the first three are missing where a batch has none of them.

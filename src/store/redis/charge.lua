@@ -347,7 +347,7 @@ while at < #charges do
     fits = fits and cost <= everybody[ROOM]
   end
   local once, letter, payer = onces and onces[n], nil, nil
-  if once then letter, payer = keyed.judge(once, group and #group.costs or 1) end
+  if once then letter, payer = keyed.judge(once, once[8] == 1 and 0 or group and #group.costs or 1) end
   if letter then
     refused = refused or {}
     refused[n] = letter

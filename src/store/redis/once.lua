@@ -56,10 +56,18 @@ local function once_functions(values, now)
   local function report(use)
     local key, first, since, forgotten, cost, reserve, unreached = use[1], use[2], use[3], use[4], use[5], use[6], use[7]
     local charged = remembered(key)
-    if not charged or charged.since ~= since then return first == 1 and reserve - cost or 0 end
+    if not charged or charged.since ~= since then
+      if first == 1 and use[11] == 1 then
+        known[key] = {
+          since = since, start = since, replays = 0, meters = { { open = 0, paid = cost, dearest = cost } }, body = '',
+          receipt = '\0["",null,[],[],[]]', forgotten = since + forgotten,
+        }
+      end
+      return first == 1 and reserve - cost or 0
+    end
     local meter = charged.meters[use[10] + 1]
-    -- The charge had fewer meters than its repetition.
-    if not meter then return 0 end
+    -- The charge had fewer meters than its repetition, or this was reported before.
+    if not meter or meter.open == 0 then return 0 end
     local before = meter.paid
     meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1
     meter.paid = meter.open > 0 and math.max(before, meter.dearest) or meter.dearest
