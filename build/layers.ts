@@ -88,7 +88,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'contract/': { files: [...DOMAIN, 'lib/openapi-schemas.ts'], libraries: ['zod'], ...PURE },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
-  'decisions/': { files: [...DOMAIN, 'edge/', 'auth/'] },
+  'decisions/': { files: [...DOMAIN, 'edge/', 'auth/', 'gateway/', 'respond/', 'contract/', 'lib/openapi-schemas.ts'] },
   'admin/': {
     files: [
       ...DOMAIN,

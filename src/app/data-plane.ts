@@ -4,10 +4,13 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { emptiedBy } from '../control/control-store.ts'
+import { idOf } from '../decisions/ids.ts'
+import { createReceipts } from '../decisions/receipts.ts'
 import type { Listener } from '../edge/listener.ts'
 import { createShares } from '../edge/shares.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
+import type { Decides } from '../gateway/context.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createOwnUsage } from '../gateway/own-usage.ts'
 import type { Rules } from '../gateway/snapshot.ts'
@@ -223,7 +226,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
 
 /** Whoever takes requests of clients, and whoever decides for others if the configuration has that. */
 function createGateways(
-  { config, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
+  { config, version, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
   state: State,
   certificate: Certificate | null,
   charging: Pick<Plane, 'ledger' | 'knownUsers'>,
@@ -235,8 +238,18 @@ function createGateways(
   const gateway = createGateway({ ...parts, rules: () => state.current.rules })
   const listener = openGatewayListener({ ...opening, certificate, gateway })
   if (decisions === null) return { gateway, deciding: null, listeners: [listener] }
-  const deciding = createGateway({ ...parts, rules: () => decidingOf(state), decides: true })
-  const other = openDecisionsListener({ ...opening, decisions, gateway: deciding })
+  const { token } = decisions
+  const receipts = token === null ? null : createReceipts(token)
+  const decides: Decides = { idOf: (exchange) => (receipts === null ? null : idOf(receipts, exchange)) }
+  const deciding = createGateway({ ...parts, rules: () => decidingOf(state), decides })
+  const other = openDecisionsListener({
+    ...opening,
+    decisions,
+    gateway: deciding,
+    charging: { ...charging, observe },
+    receipts,
+    version,
+  })
   return { gateway, deciding, listeners: [listener, other] }
 }
 

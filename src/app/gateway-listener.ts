@@ -1,9 +1,12 @@
 import type { Config, DecisionsConfig } from '../config/config.ts'
+import type { Asks } from '../decisions/asks.ts'
 import { createDecisions } from '../decisions/handler.ts'
+import type { Receipts } from '../decisions/receipts.ts'
 import type { ConnectionLimits } from '../edge/connection.ts'
 import { createListener, type Listener } from '../edge/listener.ts'
 import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Charging } from '../gateway/settlement.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { patiencesOf } from './patience.ts'
@@ -28,6 +31,11 @@ export interface DecisionsListenerOptions extends Common {
   readonly decisions: DecisionsConfig
   /** That decides. */
   readonly gateway: Gateway
+  readonly charging: Charging
+  /** `null`: decisions have no ids. */
+  readonly receipts: Receipts | null
+  /** Of Tollgate. */
+  readonly version: string
 }
 
 /** The listener for clients, as the configuration describes it. */
@@ -42,16 +50,39 @@ export function openGatewayListener({ current, ...parts }: GatewayListenerOption
 }
 
 /** The listener for proxies that ask whether a request may go on. Each stands for many clients, so it has no share of its own. */
-export function openDecisionsListener({ current, gateway, decisions, ...parts }: DecisionsListenerOptions): Listener {
-  const { config } = parts
+export function openDecisionsListener({
+  current,
+  charging,
+  decisions,
+  version,
+  receipts,
+  ...parts
+}: DecisionsListenerOptions): Listener {
+  const { config, gateway } = parts
   const { listen, token } = decisions
+  let made: Promise<Asks> | undefined
+  // It loads the library of the schemas, which a gateway that only proxies ask does without.
+  const asks = async () => {
+    const { createAsks } = await import('../decisions/asks.ts')
+    return createAsks({ gateway, charging, receipts, version, rules: () => current().deciding ?? current().rules })
+  }
   return createListener({
     ...parts,
     ...bounds(config),
     what: 'decisions',
     listen,
     certificate: null,
-    gateway: createDecisions({ gateway, token }),
+    gateway: createDecisions({
+      gateway,
+      token,
+      asks: () => {
+        made ??= asks().catch((error: unknown) => {
+          made = undefined
+          throw error
+        })
+        return made
+      },
+    }),
     // The target of the original stands in a field of it.
     maxHeaderSize: config.edge.maxHeaderSize + config.edge.maxUrl + OWN_FIELDS,
     limits: madeOnce(current, (runtime) => ({

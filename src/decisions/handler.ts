@@ -1,12 +1,16 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ClientPeer, IncomingRequest, RequestHandler } from '../edge/connection.ts'
+import { SOON } from '../edge/denials.ts'
 import { type Denial, denial, isDenial } from '../errors.ts'
+import type { Asks } from './asks.ts'
 import { originalOf } from './original.ts'
 
 export interface DecisionsOptions {
   /** That decides: it forwards nothing. */
   readonly gateway: RequestHandler
+  /** Takes what services ask; made when the first one does. */
+  readonly asks: () => Promise<Asks>
   /** What whoever asks must send; `null` for nothing. */
   readonly token: string | null
 }
@@ -18,18 +22,26 @@ export const HERE = '127.0.0.1'
  * Serves proxies that ask whether a request may go on. The request by which they ask becomes the one about which they ask, and goes the way
  * of any request through the gateway, to the answer that stands there in place of the upstream.
  */
-export function createDecisions({ gateway, token }: DecisionsOptions): RequestHandler {
+export function createDecisions({ gateway, token, asks }: DecisionsOptions): RequestHandler {
   const digest = token === null ? null : digestOf(token)
   return {
     handle(request) {
       const { req } = request
-      const ambiguity = request.ambiguity ?? (digest === null ? null : checkToken(req, digest)) ?? become(req)
-      gateway.handle({ ...request, ambiguity, client: askerOf(request) })
+      const refused = request.ambiguity ?? (digest === null ? null : checkToken(req, digest))
+      const isAsked = refused === null && ASKED.has(req.url ?? '')
+      const asked = { ...request, ambiguity: refused ?? (isAsked ? null : become(req)), client: askerOf(request) }
+      if (isAsked) {
+        const late = () => gateway.handle({ ...asked, ambiguity: NOT_NOW })
+        void asks().then((each) => each.handle(asked), late)
+      } else gateway.handle(asked)
     },
     handleUpgrade: (upgrade) => gateway.handleUpgrade(upgrade),
     inFlight: () => gateway.inFlight(),
   }
 }
+
+/** Where services ask by JSON. */
+const ASKED: ReadonlySet<string> = new Set(['/decide', '/settle', '/refund', '/openapi.json'])
 
 /** Whoever asks, as an address that is believed. What is known of its connection stays. */
 function askerOf(request: IncomingRequest): ClientPeer {
@@ -64,6 +76,11 @@ function checkToken({ headers }: IncomingMessage, digest: Buffer): Denial | null
 function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
+
+/** What it takes could not be loaded, as where no more files may be open. */
+const NOT_NOW = denial('overloaded', 'The gateway cannot take a question now. Try again in a moment.', {
+  headers: SOON,
+})
 
 const STRANGER = denial('unauthorized', 'Whoever asks here must send the token of decisions in X-Tollgate-Token.', {
   reason: 'no token of decisions',

@@ -61,4 +61,4 @@ function unclear(reason: string): Denial {
   return denial('bad_request', msg, { reason })
 }
 
-const UNKNOWN = denial('no_route', 'Proxies ask here at /auth, and Envoy below /envoy.')
+const UNKNOWN = denial('no_route', 'Proxies ask here at /auth, Envoy below /envoy, and services by POST /decide.')

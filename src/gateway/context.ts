@@ -10,12 +10,14 @@ import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
+import type { OwnResponse } from '../respond/response.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
 import { addressOf } from './client-address.ts'
 import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
+import type { Stop } from './outcome.ts'
 import type { OwnUsage } from './own-usage.ts'
 import type { Settlement } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
@@ -37,8 +39,14 @@ export interface GatewayOptions {
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number
   readonly shares: Shares
-  /** Whether it forwards nothing, and answers by 200 what it would forward: others ask it and forward themselves. Default `false`. */
-  readonly decides?: boolean
+  /** For one that forwards nothing, and answers by 200 what it would forward: others ask it and forward themselves. Default it forwards. */
+  readonly decides?: Decides
+}
+
+/** What whoever asks gets beside the decision. */
+export interface Decides {
+  /** By which the charge of a request can be settled later; `null` if it cannot be. */
+  idOf(exchange: Exchange): string | null
 }
 
 /** What the gateway is made of: the same for all requests. */
@@ -48,6 +56,16 @@ export interface Context extends GatewayOptions {
   readonly oneAddress: OneAddress
   /** Requests and tunnels under way. */
   inFlight: number
+}
+
+/** What a service says of a request about which it asks. */
+export interface Given {
+  /** Who asks; `null` for whoever the request itself names. */
+  readonly caller: Caller | null
+  /** By which it is known if the service asks again; `null` if each question is charged. */
+  readonly key: string | null
+  /** What the service hears. @param stop why the request may not go on; `null` if it may */
+  answer(exchange: Exchange, stop: Stop | null): OwnResponse
 }
 
 /** One request or upgrade: each step adds what it finds out, and the last one records it. */
@@ -64,6 +82,8 @@ export class Exchange {
   readonly holder: Holder
   /** Its span; `null` without telemetry. */
   readonly trace: Trace | null
+  /** `null` for what comes itself, and for what a proxy asks about. */
+  given: Given | null = null
   route: Route | null = null
   /** Where it goes; `null` for what has no route. */
   target: Target | null = null

@@ -21,7 +21,7 @@ import {
   writeResponse,
 } from '../respond/response.ts'
 import type { Target } from '../routing/target.ts'
-import { type Context, Exchange, type GatewayOptions } from './context.ts'
+import { type Context, type Decides, Exchange, type GatewayOptions, type Given } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { answered, cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
@@ -45,6 +45,8 @@ import {
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
+  /** Decides a request about which a service asks, and answers the service. Never throws. */
+  decide(request: IncomingRequest, given: Given): void
   /** The address that brings nearly all requests, and looks like a load balancer that is not trusted; else `null`. */
   oneAddress(): string | null
 }
@@ -61,6 +63,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     handle: (request) => enter(new Passage(context, request, null), begin, null),
     handleUpgrade: (upgrade) => enter(new Passage(context, null, upgrade), begin, null),
+    decide(request, given) {
+      const x = new Passage(context, request, null)
+      x.given = given
+      enter(x, begin, null)
+    },
     inFlight: () => context.inFlight,
     oneAddress: context.oneAddress.suspect,
   }
@@ -196,19 +203,30 @@ function settled(x: Passage, settlement: Settlement | Denial): void {
 function decided(x: Passage, found: Stop | null): void {
   if (x.head !== null) endHead(x, x.head, found)
   recordAdmission(x.context, x)
-  const stop = x.context.decides === true ? answerFor(x, found) : found
+  const { decides } = x.context
+  const stop = decides === undefined ? found : answerFor(x, decides, found)
   if (stop !== null) finish(x, respond(x, stop))
   else if (x.upgrade === null) forward(x, x.res as ServerResponse)
   else on(x, tunnel(x, x.upgrade), finish)
 }
 
 /** What whoever asks hears: its request may go on, as whose, and with what of its charge for the client. Or it may not. */
-function answerFor(x: Passage, stop: Stop | null): Stop {
+function answerFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
+  if (x.given !== null) return answerGiven(x, x.given, stop)
   if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
   const caller = verifiedCaller(x)
   const identity = caller === null ? [] : x.rules.forwarder.identityFields(caller)
   // The id of the request, with which they begin, is that of any response.
-  return answered({ status: 200, headers: [...identity, ...responseFields(x).slice(2)], body: '' })
+  const id = decides.idOf(x)
+  const named = id === null ? [] : ['X-Tollgate-Decision', id]
+  return answered({ status: 200, headers: [...identity, ...named, ...responseFields(x).slice(2)], body: '' })
+}
+
+function answerGiven(x: Passage, given: Given, found: Stop | null): Stop {
+  const stop = found?.ending.outcome === 'answered' ? OWN_PATH : found
+  if (stop?.response === null) return stop
+  const response = given.answer(x, stop)
+  return stop === null ? answered(response) : new Stop(stop.ending, response)
 }
 
 /** A 200 would send it on, to an upstream that knows nothing of it. */
@@ -415,7 +433,7 @@ function writeRaw(x: Passage, socket: Duplex, response: OwnResponse, method: str
 }
 
 /** A response of the gateway's own, as the configuration presents it. */
-function own({ req, rules, caller, requestId }: Passage, response: OwnResponse): OwnResponse {
-  if (rules.presentation === null) return response
+function own({ req, rules, caller, requestId, given }: Passage, response: OwnResponse): OwnResponse {
+  if (rules.presentation === null || given !== null) return response
   return presented(rules.presentation, response, askedBy(req, requestId, caller?.user ?? null))
 }

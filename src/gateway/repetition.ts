@@ -53,8 +53,20 @@ function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
  * it costs nor what limits it has makes it another request: these may change between the two.
  */
 export function onceOf(exchange: Exchange, route: Route): Once | null {
+  if (exchange.given?.key != null) return onceGiven(exchange, exchange.given.key)
   const keyed = keyOf(exchange, route)
   return keyed === null ? null : onceByKey(exchange, keyed)
+}
+
+/** How long a question with a key is the same one, in milliseconds, and how often it may be asked again. */
+const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
+
+/** A service that asks again settles once. Whatever it asks about is a part of the key: with another request it is another question. */
+function onceGiven({ req, caller, target, body }: Exchange, key: string): Once | null {
+  if (caller === null || target === null) return null
+  const asked = JSON.stringify(['given', caller.user, key, req.method, target.path + target.query, String(body ?? '')])
+  const hashed = hash('sha256', asked, 'base64url').slice(0, LETTERS)
+  return { key: hashed, body: '-', forMs: ASKED_MS, replays: ASKED_AGAIN, isOneUse: true }
 }
 
 function onceByKey(exchange: Exchange, keyed: [Repetition, string]): Once | null {

@@ -168,7 +168,8 @@ export function identify(
 ): Caller | Stop | null | Promise<Caller | Stop> {
   const { holder, rules, req } = exchange
   if (tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
-  return callerOf(exchange, anonymous)
+  const said = exchange.given?.caller ?? null
+  return said === null ? callerOf(exchange, anonymous) : takeCaller(exchange, said, anonymous)
 }
 
 /** By a credential that is remembered, as nearly all are, at once. */

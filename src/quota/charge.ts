@@ -404,7 +404,7 @@ function meterIn(receipt: Receipt, meter = 0): Receipt | null {
 }
 
 /** Where an accepted charge was counted. */
-function receiptOf(charge: Charge, decision: Decision): Receipt {
+export function receiptOf(charge: Charge, decision: Decision): Receipt {
   const { others } = charge
   const receipt = meterReceipt(charge, decision)
   if (others === undefined) return receipt

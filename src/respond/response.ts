@@ -97,10 +97,10 @@ export function writeResponse(
   if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
   res.writeHead(response.status, headers)
   if (!lingers) {
-    res.end(req.method === 'HEAD' ? undefined : response.body)
+    res.end(res.req.method === 'HEAD' ? undefined : response.body)
     return
   }
-  if (req.method === 'HEAD') res.flushHeaders()
+  if (res.req.method === 'HEAD') res.flushHeaders()
   else res.write(response.body)
   const timer = setTimeout(end, LINGER_MS)
   function end(): void {

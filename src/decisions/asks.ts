@@ -1,0 +1,212 @@
+import { IncomingMessage } from 'node:http'
+import type { Caller } from '../auth/authenticator.ts'
+import { type Decided, type DecidedWindow, decideBody, refundBody, settleBody } from '../contract/decisions.ts'
+import { isUserId } from '../control/user-id.ts'
+import { readBody } from '../edge/body/read-body.ts'
+import type { IncomingRequest } from '../edge/connection.ts'
+import { checkEdge } from '../edge/head-rules.ts'
+import { type Denial, denial, isDenial } from '../errors.ts'
+import type { Exchange, Given } from '../gateway/context.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Stop } from '../gateway/outcome.ts'
+import { type Charging, isPaid } from '../gateway/settlement.ts'
+import type { Rules } from '../gateway/snapshot.ts'
+import { type Charge, type Decision, metersOf } from '../quota/charge.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
+import { type Limit, NOT_RUNNING, resetAt } from '../quota/window.ts'
+import { JSON_TYPE, type OwnResponse, writeResponse } from '../respond/response.ts'
+import { idOf } from './ids.ts'
+import { settleLater } from './later.ts'
+import { decisionsDocument } from './openapi.ts'
+import type { Receipts } from './receipts.ts'
+
+/** Services that ask by JSON, and settle later what was decided. */
+
+export interface AsksOptions {
+  readonly gateway: Gateway
+  readonly charging: Charging
+  readonly rules: () => Rules
+  /** `null`: decisions have no ids. */
+  readonly receipts: Receipts | null
+  /** Of Tollgate. */
+  readonly version: string
+}
+
+/** Bytes of a question: its body may have a request with one in it. */
+const MAX_BODY = 1024 * 1024
+
+export interface Asks {
+  /** @param request `/decide`, `/settle` or `/refund`, of whoever may ask. Its client hears that it is served. Never rejects */
+  handle(request: IncomingRequest): Promise<void>
+}
+
+export function createAsks(options: AsksOptions): Asks {
+  const { gateway, receipts } = options
+
+  async function answerTo(request: IncomingRequest): Promise<OwnResponse | Denial | null> {
+    const { req, res } = request
+    if (req.url === '/openapi.json') return req.method === 'GET' ? documentResponse(options.version) : ONLY_GET
+    if (req.method !== 'POST') return ONLY_POST
+    const body = await readBody(req, res, MAX_BODY)
+    if (isDenial(body)) return body
+    const json = jsonOf(body)
+    if (req.url !== '/decide') return settle(options, req.url === '/refund', json)
+    const question = questionOf(json, request, options.rules())
+    if (isDenial(question)) return question
+    gateway.decide(question.request, { ...question.given, answer: (x, stop) => answerOf(receipts, x, stop) })
+    return null
+  }
+
+  return {
+    async handle(request) {
+      const { req, res, client, requestId } = request
+      try {
+        const answer = await answerTo(request)
+        if (answer === null) return
+        if (isDenial(answer)) gateway.handle({ ...request, ambiguity: answer })
+        else {
+          writeResponse(req, res, answer, requestId)
+          client.served(request)
+        }
+      } catch {
+        // It has left.
+        res.destroy()
+        client.served(request)
+      }
+    },
+  }
+}
+
+function documentResponse(version: string): OwnResponse {
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(decisionsDocument(version)) }
+}
+
+const ONLY_GET = denial('method_not_allowed', 'This path allows GET.', { headers: { Allow: 'GET' } })
+const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { headers: { Allow: 'POST' } })
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** Frames the question, or is worked out of it. */
+const NOT_GIVEN: ReadonlySet<string> = new Set([
+  ...['connection', 'content-length', 'transfer-encoding', 'expect', 'upgrade', 'te'],
+])
+
+interface Question {
+  readonly request: IncomingRequest
+  readonly given: Omit<Given, 'answer'>
+}
+
+/** The request about which a service asks, as if it had come by itself. */
+function questionOf(json: unknown, asked: IncomingRequest, { names }: Rules): Question | Denial {
+  const { success, data, error } = decideBody.safeParse(json)
+  if (!success) return malformed(error.issues[0])
+  const { method, path, headers = {}, body = '', user, organisation = null, plan = null, key = null } = data
+  if (user !== undefined && !isUserId(user)) return denial('bad_request', 'user is no user id.')
+  const bytes = Buffer.from(body)
+  const given = Object.entries(headers).filter(([name]) => !NOT_GIVEN.has(name.toLowerCase()))
+  const hasHost = given.some(([name]) => name.toLowerCase() === 'host')
+  const fields = [
+    ...(hasHost ? [] : [['Host', 'localhost']]),
+    ...given,
+    ...(bytes.length > 0 ? [['Content-Length', String(bytes.length)]] : []),
+  ] as [string, string][]
+  const req = Object.assign(new IncomingMessage(asked.req.socket), {
+    ...{ method, url: path, httpVersion: '1.1', complete: true, rawHeaders: fields.flat() },
+    headers: Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value])),
+  })
+  if (bytes.length > 0) req.push(bytes)
+  req.push(null)
+  const caller: Caller | null =
+    user === undefined ? null : { user, kind: 'trusted', organisation, plan, claims: Object.freeze({}) }
+  return { request: { ...asked, req, ambiguity: checkEdge(req, names) }, given: { caller, key } }
+}
+
+function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {
+  const where = issue?.path.join('.') ?? ''
+  const msg = `The body of this request is not what is asked for${where === '' ? '' : `, at ${where}`}.`
+  return denial('bad_request', msg, { reason: issue?.message ?? 'not JSON' })
+}
+
+function answerOf(receipts: Receipts | null, x: Exchange, stop: Stop | null): OwnResponse {
+  const body: Decided = {
+    allowed: stop === null,
+    id: stop === null && receipts !== null ? idOf(receipts, x) : null,
+    user: x.caller?.user ?? null,
+    charges: stop === null ? chargesOf(x) : {},
+    limits: limitsOf(x),
+    ...(stop !== null && refusalOf(stop.response as OwnResponse)),
+  }
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(body) }
+}
+
+function refusalOf({ status, headers, facts }: OwnResponse): Partial<Decided> {
+  const after = headers.indexOf('Retry-After')
+  const seconds = facts?.retryAfterSeconds ?? (after < 0 ? null : Number(headers[after + 1]))
+  return {
+    status,
+    ...(facts !== undefined && { error: facts.code, msg: facts.msg }),
+    ...(facts?.quota != null && { quota: { ...facts.quota } }),
+    ...(seconds !== null && { retryAfterSeconds: seconds }),
+  }
+}
+
+function chargesOf({ settlement }: Exchange): Record<string, number> {
+  if (!isPaid(settlement)) return {}
+  return Object.fromEntries(metersOf(settlement.charge).map(({ category, cost }) => [category, cost]))
+}
+
+/** What is left of each window that decided. */
+function limitsOf({ settlement }: Exchange): DecidedWindow[] {
+  const { charge, decision } = settlement ?? {}
+  if (charge === undefined || decision == null) return []
+  return metersOf(charge).flatMap((meter, i) => {
+    const of = i === 0 ? decision : decision.others?.[i - 1]
+    return of === undefined ? [] : windowsOf(meter, of)
+  })
+}
+
+function windowsOf(meter: Charge, decision: Decision): DecidedWindow[] {
+  const limits = decision.limits ?? meter.limits
+  return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
+    (limits[scope] ?? []).map(({ window, limit }: Limit, i) => {
+      const usage = decision[scope]?.[i] ?? NOT_RUNNING
+      const end = usage.startedAt === 0 ? null : new Date(resetAt(usage, window)).toISOString()
+      const of = { scope: SCOPE_TITLES[scope], category: meter.category, window: window.name, limit }
+      return { ...of, remaining: Math.max(0, limit - usage.used), resetAt: end }
+    }),
+  )
+}
+
+/** Of all that was charged. */
+const REFUND = refundBody.transform((body) => ({ ...body, charges: null }))
+
+async function settle(
+  { charging, rules, receipts }: AsksOptions,
+  isRefund: boolean,
+  json: unknown,
+): Promise<OwnResponse | Denial> {
+  const parsed = isRefund ? REFUND.safeParse(json) : settleBody.safeParse(json)
+  if (!parsed.success) return malformed(parsed.error.issues[0])
+  const { id } = parsed.data
+  const receipt = receipts?.read(id) ?? null
+  if (receipt === null) return UNKNOWN_ID
+  const known = new Set(receipt.meters.map(({ category }) => category))
+  const charges = parsed.data.charges ?? Object.fromEntries([...known].map((category) => [category, 0]))
+  const other = Object.keys(charges).find((category) => !known.has(category))
+  if (other !== undefined) return denial('bad_request', `Nothing was charged in the category ${JSON.stringify(other)}.`)
+  const changed = await settleLater(charging, rules().policy(), { id, receipt }, charges)
+  if (changed === null) return SILENT
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ id, changed }) }
+}
+
+const UNKNOWN_ID = denial('bad_request', 'The id is none of a decision of the last hour by a gateway with this token.')
+const SILENT = denial(
+  'store_unavailable',
+  'The quota store has not settled this in time. Send it again: it counts once.',
+)

@@ -1,0 +1,31 @@
+import { isVerified } from '../auth/verdict.ts'
+import type { Exchange } from '../gateway/context.ts'
+import { isPaid } from '../gateway/settlement.ts'
+import { metersOf, receiptOf } from '../quota/charge.ts'
+import type { ChargedRun, Receipt } from '../quota/once.ts'
+import type { Receipts } from './receipts.ts'
+
+/** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */
+export function idOf(receipts: Receipts, { settlement, caller, route, given }: Exchange): string | null {
+  if (caller === null || route === null || !isPaid(settlement)) return null
+  const { charge, decision } = settlement
+  const isKeyed = decision.once !== undefined
+  if (decision.limits !== undefined || (isKeyed && given?.key == null)) return null
+  const { user, organisation, plan } = caller
+  const { once } = decision
+  const receipt = once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)
+  return receipts.idOf({
+    at: once !== undefined && once.kind !== 'reused' ? once.since : decision.at,
+    payer: { user, organisation, plan },
+    isVerified: isVerified(caller),
+    route: route.match,
+    key: isKeyed ? (charge.once?.key ?? null) : null,
+    meters: [receipt, ...(receipt.others ?? [])].map((each, i) => meterOf(each, metersOf(charge)[i]?.cost ?? 0)),
+  })
+}
+
+function meterOf({ category, organisation, runs }: Receipt, cost: number) {
+  const words = (of: readonly ChargedRun[]) => of.flatMap(({ seconds, startedAt }) => [seconds, startedAt])
+  const { personal, organisation: theirs, global } = runs
+  return { category, cost, organisation, personal: words(personal), theirs: words(theirs), global: words(global) }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Charging, correct } from '../gateway/settlement.ts'
+import type { Charge, Decision, Limits } from '../quota/charge.ts'
+import type { Once, Receipt } from '../quota/once.ts'
+import type { Policy } from '../quota/policy.ts'
+import type { Limit, Usage } from '../quota/window.ts'
+import { type ChargedMeter, type ChargeReceipt, GOOD_MS, settledKey } from './receipts.ts'
+
+/** How long a service waits for the store, in milliseconds. Whatever comes later comes once all the same. */
+const WAIT_MS = 5000
+
+/**
+ * Settles a charge by its receipt, once: whoever brings the id again changes nothing.
+ * @param costs by category. Of a category that it does not name the charge stays
+ * @returns by category the tokens that were taken in addition, or below 0 given back, now; `null` if the store has not said so in time
+ */
+export async function settleLater(
+  charging: Charging,
+  policy: Policy,
+  { id, receipt }: { readonly id: string; readonly receipt: ChargeReceipt },
+  costs: Readonly<Record<string, number>>,
+): Promise<Record<string, number> | null> {
+  const made = receipt.meters.map(async (meter, i) => {
+    const { charge, decision, meter: of } = chargedAgain(receipt, i, id)
+    const paid = {
+      ...({ type: 'settled', kind: 'charged', tokens: 0, refusedBy: null } as const),
+      ...{ charge, decision, caller: receipt.payer, isVerified: receipt.isVerified, route: receipt.route },
+      plan: policy.planOf(receipt.payer),
+    }
+    const back = await correct(charging, paid, { tokens: costs[meter.category] ?? meter.cost, source: 'response' }, of)
+    return [meter.category, 0 - (back ?? 0)] as const
+  })
+  const late = sleep(WAIT_MS, null, { ref: false })
+  const all = await Promise.race([Promise.all(made), late])
+  return all === null ? null : Object.fromEntries(all)
+}
+
+/** The charge as the store knows it: by the key of the question, or each meter by itself and by none before it is settled. */
+function chargedAgain({ at, payer, key, meters }: ChargeReceipt, i: number, id: string): Again {
+  const [first, ...others] = meters.map((meter) => meterOf(payer.user, meter))
+  if (key === null) {
+    const { charge, decision } = (i === 0 ? first : others[i - 1]) as Meters
+    const once: Once = { key: settledKey(id, i), body: '-', forMs: GOOD_MS, replays: 1, keepsReport: true }
+    return {
+      charge: { ...charge, once },
+      decision: { ...decision, at, once: { kind: 'charged', since: at } },
+      meter: 0,
+    }
+  }
+  const once: Once = { key, body: '-', forMs: GOOD_MS, replays: 1, isOneUse: true }
+  const [receipt, ...more] = meters.map(receiptOf)
+  const { charge, decision } = first as Meters
+  const further = { charge: others.map((each) => each.charge), decision: others.map((each) => each.decision) }
+  const hasMore = others.length > 0
+  return {
+    charge: { ...charge, once, ...(hasMore && { others: further.charge }) },
+    decision: {
+      ...{ ...decision, at, ...(hasMore && { others: further.decision }) },
+      once: { kind: 'replayed', since: at, receipt: { ...(receipt as Receipt), ...(hasMore && { others: more }) } },
+    },
+    meter: i,
+  }
+}
+
+interface Meters {
+  readonly charge: Charge
+  readonly decision: Decision
+}
+
+interface Again extends Meters {
+  readonly meter: number
+}
+
+function meterOf(user: string, { category, cost, organisation, personal, theirs, global }: ChargedMeter): Meters {
+  const limits: Limits = {
+    personal: limitsOf(personal),
+    organisation: organisation === null ? null : limitsOf(theirs),
+    global: global.length === 0 ? null : limitsOf(global),
+  }
+  return {
+    charge: { user, organisation, category, cost, limits },
+    decision: {
+      ...{ accepted: true, at: 0, batch: undefined, personal: usagesOf(personal) },
+      organisation: organisation === null ? null : usagesOf(theirs),
+      global: global.length === 0 ? null : usagesOf(global),
+    },
+  }
+}
+
+function receiptOf({ category, organisation, personal, theirs, global }: ChargedMeter): Receipt {
+  const runs = (of: readonly number[]) => pairsOf(of).map(([seconds, startedAt]) => ({ seconds, startedAt }))
+  return {
+    category,
+    organisation,
+    runs: { personal: runs(personal), organisation: runs(theirs), global: runs(global) },
+  }
+}
+
+function limitsOf(runs: readonly number[]): Limit[] {
+  return pairsOf(runs).map(([seconds]) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
+}
+
+function usagesOf(runs: readonly number[]): Usage[] {
+  return pairsOf(runs).map(([, startedAt]) => ({ used: 0, startedAt }))
+}
+
+function pairsOf(runs: readonly number[]): [seconds: number, startedAt: number][] {
+  return runs.flatMap((seconds, i) => (i % 2 === 0 ? [[seconds, runs[i + 1] ?? 0] as [number, number]] : []))
+}

@@ -1,0 +1,57 @@
+import { componentsOf, contentOf } from '../contract/components.ts'
+import { decideBody, decided, errorBody, named, refundBody, settleBody, settledBody } from '../contract/decisions.ts'
+import { openapiDocument, operationId } from '../lib/openapi.ts'
+import { requestBody } from '../lib/openapi-schemas.ts'
+
+/** The OpenAPI 3.1 document for services that ask, made of the very schemas that validate. */
+export function decisionsDocument(version: string) {
+  const info = {
+    title: 'Tollgate decisions',
+    version,
+    description: 'For services that ask whether a request may go on, and settle later what it cost.',
+    license: { name: 'MIT', identifier: 'MIT' },
+  }
+  const securitySchemes = { token: { type: 'apiKey', in: 'header', name: 'X-Tollgate-Token', description: TOKEN } }
+  return openapiDocument(info, ROUTES, operation, { schemas: componentsOf(named), securitySchemes })
+}
+
+const TOKEN = 'decisions.token of the configuration; nothing if it has none.'
+
+const ROUTES = [
+  {
+    ...{ method: 'POST', path: '/decide', summary: 'Whether a request may go on', body: decideBody, response: decided },
+    description: 'The same way as a request to the gateway. A refusal is a 200 too, which says so.',
+  },
+  {
+    ...{ method: 'POST', path: '/settle', summary: 'What a request cost', body: settleBody, response: settledBody },
+    description: 'Once: whoever brings the id again changes nothing. More than the charge is taken whatever is left.',
+  },
+  {
+    ...{
+      method: 'POST',
+      path: '/refund',
+      summary: 'A request was not served',
+      body: refundBody,
+      response: settledBody,
+    },
+    description: 'The same with a cost of 0.',
+  },
+] as const
+
+function operation({ method, path, summary, description, body, response }: (typeof ROUTES)[number]): object {
+  const error = {
+    description: 'The question is refused.',
+    content: { 'application/json': contentOf(errorBody, named) },
+  }
+  return {
+    operationId: operationId(method, path),
+    summary,
+    description,
+    requestBody: requestBody(body, contentOf(body, named)),
+    responses: {
+      200: { description: 'Done.', content: { 'application/json': contentOf(response, named) } },
+      ...Object.fromEntries([400, 401, 413, 429, 503].map((status) => [status, error])),
+    },
+    security: [{ token: [] }, {}],
+  }
+}

@@ -1,0 +1,70 @@
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Payer } from '../quota/policy.ts'
+
+/** One meter of a charge: how much was taken, and from which runs of which windows, as `[seconds, startedAt, …]`. */
+export interface ChargedMeter {
+  readonly category: string
+  readonly cost: number
+  readonly organisation: string | null
+  readonly personal: readonly number[]
+  readonly theirs: readonly number[]
+  readonly global: readonly number[]
+}
+
+/** All that it takes to settle a charge later, whoever does it. */
+export interface ChargeReceipt {
+  /** The store's time of the charge, in milliseconds since the epoch. */
+  readonly at: number
+  readonly payer: Payer
+  readonly isVerified: boolean
+  readonly route: string
+  /** The key under which the store keeps the charge; `null` for one that is kept nowhere. */
+  readonly key: string | null
+  readonly meters: readonly ChargedMeter[]
+}
+
+/** How long an id is good, in milliseconds from the charge on. */
+export const GOOD_MS = 3_600_000
+
+/**
+ * Ids of charges, which are the receipts themselves, so that nothing is kept of a decision that nobody settles and every gateway with the
+ * token knows each of them. Who can read an id can read the receipt; who has not the token can make none.
+ */
+export function createReceipts(token: string) {
+  const key = createHmac('sha256', 'tollgate decisions').update(token).digest()
+  const seal = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
+
+  return {
+    idOf(receipt: ChargeReceipt): string {
+      const { at, payer, isVerified, route, meters } = receipt
+      const each = meters.map((m) => [m.category, m.cost, m.organisation, m.personal, m.theirs, m.global])
+      const facts = [at, payer.user, payer.organisation, payer.plan, isVerified ? 1 : 0, route, receipt.key, each]
+      // Two charges may be alike in all of these.
+      const text = Buffer.from(JSON.stringify([randomBytes(9).toString('base64url'), ...facts])).toString('base64url')
+      return `${text}.${seal(text)}`
+    },
+
+    /** @param now milliseconds since the epoch @returns `null` for what is no id, and for one that is good no more */
+    read(id: string, now = Date.now()): ChargeReceipt | null {
+      const [text = '', given = '', ...more] = id.split('.')
+      const expected = seal(text)
+      if (more.length > 0 || given.length !== expected.length) return null
+      if (!timingSafeEqual(Buffer.from(given), Buffer.from(expected))) return null
+      const [, at, user, organisation, plan, isVerified, route, kept, each] = JSON.parse(
+        Buffer.from(text, 'base64url').toString(),
+      )
+      if (now - at > GOOD_MS) return null
+      const meters = each.map(([category, cost, of, personal, theirs, global]: never[]) => {
+        return { category, cost, organisation: of, personal, theirs, global }
+      })
+      return { at, payer: { user, organisation, plan }, isVerified: isVerified === 1, route, key: kept, meters }
+    },
+  }
+}
+
+export type Receipts = ReturnType<typeof createReceipts>
+
+/** Under what a store keeps that an id was settled, for one of its meters. */
+export function settledKey(id: string, meter: number): string {
+  return hash('sha256', `${id} ${meter}`, 'base64url').slice(0, 22)
+}

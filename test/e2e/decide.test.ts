@@ -1,0 +1,239 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { decided, errorBody, settledBody } from '../../src/contract/decisions.ts'
+import { startRedis } from '../setup/redis.ts'
+import { type RunningApp, startApp, startUpstream, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+/** Services that ask for themselves, and settle later. */
+
+const TOKEN = 'token-of-the-services-0123456789abcdef'
+const RULES = `
+decisions: { listen: 127.0.0.1:0, token: ${TOKEN} }
+quota:
+  baselines: { personal: { read: { 1d: 100 }, dear: { 1h: 10, 1d: 10 } }, global: { read: { 1d: 1000 } } }
+routes:
+  - { match: GET /items/:id, category: read, cost: 4 }
+  - { match: POST /answers, category: read, cost: 20 }
+  - { match: POST /pay, category: dear, cost: { body: kind, values: { small: 1, big: 9 } } }
+  - { match: GET /open, public: true }
+`
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function start(store = 'sqlite::memory:'): Promise<RunningApp & { asked: string }> {
+  const upstream = await startUpstream()
+  cleanups.push(upstream.close)
+  const app = await startApp(yaml(upstream.url, RULES, store))
+  cleanups.push(async () => {
+    await app.stop()
+    expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+    expect(upstream.seen).toEqual([])
+  })
+  const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
+  return { ...app, asked: listening?.type === 'listening' ? listening.url : '' }
+}
+
+/** What the document promises of each response. */
+const promised: Readonly<Record<string, Readonly<Record<number, z.ZodType>>>> = {
+  '/decide': { 200: decided, 400: errorBody, 401: errorBody },
+  '/settle': { 200: settledBody, 400: errorBody },
+  '/refund': { 200: settledBody, 400: errorBody },
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown> & { id: string }
+}
+
+async function post(app: { asked: string }, path: string, body: unknown, token = TOKEN): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', 'x-tollgate-token': token }
+  const response = await fetch(app.asked + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const text = await response.text()
+  expect(promised[path]?.[response.status]?.safeParse(JSON.parse(text)).error, text).toBeUndefined()
+  return { status: response.status, body: JSON.parse(text) as Answer['body'] }
+}
+
+async function used(app: RunningApp, user: string, category = 'read'): Promise<number> {
+  const response = await fetch(`${app.url}/me/quota`, { headers: bearer(user) })
+  const body = (await response.json()) as { windows: Record<string, { used: number }[]> }
+  return body.windows[category]?.at(-1)?.used ?? -1
+}
+
+const ANSWER = { method: 'POST', path: '/answers', user: 'ann' }
+
+describe('a service that asks', () => {
+  it('a service that asks hears whether its caller may, what is charged and what is left', async () => {
+    const app = await start()
+    const { status, body } = await post(app, '/decide', { method: 'GET', path: '/items/7?a=b', user: 'ann' })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ allowed: true, id: expect.any(String), user: 'ann', charges: { read: 4 } })
+    expect(body.limits).toEqual([
+      { scope: 'Personal', category: 'read', window: '1d', limit: 100, remaining: 96, resetAt: expect.any(String) },
+      { scope: 'Global', category: 'read', window: '1d', limit: 1000, remaining: 996, resetAt: expect.any(String) },
+    ])
+    expect(await used(app, 'ann')).toBe(4)
+    expect(app.requests()[0]).toMatchObject({
+      outcome: 'answered',
+      method: 'GET',
+      route: 'GET /items/:id',
+      user: 'ann',
+    })
+  })
+
+  it('a service that asks hears of a refusal by a status, a code, a sentence and the time after which to ask again', async () => {
+    const app = await start()
+    const pay = {
+      method: 'POST',
+      path: '/pay',
+      user: 'ann',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"kind":"big"}',
+    }
+    expect((await post(app, '/decide', pay)).body).toMatchObject({ allowed: true, charges: { dear: 9 } })
+    const { status, body } = await post(app, '/decide', pay)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      ...{ allowed: false, id: null, user: 'ann', charges: {}, status: 429, error: 'quota_exceeded' },
+      quota: { scope: 'Personal', category: 'dear', used: 9, requested: 9 },
+    })
+    expect(body.retryAfterSeconds).toBeGreaterThan(0)
+    const denied = async (more: object) =>
+      (await post(app, '/decide', { method: 'GET', path: '/items/1', ...more })).body
+    expect(await denied({})).toMatchObject({ allowed: false, status: 401, error: 'unauthorized', user: null })
+    expect(await denied({ path: '/nowhere' })).toMatchObject({ status: 404, error: 'no_route' })
+    expect(await denied({ path: 'http://a/' })).toMatchObject({ status: 400 })
+    const own = { path: '/me/quota', headers: { Authorization: bearer('ann').authorization } }
+    expect(await denied(own)).toMatchObject({ allowed: false, status: 404 })
+    expect(await denied({ method: 'TRACE' })).toMatchObject({ status: 405 })
+    expect(await denied({ user: 'ann', headers: { Host: 'a b' } })).toMatchObject({ status: 400 })
+    expect(await denied({ method: 'HEAD', path: '/nowhere' })).toMatchObject({ status: 404 })
+  })
+
+  it('a service that names no user is answered by the credential that it passes on', async () => {
+    const app = await start()
+    const question = { method: 'GET', path: '/items/1', headers: { Authorization: bearer('bob').authorization } }
+    expect((await post(app, '/decide', question)).body).toMatchObject({ allowed: true, user: 'bob' })
+    expect((await post(app, '/decide', { method: 'GET', path: '/open' })).body).toMatchObject({
+      ...{ allowed: true, id: null, user: null, charges: {}, limits: [] },
+    })
+  })
+
+  it('a service that asks again with its key is charged once, and settles once', async () => {
+    const app = await start()
+    const first = await post(app, '/decide', { ...ANSWER, key: 'k1' })
+    const again = await post(app, '/decide', { ...ANSWER, key: 'k1' })
+    expect([first, again].map(({ body }) => body.charges)).toEqual([{ read: 20 }, { read: 20 }])
+    expect(await used(app, 'ann')).toBe(20)
+    expect((await post(app, '/decide', { ...ANSWER, key: 'k2' })).body.allowed).toBe(true)
+    expect(await used(app, 'ann')).toBe(40)
+    const settled = (id: string, tokens: number) => post(app, '/settle', { id, charges: { read: tokens } })
+    expect((await settled(again.body.id, 5)).body.changed).toEqual({ read: -15 })
+    expect((await settled(first.body.id, 1)).body.changed).toEqual({ read: 0 })
+    expect(await used(app, 'ann')).toBe(25)
+  })
+
+  it.each([
+    ['no JSON', '{'],
+    ['no object', '[]'],
+    ['no method', { path: '/' }],
+    ['an unknown member', { method: 'GET', path: '/', users: 'ann' }],
+    ['a field that no request may have', { method: 'GET', path: '/', headers: { 'a b': 'c' } }],
+    ['a value with a line end', { method: 'GET', path: '/', headers: { a: 'b\r\nc: d' } }],
+  ])('a service whose question is %s gets 400', async (_what, body) => {
+    const app = await start()
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const headers = { 'x-tollgate-token': TOKEN }
+    const response = await fetch(`${app.asked}/decide`, { method: 'POST', headers, body: text })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: 'bad_request' })
+  })
+
+  it('a service finds the document of what it may ask on the listener itself', async () => {
+    const app = await start()
+    const response = await fetch(`${app.asked}/openapi.json`, { headers: { 'x-tollgate-token': TOKEN } })
+    expect(await response.json()).toMatchObject({
+      openapi: '3.1.1',
+      paths: { '/decide': {}, '/settle': {}, '/refund': {} },
+    })
+  })
+
+  it('a service without the token, or with another method, decides nothing', async () => {
+    const app = await start()
+    expect((await post(app, '/decide', ANSWER, 'another-token-0123456789')).status).toBe(401)
+    const headers = { 'x-tollgate-token': TOKEN }
+    expect((await fetch(`${app.asked}/decide`, { headers })).status).toBe(405)
+    expect(await used(app, 'ann')).toBe(0)
+  })
+})
+
+describe.each(['sqlite', 'redis'])('a decision by %s', (kind) => {
+  async function storeFor(): Promise<string> {
+    if (kind === 'sqlite') return 'sqlite::memory:'
+    const redis = await startRedis()
+    cleanups.push(redis.stop)
+    return redis.url
+  }
+
+  it(`a decision by ${kind} is settled once, for less or for more, also above the limit`, async () => {
+    const app = await start(await storeFor())
+    const settle = (id: string, tokens: number) => post(app, '/settle', { id, charges: { read: tokens } })
+    const [less, more] = [await post(app, '/decide', ANSWER), await post(app, '/decide', ANSWER)]
+    expect(await settle(less.body.id, 3)).toMatchObject({ status: 200, body: { changed: { read: -17 } } })
+    expect(await used(app, 'ann')).toBe(23)
+    expect((await settle(less.body.id, 3)).body.changed).toEqual({ read: 0 })
+    expect((await settle(less.body.id, 0)).body.changed).toEqual({ read: 0 })
+    expect((await post(app, '/refund', { id: less.body.id })).body.changed).toEqual({ read: 0 })
+    expect((await settle(more.body.id, 500)).body.changed).toEqual({ read: 480 })
+    expect(await used(app, 'ann')).toBe(503)
+  })
+
+  it(`a decision by ${kind} is refunded once, however many bring its id at once`, async () => {
+    const app = await start(await storeFor())
+    const { body } = await post(app, '/decide', ANSWER)
+    const all = await Promise.all(Array.from({ length: 8 }, () => post(app, '/refund', { id: body.id })))
+    expect(all.map((each) => (each.body.changed as { read: number }).read).sort()).toEqual([-20, 0, 0, 0, 0, 0, 0, 0])
+    expect(await used(app, 'ann')).toBe(0)
+  })
+})
+
+it('a proxy hears an id too, by which the service behind it settles', async () => {
+  const app = await start()
+  const asked = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/answers' }
+  const response = await fetch(`${app.asked}/auth`, {
+    headers: { ...bearer('ann'), 'x-tollgate-token': TOKEN, ...asked },
+  })
+  const id = response.headers.get('x-tollgate-decision')
+  expect((await post(app, '/settle', { id, charges: { read: 1 } })).body.changed).toEqual({ read: -19 })
+  expect(await used(app, 'ann')).toBe(1)
+})
+
+it('an id outlives the gateway that gave it, and is settled once by whichever gateway has the token', async () => {
+  const redis = await startRedis()
+  cleanups.push(redis.stop)
+  const first = await start(redis.url)
+  const { body } = await post(first, '/decide', ANSWER)
+  await first.app.stop()
+  const [one, two] = [await start(redis.url), await start(redis.url)]
+  const all = await Promise.all(
+    [one, two, one, two].map((app) => post(app, '/settle', { id: body.id, charges: { read: 2 } })),
+  )
+  expect(all.map((each) => (each.body.changed as { read: number }).read).sort()).toEqual([-18, 0, 0, 0])
+  expect(await used(one, 'ann')).toBe(2)
+})
+
+it('an id that is not the gateway’s, or names another category, settles nothing', async () => {
+  const app = await start()
+  const { body } = await post(app, '/decide', ANSWER)
+  const [text = '', seal = ''] = body.id.split('.')
+  const forged = Buffer.from(Buffer.from(text, 'base64url').toString().replace('"ann"', '"bob"')).toString('base64url')
+  for (const id of [`${forged}.${seal}`, `${text}.`, `${text}.${seal}x`, text, '', `${body.id}.a`]) {
+    expect((await post(app, '/settle', { id, charges: { read: 0 } })).status).toBe(400)
+  }
+  expect((await post(app, '/settle', { id: body.id, charges: { dear: 1 } })).status).toBe(400)
+  expect((await post(app, '/settle', { id: body.id, charges: { read: -1 } })).status).toBe(400)
+  expect(await used(app, 'ann')).toBe(20)
+})
