@@ -27,7 +27,8 @@ const PREFIX = '/envoy'
 export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
   const { method = '', url = '' } = req
   if (url.startsWith(PREFIX)) return checked({ method, url: url.slice(PREFIX.length) })
-  if (url !== '/auth') return UNKNOWN
+  // Caddy puts the query of the original behind it.
+  if (url.split('?', 1)[0] !== '/auth') return UNKNOWN
   const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
   if (first === undefined) return unclear('no fields that name the original request')
   if (others.length > 0) return unclear('fields of two kinds name the original request')

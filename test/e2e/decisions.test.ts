@@ -58,7 +58,7 @@ describe('a proxy that asks', () => {
   it('a proxy that asks hears of whom the request is, what is left, and the id of the request, and the upstream hears nothing', async () => {
     const url = await start()
     const token = jwtOf('ann', { org: 'acme' })
-    const response = await fetch(`${url}/auth`, {
+    const response = await fetch(`${url}/auth?a=b`, {
       headers: {
         authorization: `Bearer ${token}`,
         'x-request-id': 'of-the-proxy',

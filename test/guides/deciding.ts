@@ -1,0 +1,126 @@
+import { expect, it } from 'vitest'
+import { SECRET } from '../e2e/harness.ts'
+import { jwtOf } from '../e2e/jwt.ts'
+import { ask, type Door } from './ask.ts'
+import { HOST, type RunningGuide, startGuide } from './page.ts'
+import { askEverything } from './questions.ts'
+import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
+
+/** What the guides promise of a proxy that forwards, and asks the gateway whether it may. */
+
+export interface DecidedStack {
+  readonly door: Door
+  /** The file of the page with the addresses of this machine. */
+  readonly file: string
+  /** Ends the gateway, and leaves the proxy and the service. */
+  endGateway(): Promise<void>
+  stop(): Promise<void>
+}
+
+const as = (user: string) => {
+  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
+  return { headers: { authorization: `Bearer ${token}` } }
+}
+
+/**
+ * The service, the gateway of a page, and the proxy before the service.
+ * @param startProxy with the file of the page, in which the addresses are those of this machine
+ */
+export async function startDecided(
+  page: string,
+  file: string,
+  startProxy: (text: string) => Promise<Service>,
+): Promise<DecidedStack> {
+  const service = await startService()
+  const also = [[['decisions', 'listen'], '127.0.0.1:0']] as const
+  const guide: RunningGuide = await startGuide(page, { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
+  let isEnded = false
+  const endGateway = async () => {
+    if (!isEnded) await guide.stop()
+    isEnded = true
+  }
+  const ports = { 3000: service.port, 8082: guide.decisions, 8080: guide.door.port }
+  const text = Object.entries(ports).reduce(
+    (all, [from, to]) =>
+      all.replaceAll(`127.0.0.1:${from}`, `127.0.0.1:${to}`).replaceAll(`port_value: ${from} `, `port_value: ${to} `),
+    file,
+  )
+  const proxy = await startProxy(text)
+  return {
+    door: { port: proxy.port, origin: `http://${HOST}` },
+    file: text,
+    endGateway,
+    async stop() {
+      await proxy.stop()
+      await endGateway()
+      await service.stop()
+    },
+  }
+}
+
+/** @param whenDown the status of the proxy while there is no gateway */
+export function askDecided(stack: () => DecidedStack, whenDown: number): void {
+  askEverything(() => ({ door: stack().door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))
+
+  async function seen(headers: Record<string, string>): Promise<Items> {
+    const { text } = await ask(stack().door, { path: '/v1/items', headers: { ...as('emil').headers, ...headers } })
+    return JSON.parse(text) as Items
+  }
+
+  it('tells the client what is left, and when to come again', async () => {
+    const { door } = stack()
+    const good = await ask(door, { path: '/v1/items', ...as('fritz') })
+    expect(good.headers['ratelimit-policy']).toBe('"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400')
+    expect(good.headers.ratelimit).toContain('"personal-read-1h";r=119;')
+    const dear = () => ask(door, { method: 'POST', path: '/v1/charge', ...as('fritz') })
+    for (let i = 0; i < 4; i++) expect((await dear()).status).toBe(200)
+    const refused = await dear()
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(JSON.parse(refused.text)).toMatchObject({ error: 'quota_exceeded' })
+    const nobody = await ask(door, { path: '/v1/items' })
+    expect([nobody.status, nobody.headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Bearer /)])
+    expect((await ask(door, { path: '/nowhere', ...as('fritz') })).status).toBe(404)
+  })
+
+  it('tells the service who asks, whatever the client says, and not by which credential', async () => {
+    const { headers } = await seen({ 'x-tollgate-user': 'root' })
+    expect(headers['x-tollgate-user']).toBe('emil')
+    expect(headers.authorization).toBeUndefined()
+  })
+
+  it('is not led to another request by what the client writes', async () => {
+    const { door } = stack()
+    const lies = [
+      { 'x-forwarded-uri': '/v1/items', 'x-forwarded-method': 'GET' },
+      { 'x-original-uri': '/v1/items', 'x-original-method': 'GET' },
+    ]
+    const user = as('gerda').headers
+    for (const lie of lies) {
+      const { text } = await ask(door, { method: 'POST', path: '/v1/charge', headers: { ...user, ...lie } })
+      expect(text).toBe('charged')
+    }
+    const { text } = await ask(door, { path: '/me/quota', headers: user })
+    const { windows } = JSON.parse(text) as { windows: Record<string, { used: number }[]> }
+    expect(windows.write?.[0]?.used).toBe(30)
+    expect(windows.read?.[0]?.used).toBe(0)
+  })
+
+  it('opens a WebSocket for whom the gateway lets in, and refuses it to others', async () => {
+    const handshake = {
+      ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    }
+    const asked = (headers: object) => ask(stack().door, { path: '/ws/1', headers: { ...handshake, ...headers } })
+    expect((await asked({})).status).toBe(401)
+    // The service knows no WebSocket, and says so itself.
+    expect((await asked(as('hans').headers)).text).toContain('Cannot GET /ws/1')
+  })
+
+  it('lets nothing pass while the gateway is down', async () => {
+    await stack().endGateway()
+    const { status, text } = await ask(stack().door, { path: '/v1/items', ...as('ida') })
+    expect(status).toBe(whenDown)
+    expect(text).not.toContain('ida')
+  })
+}
