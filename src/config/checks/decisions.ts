@@ -30,12 +30,12 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
   return [...taken, { path: LISTEN, message }]
 }
 
-/** A proxy asks by the head of a request, and a price that is in the body is known to nobody then. */
+/** A proxy asks by the head of a request, and a price that is in the body is known to nobody then, unless it says what costs it otherwise. */
 function checkBodies({ routes }: PartialConfig): Finding[] {
   return routes.flatMap(({ cost }, i): Finding[] => {
-    if (cost?.kind !== 'body') return []
+    if (cost?.kind !== 'asked' || cost.maxBody === null || cost.otherwise !== null) return []
     const message =
-      'is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not gets 400 for each such request'
+      'is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not gets 400 for each such request; add otherwise, the tokens of a request without its body'
     return [{ path: ['routes', i, 'cost'], severity: 'warning', message }]
   })
 }
