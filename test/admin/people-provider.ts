@@ -10,7 +10,7 @@ export interface PeopleProvider {
   who: Readonly<Record<string, unknown>> | null
   /** Takes the place of what the provider responds to a path, until it is `null`. */
   instead: ((path: string, request: IncomingMessage, response: ServerResponse) => boolean) | null
-  /** Lets gateways in that send people from these addresses. */
+  /** Lets gateways in that send people from these addresses, and others by the whole address of their callback. */
   serveFor(...admins: readonly string[]): void
   /** Goes where the gateway sends the browser, through all that the provider asks. @returns the query by which it sends the browser back */
   visit(to: string): Promise<string>
@@ -26,7 +26,7 @@ export async function startPeopleProvider({ inToken = true } = {}): Promise<Peop
   const key = signingKey('people')
 
   function serveFor(...admins: readonly string[]): void {
-    const callbacks = admins.map((admin) => `${admin}/sign-in`)
+    const callbacks = admins.map((admin) => (new URL(admin).pathname === '/' ? `${admin}/sign-in` : admin))
     const provider = providerOf(issuer, { callbacks, inToken, key, claims: () => self.who ?? {} })
     const usual = provider.callback()
     server.answer = (request, response) => {
