@@ -101,7 +101,8 @@ const isAuditEntry = shapeOf({
 /** Any value. What of it is shown as a time, also in a sample of values, is one. */
 function isDated(value: unknown): boolean {
   if (!isObject(value)) return true
-  const { expiresAt, overrides, organisations = {}, layers } = value
+  const { expiresAt, overrides, organisations = {}, layers, replaces } = value
+  if (!isDated(replaces)) return false
   if (layers !== undefined && !layersOf(isDated)(layers)) return false
   if (typeof expiresAt === 'number' && !isTime(expiresAt)) return false
   const samples = [overrides, organisations].filter(isObject)
