@@ -48,6 +48,7 @@ describe('the admin token', () => {
       if (status !== 401) open.push(route)
     }
     expect(open.filter((route) => route.includes('/api/'))).toEqual([
+      'POST /api/session/provider',
       'GET /api/session',
       'POST /api/session',
       'DELETE /api/session',
