@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
+import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { hold, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
@@ -141,4 +141,25 @@ test('keys are ordered by the heads of their table, by the first of all and not 
   await button('Expires').click()
   await expect.poll(() => first.innerText(), SOON).toMatch(/kate|aaron/)
   expect(new URL(page.url()).hash).toBe('#/keys?order=expires')
+})
+
+test('a key that is replaced ends after the time that was chosen, and the new one is shown once', async () => {
+  const old = await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'rita', name: 'rotated' })
+  open = await stage.open('#/keys?query=rotated')
+  page = open.page
+  await button('Replace rotated of rita').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(old.id).waitFor()
+  await dialog.getByLabel('The old key stays valid for').selectOption('1h')
+  await dialog.getByLabel('Reason').fill('a year old')
+  await dialog.getByRole('button', { name: 'Replace', exact: true }).click()
+  const secret = await page.locator('.copyable pre').innerText()
+  expect(secret).toMatch(/^gw_/)
+  await expect.poll(() => page.getByRole('row', { name: 'rita' }).count(), SOON).toBe(2)
+  expect(await accessibilityFindings(page)).toEqual([])
+  const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens?user=rita')
+  const left = Date.parse(tokens.find(({ id }) => id === old.id)?.expiresAt ?? '') - Date.now()
+  expect([left > 0, left <= 3_600_000]).toEqual([true, true])
+  await page.goto(`${stage.app.admin}/#/audit`)
+  await page.getByText(/in the place of another one, which is good until/).waitFor()
 })

@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { TokenResponse } from '../../../contract/api.ts'
+import type { NewTokenResponse, TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf } from '../../logic/access-keys.ts'
@@ -8,7 +8,9 @@ import { useFields } from '../../ui/address.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { Note } from '../../ui/note.tsx'
 import { KeyTable } from './key-table.tsx'
+import { MadeKey } from './made-key.tsx'
 import { Revoke } from './revoke.tsx'
+import { Rotate } from './rotate.tsx'
 import type { Reading } from './use-new-key.ts'
 
 /** More rows than anybody reads; the search finds the others. */
@@ -23,6 +25,9 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   const { t } = useTexts()
   const [fields, change] = useFields()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
+  const [old, setOld] = useState<TokenResponse | null>(null)
+  // Never kept: its secret is shown this once.
+  const [made, setMade] = useState<NewTokenResponse | null>(null)
   /** Of the last one that was to be revoked. */
   const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
   const isUnknown = unknown !== null && keys.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
@@ -41,13 +46,28 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
     }
   }
 
+  async function rotate({ id }: TokenResponse, grace: string, reason: string): Promise<void> {
+    setMade(null)
+    const body = { grace, ...(reason !== '' && { reason }) }
+    setMade((await call<NewTokenResponse>('POST', `/api/tokens/${encodeURIComponent(id)}/rotate`, { body })).data)
+    await read()
+  }
+
   if (keys.length === 0) return <p className="muted">{t('keys.none')}</p>
   return (
     <>
       <KeySearch wish={wish} change={change} />
       <Count all={keys.length} found={found.length} />
       {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
-      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} />}
+      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
+      {made && <MadeKey made={made} />}
+      {old && (
+        <Rotate
+          accessKey={old}
+          onConfirm={(grace, reason) => rotate(old, grace, reason)}
+          onClose={() => setOld(null)}
+        />
+      )}
       {chosen && (
         <Revoke accessKey={chosen} onConfirm={(reason) => revoke(chosen, reason)} onClose={() => setChosen(null)} />
       )}

@@ -18,13 +18,14 @@ interface KeyTableProps {
   /** How many rows there are at most. */
   readonly most: number
   readonly onRevoke: (key: TokenResponse) => void
+  readonly onRotate: (key: TokenResponse) => void
 }
 
 /** The first keys of the order that the address has. */
-export function KeyTable({ keys, most, onRevoke }: KeyTableProps) {
+export function KeyTable({ keys, most, ...actions }: KeyTableProps) {
   const texts = useTexts()
   const may = useMayChange()
-  const columns = [...columnsOf(texts), actionOf(texts, may, onRevoke)]
+  const columns = [...columnsOf(texts), actionOf(texts, may, actions)]
   const { order } = useTableOrder(columns, null)
   const rows = sortedRows(keys, columns, order).slice(0, most)
   return <DataTable label={texts.t('keys.title')} columns={columns} rows={rows} keyOf={({ id }) => id} />
@@ -57,22 +58,30 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
   ]
 }
 
-function actionOf({ t }: Texts, may: boolean, onRevoke: KeyTableProps['onRevoke']): Column<TokenResponse> {
+type Actions = Pick<KeyTableProps, 'onRevoke' | 'onRotate'>
+
+function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
+  const button = (key: TokenResponse, what: 'revoke' | 'rotate', onClick: (key: TokenResponse) => void) => (
+    <Button
+      size="compact-sm"
+      variant="default"
+      mr="xs"
+      disabled={!may}
+      aria-label={t(`keys.${what}Of`, { name: visible(key.name), user: visible(key.user) })}
+      onClick={() => onClick(key)}
+    >
+      {t(`keys.${what}`)}
+    </Button>
+  )
   return {
     id: 'action',
     head: t('word.action'),
-    cell: (key) =>
-      key.revokedAt === null && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          disabled={!may}
-          aria-label={t('keys.revokeOf', { name: visible(key.name), user: visible(key.user) })}
-          onClick={() => onRevoke(key)}
-        >
-          {t('keys.revoke')}
-        </Button>
-      ),
+    cell: (key) => (
+      <>
+        {stateOfKey(key, serverNow()) === 'valid' && button(key, 'rotate', onRotate)}
+        {key.revokedAt === null && button(key, 'revoke', onRevoke)}
+      </>
+    ),
   }
 }
 

@@ -1,13 +1,12 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
-import type { NewTokenResponse, QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
+import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { factsOf } from '../../logic/key-facts.ts'
 import { hashOf } from '../../logic/location.ts'
-import { visible } from '../../logic/visible.ts'
 import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { messageOf } from '../../ui/failure.tsx'
@@ -15,7 +14,8 @@ import { useFocusKept } from '../../ui/focus-back.ts'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Changing, Copyable, Name } from '../../ui/small.tsx'
+import { Changing, Name } from '../../ui/small.tsx'
+import { MadeKey } from './made-key.tsx'
 import { type Reading, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
@@ -116,19 +116,8 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
           {messageOf(error, t)} {isOutcomeUnknown(error) && t('keys.unknown')}
         </Note>
       )}
-      {made && <Made made={made} />}
+      {made && <MadeKey made={made} />}
     </Panel>
-  )
-}
-
-function Made({ made: { user, token } }: { readonly made: NewTokenResponse }) {
-  const { t } = useTexts()
-  const title = t('keys.made', { user: visible(user) })
-  return (
-    <Note tone="good" live title={title}>
-      <p>{t('keys.once')}</p>
-      <Copyable text={token} label={title} />
-    </Note>
   )
 }
 

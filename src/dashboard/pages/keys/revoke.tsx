@@ -2,8 +2,7 @@ import type { TokenResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
-import { Moment } from '../../ui/moment.tsx'
-import { Fact, Facts, Name } from '../../ui/small.tsx'
+import { KeyFacts } from './key-facts.tsx'
 
 interface RevokeProps {
   readonly accessKey: TokenResponse
@@ -11,31 +10,18 @@ interface RevokeProps {
   readonly onClose: () => void
 }
 
-/** The question before a key is revoked. It says which one: several may have one user and name. */
-export function Revoke({ accessKey: { id, user, name, createdAt }, onConfirm, onClose }: RevokeProps) {
+/** The question before a key is revoked. */
+export function Revoke({ accessKey, onConfirm, onClose }: RevokeProps) {
   const { t } = useTexts()
   return (
     <Confirm
-      title={t('keys.revokeOf', { name: visible(name), user: visible(user) })}
+      title={t('keys.revokeOf', { name: visible(accessKey.name), user: visible(accessKey.user) })}
       action={t('keys.revoke')}
       danger
       onConfirm={onConfirm}
       onClose={onClose}
     >
-      <Facts>
-        <Fact name={t('word.user')}>
-          <Name of={user} />
-        </Fact>
-        <Fact name={t('keys.name')}>
-          <Name of={name} />
-        </Fact>
-        <Fact name={t('keys.created')}>
-          <Moment at={createdAt} />
-        </Fact>
-        <Fact name={t('keys.id')}>
-          <code>{id}</code>
-        </Fact>
-      </Facts>
+      <KeyFacts accessKey={accessKey} />
       <p>{t('keys.revokeText')}</p>
     </Confirm>
   )

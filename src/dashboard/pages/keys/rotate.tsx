@@ -1,0 +1,40 @@
+import { NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import type { TokenResponse } from '../../../contract/api.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { visible } from '../../logic/visible.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { KeyFacts } from './key-facts.tsx'
+
+/** How long the old key may stay good. */
+const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
+
+interface RotateProps {
+  readonly accessKey: TokenResponse
+  readonly onConfirm: (grace: string, reason: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** The question before another key takes the place of one. */
+export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
+  const { t } = useTexts()
+  const [grace, setGrace] = useState<string>('24h')
+  const of = { name: visible(accessKey.name), user: visible(accessKey.user) }
+  return (
+    <Confirm
+      title={t('keys.rotateOf', of)}
+      action={t('keys.rotate')}
+      onConfirm={(reason) => onConfirm(grace, reason)}
+      onClose={onClose}
+    >
+      <KeyFacts accessKey={accessKey} />
+      <p>{t('keys.rotateText')}</p>
+      <NativeSelect
+        label={t('keys.grace')}
+        data={GRACES.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
+        value={grace}
+        onChange={(event) => setGrace(event.currentTarget.value)}
+      />
+    </Confirm>
+  )
+}
