@@ -17,7 +17,8 @@ beforeAll(() => {
 }, 60_000)
 
 test('the published types import nothing, and know every type', () => {
-  expect(types).not.toMatch(/\bimport\b|\bany\b|\bz\./)
+  // A path ends in the word.
+  expect(types).not.toMatch(/(?<!\/)\bimport\b|\bany\b|\bz\./)
 })
 
 test('the module of types has no code, so that the page does not gain the schemas', () => {
