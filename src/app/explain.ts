@@ -169,7 +169,9 @@ function settleOf({ status, source, reading, otherwise, missing }: SettleRule): 
   return {
     status: Object.fromEntries(status),
     header: source?.kind === 'header' ? source.field : null,
-    json: source?.kind === 'json' ? source.path : null,
+    json: source?.kind === 'json' ? source.paths : null,
+    sum: source?.kind === 'json' && source.sum !== null ? Object.fromEntries(source.sum) : null,
+    bytesPerToken: source?.kind === 'size' ? source.per : null,
     max: isRead && 'max' in reading ? reading.max : null,
     values: 'values' in reading ? Object.fromEntries(reading.values) : null,
     otherwise,

@@ -4,6 +4,7 @@ import { viewOf } from '../admin/state.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { explain } from '../app/explain.ts'
 import { openStoreToLook } from '../app/stores.ts'
+import { formatSize } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
@@ -169,21 +170,32 @@ function costText({ cost, price }: ExplainResponse): string {
   return cost === null ? priceText(price) : `${cost}   (${priceText(price)})`
 }
 
+type Settle = NonNullable<ExplainResponse['settle']>
+
 /** In the order in which it is looked at. */
-function settleText({ status, header, json, max, values, otherwise, missing }: NonNullable<ExplainResponse['settle']>) {
+function settleText(settle: Settle): string {
+  const { status, max, values, otherwise, missing, bytesPerToken } = settle
   const spoken = (tokens: number | 'all') => (tokens === 'all' ? 'the reserve' : String(tokens))
   const list = (amounts: Readonly<Record<string, number | 'all'>>): string =>
     Object.entries(amounts)
       .map(([value, tokens]) => `${shown(value)}: ${spoken(tokens)}`)
       .join(', ')
-  const field = header === null ? `JSON ${json}` : `header ${header}`
-  const isRead = header !== null || json !== null
+  const read = readText(settle)
   return [
     ...(Object.keys(status).length === 0 ? [] : [`by status (${list(status)})`]),
-    ...(isRead ? [`by ${shown(field)} (${values === null ? `at most ${max}` : list(values)})`] : []),
-    ...(isRead && values === null ? [] : [`otherwise ${spoken(otherwise)}`]),
-    ...(isRead ? [`${spoken(missing)} if missing`] : []),
+    ...(read === null ? [] : [`by ${shown(read)} (${values === null ? `at most ${max}` : list(values)})`]),
+    ...(read !== null && values === null ? [] : [`otherwise ${spoken(otherwise)}`]),
+    ...(read === null || bytesPerToken !== null ? [] : [`${spoken(missing)} if missing`]),
   ].join(', ')
+}
+
+function readText({ header, json, sum, bytesPerToken }: Settle): string | null {
+  if (header !== null) return `header ${header}`
+  if (bytesPerToken !== null) return `each ${formatSize(bytesPerToken)} of the body`
+  if (json === null) return null
+  const members = Object.entries(sum ?? {}).map(([member, weight]) => `${weight} x ${member}`)
+  const parts = [json.join(' or '), members.join(' + ')].filter((part) => part !== '')
+  return `JSON ${parts.join(': ')}`
 }
 
 function repeatedText({ header, for: time, replays }: NonNullable<ExplainResponse['idempotency']>): string {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 import type { ForwardResult, ResponseFields, ResponseTap } from '../forward/contract.ts'
+import { type EventReader, eventReaderOf, type OpenEventReader } from '../lib/event-stream.ts'
 import { gather } from '../lib/gathered-bytes.ts'
 import {
   costByStatus,
@@ -10,8 +11,11 @@ import {
   type Found,
   inFields,
   inJson,
+  inSize,
   type JsonSource,
+  Said,
   type SettleRule,
+  type SizeSource,
 } from '../routing/final-cost.ts'
 
 /** Tells the client what its request cost. */
@@ -39,26 +43,33 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   zstd: promisify(zstdDecompress) as Decoder,
 }
 
+/** Reads a body for what it says. */
+interface BodyReader {
+  /** @returns what it says, if no later piece can change that */
+  add(piece: Buffer | string): Found | null
+  /** The body is whole. @returns `null` if it counts as one that was cut off */
+  end(): Found | Promise<Found> | null
+  /** What is known of a body that was cut off. */
+  soFar(): Found
+}
+
 /**
  * Finds out by a response what its request cost.
  *
- * | State   | What it means                               | Next                                                          |
- * |---------|---------------------------------------------|---------------------------------------------------------------|
- * | waiting | no head yet                                 | `onHead`: known by status or field, unread, or reading        |
- * | reading | a body is collected                         | `onBody`: unread if it is too long · `onEnd`: whole, or known |
- * | whole   | the body is here, in a coding               | `cost` decodes it: known                                      |
- * | known   | the cost is known, if only as the reserve   |                                                               |
+ * | State    | What it means                              | Next                                                             |
+ * |----------|--------------------------------------------|------------------------------------------------------------------|
+ * | waiting  | no head yet                                | `onHead`: known by status or field, unread, or reading           |
+ * | reading  | a body is read                             | `onBody`: known too early or unread · `onEnd`: known or decoding |
+ * | decoding | the body is here, and its coding is undone | `cost` waits for it: known                                       |
+ * | known    | the cost is known, if only as the reserve  |                                                                  |
  */
 export class ResponseCost implements ResponseTap {
   readonly #rule: SettleRule
   readonly #reserve: number
   readonly #asked: Asked
   #known: FinalCost | null = null
-  /** Of a body that is read. */
-  #source: JsonSource | null = null
-  #coding = ''
-  #body = gather()
-  #isWhole = false
+  #reader: BodyReader | null = null
+  #decoding: Promise<Found> | null = null
 
   constructor(rule: SettleRule, reserve: number, asked: Asked) {
     this.#rule = rule
@@ -68,33 +79,33 @@ export class ResponseCost implements ResponseTap {
 
   onHead({ status, names, values }: ResponseFields): void {
     this.#known = costByStatus(this.#rule, status, this.#reserve)
-    const { source } = this.#rule
+    const { source, reading } = this.#rule
     if (this.#known !== null || source === null) return
     const of = (field: string): string[] => values.filter((_, i) => names[i]?.lower === field)
-    if (source.kind === 'header') {
-      this.#know(inFields(of(source.field)))
-      return
-    }
+    if (source.kind === 'header') this.#know(inFields(of(source.field)))
+    else if (source.kind === 'size') this.#reader = new BodySize(source)
     // A part of a body and none at all say nothing of what the whole would have said.
-    if (this.#asked.isHead || status === 206 || status === 304) {
-      this.#know('unread')
-      return
+    else if (this.#asked.isHead || status === 206 || status === 304) this.#know('unread')
+    else {
+      const coding = of('content-encoding').join().trim().toLowerCase()
+      const openReader = eventReaderOf(of('content-type').join())
+      if (openReader === null) this.#reader = new WholeBody(source, reading, coding)
+      else if (isPlain(coding)) this.#reader = new Events(source, reading, openReader)
+      else this.#know('coded')
     }
-    this.#coding = of('content-encoding').join().trim().toLowerCase()
-    this.#source = source
   }
 
   onBody(piece: Buffer | string): void {
-    if (this.#source === null) return
-    const length = this.#body.add(Buffer.from(piece as string, 'latin1'))
-    if (length > this.#source.maxBody) this.#know('unread')
+    const found = this.#reader?.add(piece) ?? null
+    if (found !== null) this.#know(found)
   }
 
   onEnd(): void {
-    if (this.#source === null || this.#isWhole) return
-    this.#isWhole = true
-    const isPlain = this.#coding === '' || this.#coding === 'identity'
-    if (isPlain) this.#know(inJson(this.#body.whole().toString('utf8'), this.#source.path))
+    const found = this.#reader?.end() ?? null
+    if (found instanceof Promise) {
+      this.#decoding = found
+      this.#reader = null
+    } else if (found !== null) this.#know(found)
   }
 
   fields(): readonly string[] {
@@ -107,28 +118,126 @@ export class ResponseCost implements ResponseTap {
   /** The cost when the exchange is over, however it ended. */
   async cost({ outcome, headSent }: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost> {
     if (outcome === 'failed' && !headSent) return costWithoutResponse(this.#rule, this.#reserve)
-    if (this.#known === null && this.#source !== null && this.#isWhole) this.#know(await this.#decoded(this.#source))
+    if (this.#decoding !== null) this.#know(await this.#decoding)
     return this.#known ?? this.#cutOff()
-  }
-
-  async #decoded({ path, maxBody }: JsonSource): Promise<Found> {
-    const decode = DECODERS[this.#coding]
-    const body = this.#body.whole()
-    if (decode === undefined) return 'unread'
-    try {
-      return inJson((await decode(body, { maxOutputLength: maxBody })).toString('utf8'), path)
-    } catch {
-      return 'unread'
-    }
   }
 
   #know(found: Found): void {
     this.#known = costByValue(this.#rule, found, this.#reserve)
-    this.#source = null
-    this.#body = gather()
+    this.#reader = null
   }
 
+  /** Whoever leaves before the end pays the bytes that came. By what a body says nobody pays less than the reserve, as more may have followed. */
   #cutOff(): FinalCost {
-    return costByValue(this.#rule, 'unread', this.#reserve)
+    const cost = costByValue(this.#rule, this.#reader?.soFar() ?? 'unread', this.#reserve)
+    const isSize = this.#rule.source?.kind === 'size'
+    return isSize || cost.tokens > this.#reserve ? cost : costByValue(this.#rule, 'unread', this.#reserve)
+  }
+}
+
+function isPlain(coding: string): boolean {
+  return coding === '' || coding === 'identity'
+}
+
+/** A body that says what it says only as a whole. */
+class WholeBody implements BodyReader {
+  readonly #source: JsonSource
+  readonly #reading: SettleRule['reading']
+  readonly #coding: string
+  readonly #body = gather()
+
+  constructor(source: JsonSource, reading: SettleRule['reading'], coding: string) {
+    this.#source = source
+    this.#reading = reading
+    this.#coding = coding
+  }
+
+  add(piece: Buffer | string): Found | null {
+    const length = this.#body.add(Buffer.from(piece as string, 'latin1'))
+    return length > this.#source.maxBody ? 'unread' : null
+  }
+
+  end(): Found | Promise<Found> {
+    return isPlain(this.#coding) ? this.#read(this.#body.whole()) : this.#decoded()
+  }
+
+  soFar(): Found {
+    return 'unread'
+  }
+
+  #read(body: Buffer): Found {
+    return inJson(body.toString('utf8'), this.#source, this.#reading)
+  }
+
+  async #decoded(): Promise<Found> {
+    const decode = DECODERS[this.#coding]
+    if (decode === undefined) return 'unread'
+    try {
+      return this.#read(await decode(this.#body.whole(), { maxOutputLength: this.#source.maxBody }))
+    } catch {
+      return 'unread'
+    }
+  }
+}
+
+/** Behind it OpenAI and those who speak like it send nothing, and clients leave. */
+const LAST_EVENT = '[DONE]'
+
+/** A stream, of which the last event counts that says anything. */
+class Events implements BodyReader {
+  readonly #said: Said
+  readonly #reader: EventReader
+  /** Whether an event that was too long to be read may have said something since. */
+  #isUnsure = false
+  #isDone = false
+
+  constructor(source: JsonSource, reading: SettleRule['reading'], openReader: OpenEventReader) {
+    this.#said = new Said(source, reading)
+    this.#reader = openReader(source.maxBody, (data) => this.#hear(data))
+  }
+
+  add(piece: Buffer | string): Found | null {
+    this.#reader.push(typeof piece === 'string' ? piece : piece.toString('latin1'))
+    return this.#isDone ? this.end() : null
+  }
+
+  end(): Found | null {
+    this.#reader.end()
+    if (this.#isUnsure) return null
+    const { found } = this.#said
+    return found === 'missing' ? 'unsaid' : found
+  }
+
+  soFar(): Found {
+    const { found } = this.#said
+    return found === 'missing' ? 'unread' : found
+  }
+
+  #hear(data: string | null): void {
+    if (data === null) this.#isUnsure = true
+    else if (data === LAST_EVENT) this.#isDone = true
+    else if (this.#said.hear(data)) this.#isUnsure = false
+  }
+}
+
+class BodySize implements BodyReader {
+  readonly #source: SizeSource
+  #bytes = 0
+
+  constructor(source: SizeSource) {
+    this.#source = source
+  }
+
+  add(piece: Buffer | string): null {
+    this.#bytes += piece.length
+    return null
+  }
+
+  end(): Found {
+    return this.soFar()
+  }
+
+  soFar(): Found {
+    return inSize(this.#bytes, this.#source)
   }
 }

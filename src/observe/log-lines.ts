@@ -140,6 +140,10 @@ const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
   malformed: 'a response says no whole number of tokens where settle reads it: the reserve stays charged',
   unread:
     'a response could not be read for settle (cut off, too long, or in an unknown coding): the reserve stays charged',
+  unsaid:
+    'no event of a stream says what settle reads, so that settle.missing is charged, by default the reserve: have it sent, as a client of OpenAI or vLLM does with stream_options.include_usage',
+  coded:
+    'a stream is compressed, so that settle cannot read it, and the reserve stays charged: let the upstream not compress streams, for example with Accept-Encoding in upstream.remove_headers',
 }
 
 /** The life of the process and its workers, and what clients do to it. */

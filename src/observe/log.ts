@@ -222,8 +222,8 @@ const STARTS_AHEAD_MS = 3_600_000
 const UNKNOWN_PLANS_MS = 3_600_000
 const MOST_UNKNOWN_PLANS = 20
 
-/** Each kind once an hour for each rule: a response that says no tokens comes with every request. */
-const ODD_COSTS_MS = 3_600_000
+/** Each kind once a minute for each rule: a response that says no tokens comes with every request. */
+const ODD_COSTS_MS = 60_000
 
 /** Of each alert so often: a receiver that is down fails each event of it. */
 const ALERTS_MS = 60_000

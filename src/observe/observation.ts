@@ -285,14 +285,17 @@ export interface WorkerEnded {
 }
 
 /**
- * How the cost of a charged request came to be known. Of the last three the reserve stands, and of `missing` what the rule says.
+ * How the cost of a charged request came to be known. Of the last three the reserve stands, and of `missing` and `unsaid` what the rule
+ * says.
  * - `response` the response says it
  * - `above_max` it says more than `max`, which counts
  * - `missing` it has no such field or member
+ * - `unsaid` it is a stream of which no event has the member
  * - `malformed` it has one that says no number of tokens, or says two
  * - `unread` it was cut off, too long or in an unknown coding
+ * - `coded` it is a stream in a coding
  */
-export type CostSource = 'response' | 'above_max' | 'missing' | 'malformed' | 'unread'
+export type CostSource = 'response' | 'above_max' | 'missing' | 'unsaid' | 'malformed' | 'unread' | 'coded'
 
 /**
  * What happened to a charge, of a request or of an open tunnel. Each outcome is reported once, by `gateway/settlement.ts` alone, and

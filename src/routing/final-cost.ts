@@ -1,6 +1,7 @@
 import { foundAt } from '../lib/json-path.ts'
 import { keyOfJson, keyOfWritten } from '../lib/json-scalar.ts'
 import type { CostSource } from '../observe/observation.ts'
+import { decimal, ONE } from '../quota/decimal.ts'
 
 /** Whole tokens, or all that was reserved before the request. */
 export type Amount = number | 'all'
@@ -13,7 +14,7 @@ export interface SettleRule {
    */
   readonly status: ReadonlyMap<string, Amount>
   /** What else of the response is read; `null` for nothing. */
-  readonly source: HeaderSource | JsonSource | null
+  readonly source: HeaderSource | JsonSource | SizeSource | null
   /** What the source says: tokens, up to `max`, or one of these values, by its key as json-scalar.ts has it. */
   readonly reading: { readonly max: number } | { readonly values: ReadonlyMap<string, Amount> }
   /** Tokens of a value that is none of `values`, and without a source of a status that is none of `status`. */
@@ -30,10 +31,19 @@ export interface HeaderSource {
 
 export interface JsonSource {
   readonly kind: 'json'
-  /** As `foundAt` reads it. */
-  readonly path: string
-  /** Largest body in bytes, with and without its coding. */
+  /** Where the value is, as `foundAt` reads it: the first place counts that a text has. None for a sum of members at its top. */
+  readonly paths: readonly string[]
+  /** Members below it, as paths, and tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
+  readonly sum: ReadonlyMap<string, number> | null
+  /** Largest body in bytes, with and without its coding, and of a stream the largest event. */
   readonly maxBody: number
+}
+
+/** The bytes of the body as they come: each `per` that is begun is a token, and the first one is begun by the response. */
+export interface SizeSource {
+  readonly kind: 'size'
+  /** Bytes, at least 1. */
+  readonly per: number
 }
 
 export interface FinalCost {
@@ -46,7 +56,7 @@ export interface FinalCost {
 export type Found =
   | { readonly text: string }
   | { readonly json: string }
-  | Extract<CostSource, 'missing' | 'malformed' | 'unread'>
+  | Exclude<CostSource, 'response' | 'above_max'>
 
 /** What the status alone decides; `null` if something else does. */
 export function costByStatus(rule: SettleRule, status: number, reserve: number): FinalCost | null {
@@ -79,7 +89,7 @@ export function freeBy({ status, source, reading, otherwise, missing }: SettleRu
 
 /** What the source decides. */
 export function costByValue(rule: SettleRule, found: Found, reserve: number): FinalCost {
-  if (found === 'missing') return { tokens: tokensOf(rule.missing, reserve), source: 'missing' }
+  if (found === 'missing' || found === 'unsaid') return { tokens: tokensOf(rule.missing, reserve), source: found }
   if (typeof found === 'string') return { tokens: reserve, source: found }
   const { reading } = rule
   if ('values' in reading) {
@@ -98,16 +108,100 @@ export function inFields(values: readonly string[]): Found {
   return others.length === 0 ? { text: first } : 'malformed'
 }
 
-/** The value at a path of a body. A member that is there twice has two values, of which another reader may take either. */
-export function inJson(body: string, path: string): Found {
-  const text = body.trim()
-  try {
-    JSON.parse(text)
-  } catch {
-    return 'missing'
+/** The started `per` of so many bytes. */
+export function inSize(bytes: number, { per }: SizeSource): Found {
+  return { text: String(Math.max(1, Math.ceil(bytes / per))) }
+}
+
+/** What a whole body says. */
+export function inJson(body: string, source: JsonSource, reading: SettleRule['reading']): Found {
+  const said = new Said(source, reading)
+  said.hear(body)
+  return said.found
+}
+
+/** A value, or a member of a sum. */
+interface Term {
+  readonly paths: readonly string[]
+  /** As `decimal` has it. */
+  readonly weight: bigint
+}
+
+/** Of a name that JSON may write in two ways without `\u`. */
+const NEEDS_ESCAPE = /["\\/\p{Cc}]/u
+
+/** What is said by one text of JSON after the other. Of each member of a sum the last value counts by itself. */
+export class Said {
+  readonly #isSum: boolean
+  /** Where a number is read, `null` is none, and says nothing. */
+  readonly #isNumber: boolean
+  readonly #terms: readonly Term[]
+  /** The innermost names of all members: an event with none of them says nothing, and most have none. */
+  readonly #names: readonly string[]
+  readonly #last: ({ readonly json: string } | 'twice' | undefined)[] = []
+
+  constructor({ paths, sum }: JsonSource, reading: SettleRule['reading']) {
+    this.#isSum = sum !== null
+    this.#isNumber = 'max' in reading
+    this.#terms = sum === null ? [{ paths, weight: ONE }] : [...sum].map((member) => termOf(paths, member))
+    this.#names = this.#terms.flatMap((term) => term.paths.map((path) => path.slice(path.lastIndexOf('.') + 1)))
   }
-  const found = foundAt(text, path)
-  return found === 'twice' ? 'malformed' : found
+
+  /** @returns whether it says anything. What is no JSON does not. */
+  hear(text: string): boolean {
+    if (!this.#mayHave(text)) return false
+    try {
+      const value: unknown = JSON.parse(text)
+      // The one text that Gemini makes of a stream.
+      if (Array.isArray(value)) return value.map((item) => this.#take(JSON.stringify(item))).includes(true)
+    } catch {
+      return false
+    }
+    return this.#take(text.trim())
+  }
+
+  /** Any other spelling of a name has an escape. */
+  #mayHave(text: string): boolean {
+    return this.#names.some((name) => text.includes(NEEDS_ESCAPE.test(name) ? '\\' : name)) || text.includes('\\u')
+  }
+
+  #take(text: string): boolean {
+    let isNew = false
+    for (const [i, { paths }] of this.#terms.entries()) {
+      const found = paths.map((path) => foundAt(text, path)).find((each) => this.#isValue(each))
+      if (found === undefined || found === 'missing') continue
+      this.#last[i] = found
+      isNew = true
+    }
+    return isNew
+  }
+
+  #isValue(found: ReturnType<typeof foundAt>): boolean {
+    if (typeof found === 'string') return found === 'twice'
+    return !(this.#isNumber && found.json === 'null')
+  }
+
+  /** A member that is there twice has two values, of which another reader may take either. */
+  get found(): Found {
+    if (this.#last.includes('twice')) return 'malformed'
+    const last = this.#last as ({ readonly json: string } | undefined)[]
+    if (!this.#isSum) return last[0] ?? 'missing'
+    return last.length === 0 ? 'missing' : this.#summed(last)
+  }
+
+  #summed(last: readonly ({ readonly json: string } | undefined)[]): Found {
+    let sum = 0n
+    for (const [i, value] of last.entries()) {
+      const amount = value === undefined ? 0 : tokensInJson(value.json)
+      if (amount === null) return 'malformed'
+      sum += BigInt(amount) * (this.#terms[i]?.weight ?? 0n)
+    }
+    return { json: String(Number((sum + ONE - 1n) / ONE)) }
+  }
+}
+
+function termOf(paths: readonly string[], [member, weight]: readonly [string, number]): Term {
+  return { paths: paths.length === 0 ? [member] : paths.map((path) => `${path}.${member}`), weight: decimal(weight) }
 }
 
 function known(amount: Amount, reserve: number): FinalCost {

@@ -60,7 +60,9 @@ test('a cost that the response decides is explained as a reserve, with what deci
   expect(response.settle).toEqual({
     status: { '4xx': 1 },
     header: null,
-    json: 'returnCode',
+    json: ['returnCode'],
+    sum: null,
+    bytesPerToken: null,
     max: null,
     values: { 1: 'all' },
     otherwise: 0,
@@ -74,6 +76,12 @@ test('a cost that the response decides is explained as a reserve, with what deci
 
 test.each([
   ['{ header: X-Tokens-Used, max: 500 }', 'by header x-tokens-used (at most 500), the reserve if missing'],
+  [
+    '{ json: [usage, message.usage], sum: { input_tokens: 0.1, output_tokens: 4 }, max: 500 }',
+    'by JSON usage or message.usage: 0.1 x input_tokens + 4 x output_tokens (at most 500), the reserve if missing',
+  ],
+  ['{ sum: { eval_count: 2 }, max: 500 }', 'by JSON 2 x eval_count (at most 500), the reserve if missing'],
+  ['{ size: response, per: 1MiB, max: 500 }', 'by each 1MiB of the body (at most 500)'],
   ['{ status: { 2xx: all, 503: 2 }, otherwise: 0 }', 'by status (503: 2, 2xx: the reserve), otherwise 0'],
 ])('settle: %s is explained in one line', async (rule, text) => {
   await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, settle: ${rule}`))

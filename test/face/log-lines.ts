@@ -34,7 +34,9 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
     request({ outcome: 'failed', error: 'upstream_timeout', httpStatus: 0, clientStatus: 502 }),
   ],
   settled: [
-    ...(['above_max', 'malformed', 'unread'] as const).map((source) => settled({ kind: 'corrected', source })),
+    ...(['above_max', 'malformed', 'unread', 'unsaid', 'coded'] as const).map((source) =>
+      settled({ kind: 'corrected', source }),
+    ),
     { ...settled(), plan: { name: 'free', from: 'default', unknown: 'gold' } },
     settled({
       kind: 'refused',

@@ -519,16 +519,18 @@ test('plans that are not configured are reported by name, each at once and then 
   expect(await lines(Array.from({ length: 50 }, (_, i) => named(`made up ${i}`)))).toHaveLength(20)
 })
 
-test('costs that responses say otherwise than their rule has it are told once an hour for each rule and kind', async () => {
+test('costs that responses say otherwise than their rule has it are told once a minute for each rule and kind', async () => {
   const told = (source: CostSource, route = 'GET /a') => settled({ kind: 'corrected', tokens: 0, route, source })
   const usual = [told('response'), told('missing')]
   const odd = [told('malformed'), told('malformed'), told('malformed'), told('malformed', 'GET /b')]
-  const unread = [told('above_max'), told('unread')]
+  const unread = [told('above_max'), told('unread'), told('unsaid'), told('coded')]
   expect(await lines([...usual, ...odd, ...unread])).toMatchObject([
     { level: WARN, route: 'GET /a', msg: expect.stringContaining('no whole number of tokens') },
     { level: WARN, route: 'GET /b', msg: expect.stringContaining('no whole number of tokens') },
     { level: WARN, route: 'GET /a', msg: expect.stringContaining('more tokens than settle.max') },
     { level: WARN, route: 'GET /a', msg: expect.stringContaining('could not be read') },
+    { level: WARN, route: 'GET /a', msg: expect.stringContaining('stream_options.include_usage') },
+    { level: WARN, route: 'GET /a', msg: expect.stringContaining('a stream is compressed') },
     { level: WARN, route: 'GET /a', count: 2, msg: expect.stringContaining('no whole number of tokens') },
   ])
 })

@@ -8,9 +8,12 @@ import {
   freeBy,
   inFields,
   inJson,
+  inSize,
+  Said,
   type SettleRule,
 } from '../../src/routing/final-cost.ts'
 
+const jsonAt = (path: string) => ({ kind: 'json', paths: [path], sum: null, maxBody: 1000 }) as const
 const HEADER = { kind: 'header', field: 'x-tokens-used' } as const
 
 function rule(changes: Partial<SettleRule> & { readonly statuses?: Record<string, Amount> } = {}): SettleRule {
@@ -80,6 +83,8 @@ describe('the tokens that a response names', () => {
     ['missing', 0],
     ['malformed', 20],
     ['unread', 20],
+    ['unsaid', 0],
+    ['coded', 20],
   ])('the tokens that a response names that are %s leave %i of a reserve of 20 if missing is 0', (found, tokens) => {
     expect(costByValue(rule({ missing: 0 }), found, 20)).toEqual({ tokens, source: found })
   })
@@ -128,7 +133,9 @@ describe('what is read of a response', () => {
   it.each<[string, Found]>([
     ['{"usage":{"total":42}}', { json: '42' }],
     [' \n{"usage.total":7} ', { json: '7' }],
+    ['[{"usage":{"total":7}},{"usage":{"total":42}},{"usage":{}}]', { json: '42' }],
     ['{"usage":{}}', 'missing'],
+    ['{"usage":{"total":null}}', 'missing'],
     ['{"usage":{"total":1,"total":2}}', 'malformed'],
     ['{"usage":{"total":1},"usage":{"total":1}}', 'malformed'],
     ['{"usage":{"total":1,"\\u0074otal":2}}', 'malformed'],
@@ -137,6 +144,47 @@ describe('what is read of a response', () => {
     ['', 'missing'],
     ['<html>', 'missing'],
   ])('in the body %s is %j', (body, found) => {
-    expect(inJson(body, 'usage.total')).toEqual(found)
+    expect(inJson(body, jsonAt('usage.total'), { max: 500 })).toEqual(found)
   })
+})
+
+describe('a sum of members', () => {
+  const said = (members: Record<string, number>, paths: readonly string[], texts: readonly string[]) => {
+    const sum = new Map(Object.entries(members))
+    const all = new Said({ kind: 'json', paths, sum, maxBody: 1000 }, { max: 500 })
+    const news = texts.map((text) => all.hear(text))
+    return { found: all.found, news }
+  }
+
+  it.each<[string, Record<string, number>, string[], Found]>([
+    ['each with its weight', { a: 1, b: 4 }, ['{"u":{"a":3,"b":2}}'], { json: '11' }],
+    ['rounded up in the end', { a: 0.1, b: 0.1 }, ['{"u":{"a":3,"b":8}}'], { json: '2' }],
+    ['as a person reads it: 70 x 1.1 is 77', { a: 1.1 }, ['{"u":{"a":70}}'], { json: '77' }],
+    ['without one that is not there', { a: 1, b: 4 }, ['{"u":{"b":2}}'], { json: '8' }],
+    ['without one that is null', { a: 1, b: 4 }, ['{"u":{"a":null,"b":2}}'], { json: '8' }],
+    ['of members of members', { 'c.d': 2 }, ['{"u":{"c":{"d":5}}}'], { json: '10' }],
+    ['of names in another spelling', { a: 1 }, ['{"\\u0075":{"\\u0061":5}}'], { json: '5' }],
+    ['of names that JSON escapes', { 'a/b': 1, 'c"d': 1 }, ['{"u":{"a\\/b":5,"c\\"d":1}}'], { json: '6' }],
+    ['of none is missing', { a: 1, b: 4 }, ['{"u":{}}', '{"u":null}', 'a'], 'missing'],
+    ['of a text is none', { a: 1, b: 4 }, ['{"u":{"a":"3","b":2}}'], 'malformed'],
+    ['of one that is there twice is none', { a: 1, b: 4 }, ['{"u":{"a":3,"b":2,"a":3}}'], 'malformed'],
+    ['of the last value of each', { a: 1, b: 4 }, ['{"u":{"a":3,"b":1}}', '{"u":{"b":2}}', '{}'], { json: '11' }],
+  ])('a sum is read %s', (_, members, texts, found) => {
+    expect(said(members, ['u'], texts).found).toEqual(found)
+  })
+
+  it('each text has its members in the first place that it has, and without a place at its top', () => {
+    const texts = ['{"m":{"u":{"a":25,"b":1}}}', '{"u":{"b":15},"m":{"u":{"b":1}}}', '{"t":1}']
+    expect(said({ a: 1, b: 2 }, ['u', 'm.u'], texts)).toEqual({ found: { json: '55' }, news: [true, true, false] })
+    expect(said({ a: 1, t: 2 }, [], texts)).toEqual({ found: { json: '2' }, news: [false, false, true] })
+  })
+})
+
+it.each([
+  [0, '1'],
+  [1, '1'],
+  [1000, '1'],
+  [1001, '2'],
+])('a body of %i bytes has begun %s times 1000 bytes, and the first with its head', (bytes, text) => {
+  expect(inSize(bytes, { kind: 'size', per: 1000 })).toEqual({ text })
 })

@@ -107,10 +107,19 @@ function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
     return [{ path: [...path, 'settle'], message }]
   }
   const { source, reading } = settle
-  if (source === null || reading.max === undefined || reading.max >= cost.cost) return []
-  const message = `${reading.max} is below the cost, ${cost.cost}, which each request needs room for and which one without a number costs: raise it, or lower the cost`
-  return [{ path: [...path, 'settle', 'max'], severity: 'warning', message }]
+  if (source === null || reading.max === undefined) return []
+  const at = { path: [...path, 'settle', 'max'], severity: 'warning' } as const
+  if (reading.max < cost.cost) {
+    const message = `${reading.max} is below the cost, ${cost.cost}, which each request needs room for and which one without a number costs: raise it, or lower the cost`
+    return [{ ...at, message }]
+  }
+  if (source.kind !== 'json' || reading.max < FAR * cost.cost) return []
+  const message = `${reading.max} is ${FAR} times the cost, ${cost.cost}, or more, and whoever leaves before the end of the response pays the cost: raise the cost, at best to what a usual request takes`
+  return [{ ...at, message }]
 }
+
+/** How many times the reserve a response may say before somebody may gain much by leaving early. */
+const FAR = 100
 
 /** A client chooses the value, and whatever the response says of it is not charged. */
 function freeValues({ reading }: AskedPrice, path: Path): Finding[] {
@@ -127,9 +136,13 @@ const NO_MEMBERS = /^[$/]|\[(?:\d+|\*)\]|\.\.|\.$/
 
 /** A path that no member has leaves every request its reserve, or what `missing` says. */
 function checkSource({ settle }: Rule, path: Path): Finding[] {
-  if (settle?.source?.kind !== 'json' || !NO_MEMBERS.test(settle.source.path)) return []
-  const message = `${quote(settle.source.path)} is taken for names joined by dots, so hardly any response has it: write it like usage.total_tokens`
-  return [{ path: [...path, 'settle', 'json'], severity: 'warning', message }]
+  if (settle?.source?.kind !== 'json') return []
+  const { paths, sum } = settle.source
+  const written = [...paths.map((text) => ['json', text]), ...[...(sum?.keys() ?? [])].map((text) => ['sum', text])]
+  const [key, odd] = written.find(([, text = '']) => NO_MEMBERS.test(text)) ?? []
+  if (key === undefined || odd === undefined) return []
+  const message = `${quote(odd)} is taken for names joined by dots, so hardly any response has it: write it like usage.total_tokens`
+  return [{ path: [...path, 'settle', key], severity: 'warning', message }]
 }
 
 /** Of requests that cost nothing each repetition does too. */

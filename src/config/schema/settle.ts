@@ -3,7 +3,7 @@ import { fieldNameProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
 import { byValue, tokens } from './tokens.ts'
-import { choice, either, read, section, size, text, wanted } from './values.ts'
+import { choice, either, list, read, section, size, text, wanted } from './values.ts'
 
 /** What a request cost, if its response says it. */
 
@@ -34,10 +34,37 @@ function parseField(name: string): Reading<string> {
   return problem === null ? { value: name.toLowerCase() } : { problem }
 }
 
+const path = (description: string) => text({ description }, { max: 256, what: 'the path of a member' })
+
+/** Beyond a thousand a weight has no twelve decimals. */
+const MOST_WEIGHT = 1000
+
+const weightError = ({ input }: { input?: unknown }) => wanted(`a number from 0 to ${MOST_WEIGHT}`, input)
+
+const sum = z
+  .record(
+    z.string().min(1).max(256, { error: 'has a path of more than 256 characters: shorten it' }),
+    z.number({ error: weightError }).min(0, { error: weightError }).max(MOST_WEIGHT, { error: weightError }),
+    {
+      error: ({ input }) =>
+        wanted('a map of members to tokens, like { prompt_tokens: 1, completion_tokens: 4 }', input),
+    },
+  )
+  .refine((record) => Object.keys(record).length > 0, { error: 'is empty: write at least one member and its tokens' })
+  .refine((record) => Object.keys(record).length <= 16, { error: 'has more than 16 members: remove some' })
+  .transform((record): ReadonlyMap<string, number> => new Map(Object.entries(record)))
+  .meta({
+    description:
+      'Members below json, or of the whole, and the tokens for each unit of one, 0 to 1000: { prompt_tokens: 1, completion_tokens: 4 }. The sum is rounded up. One that is not there counts 0, if another is',
+  })
+
 interface Written {
   readonly status?: ReadonlyMap<string, number | 'all'> | undefined
   readonly header?: string | undefined
-  readonly json?: string | undefined
+  readonly json?: string | readonly string[] | undefined
+  readonly sum?: ReadonlyMap<string, number> | undefined
+  readonly size?: 'response' | undefined
+  readonly per?: number | undefined
   readonly max?: number | undefined
   readonly max_body?: number | undefined
   readonly values?: ReadonlyMap<string, number | 'all'> | undefined
@@ -45,36 +72,38 @@ interface Written {
   readonly missing?: number | 'all' | undefined
 }
 
-/** What is wrong with the keys together: the key, or none for the whole, and the sentence. */
-function faultOf({
-  status,
-  header,
-  json,
-  max,
-  max_body,
-  values,
-  otherwise,
-  missing,
-}: Written): [string[], string] | null {
-  const hasSource = header !== undefined || json !== undefined
-  if (header !== undefined && json !== undefined) return [['json'], 'stands beside header: write one of them']
-  if (!hasSource && status === undefined) {
-    return [[], 'says nothing of the response: add header: NAME or json: PATH with max, or status']
-  }
-  const alone = { max, values, missing }
-  const [lonely] = Object.entries(alone).find(([, value]) => value !== undefined && !hasSource) ?? []
-  if (lonely !== undefined)
-    return [[lonely], 'is of a header or a JSON field: add header: NAME or json: PATH, or remove it']
-  if (max_body !== undefined && json === undefined)
-    return [['max_body'], 'is of a JSON body: add json: PATH, or remove it']
-  if (hasSource && values === undefined && max === undefined) {
-    return [[], 'has no max: add the most tokens that a response can make it, or values']
-  }
-  if (max !== undefined && values !== undefined) return [['max'], 'stands beside values, which say it: remove it']
-  if (otherwise !== undefined && hasSource && values === undefined) {
-    return [['otherwise'], 'is for values that are not listed: add values, or write missing']
-  }
-  return null
+const CURE = 'add header: NAME, json: PATH, sum or size with max'
+const READ = `is of what is read of a response: ${CURE}, or remove it`
+
+/** The first thing that is wrong with the keys together: the key, or none for the whole, and the sentence. */
+function faultOf(written: Written): [string[], string] | null {
+  const has = (...keys: (keyof Written)[]) => keys.some((key) => written[key] !== undefined)
+  const isRead = has('header', 'json', 'sum', 'size')
+  const faults: [boolean, string | null, string][] = [
+    [!isRead && !has('status'), null, `says nothing of the response: ${CURE}, or status`],
+    [has('header') && has('json'), 'json', 'stands beside header: write one of them'],
+    [has('header') && has('sum'), 'sum', 'stands beside header: write one of them'],
+    [has('size') && has('header', 'json', 'sum'), 'size', 'stands beside header, json or sum: write one of them'],
+    ...(['max', 'values', 'missing'] as const).map((key): [boolean, string, string] => [
+      !isRead && has(key),
+      key,
+      READ,
+    ]),
+    [has('max_body') && !has('json', 'sum'), 'max_body', 'is of a JSON body: add json: PATH, or remove it'],
+    [has('size') && !has('per'), null, 'has no per: add the bytes of a token, like per: 1MiB'],
+    [has('per') && !has('size'), 'per', 'is of a size: add size: response, or remove it'],
+    [has('values') && has('sum', 'size'), 'values', 'stands beside sum or size, which gives tokens: remove it'],
+    [has('missing') && has('size'), 'missing', 'stands beside size, which no response lacks: remove it'],
+    [isRead && !has('values', 'max'), null, 'has no max: add the most tokens that a response can make it, or values'],
+    [has('max') && has('values'), 'max', 'stands beside values, which say it: remove it'],
+    [
+      has('otherwise') && isRead && !has('values'),
+      'otherwise',
+      'is for values that are not listed: add values, or write missing',
+    ],
+  ]
+  const [, key = null, message] = faults.find(([isWrong]) => isWrong) ?? []
+  return message === undefined ? null : [key === null ? [] : [key], message]
 }
 
 /** Together with the domain's `SettleRule`, which it is. */
@@ -84,19 +113,22 @@ function ruleOf(written: Written, context: z.RefinementCtx) {
     context.addIssue({ code: 'custom', path: fault[0], message: fault[1], input: written })
     return z.NEVER
   }
-  const { status = new Map(), header, json, max = 0, max_body = 65_536, values, otherwise = 'all', missing } = written
+  const { status = new Map(), max = 0, values, otherwise = 'all', missing } = written
   return {
     status,
-    source: sourceOf(header, json, max_body),
+    source: sourceOf(written),
     reading: values === undefined ? { max } : { values },
     otherwise,
     missing: missing ?? (values === undefined ? ('all' as const) : otherwise),
   }
 }
 
-function sourceOf(field: string | undefined, path: string | undefined, maxBody: number) {
-  if (field !== undefined) return { kind: 'header' as const, field }
-  return path === undefined ? null : { kind: 'json' as const, path, maxBody }
+function sourceOf({ header, json, sum, per, max_body: maxBody = 65_536 }: Written) {
+  if (header !== undefined) return { kind: 'header' as const, field: header }
+  if (per !== undefined) return { kind: 'size' as const, per }
+  if (json === undefined && sum === undefined) return null
+  const paths = typeof json === 'string' ? [json] : (json ?? [])
+  return { kind: 'json' as const, paths, sum: sum ?? null, maxBody }
 }
 
 export const settle = section(
@@ -105,16 +137,26 @@ export const settle = section(
     header: read('the name of a header', parseField, {
       description: 'A field of the response that says the tokens, or one of values',
     }).optional(),
-    json: text(
-      { description: 'Path of a member of a JSON response, like usage.total_tokens' },
-      { max: 256, what: 'the path of a member' },
+    json: either(
+      'the path of a member, like usage.total_tokens, or a list of paths',
+      [path('Path of the member'), list(path('Path of the member'), 1, 4, { description: 'The first that is there' })],
+      {
+        description:
+          'Path of a member of a JSON response, like usage.total_tokens, or up to 4, of which the first counts that is there. Of server-sent events and JSON Lines the last one that has it counts',
+      },
     ).optional(),
+    sum: sum.optional(),
+    size: choice(['response'], {
+      description: 'The bytes of the body as they come, each started per for a token',
+    }).optional(),
+    per: size('1B', '1GiB', { description: 'Bytes of a token of size, 1B to 1GiB' }).optional(),
     max: tokens()
       .meta({ description: 'The most tokens that the response can make it, 0 to 1000000000; more counts as this' })
       .optional(),
     // 2 MiB take 25 ms of the one thread, 4 MiB up to 250 (Node 26.10).
     max_body: size('1B', '2MiB', {
-      description: 'Largest JSON body that is read, 1B to 2MiB; of a longer one the cost stands. Default 64KiB',
+      description:
+        'Largest JSON body, or event of a stream, that is read, 1B to 2MiB; of a longer body the cost stands, and a longer event is skipped. Default 64KiB',
     }).optional(),
     values: byValue(amount('Tokens'), 'Tokens for each value: a number, or all for the cost').optional(),
     otherwise: amount(

@@ -67,8 +67,12 @@ export const settle = z.strictObject({
   status: byName(amount),
   /** The field that is read; `null` for none. */
   header: z.string().nullable(),
-  /** The path of the member that is read; `null` for none. */
-  json: z.string().nullable(),
+  /** The paths of the member that is read, of which the first counts that is there; `null` for none. */
+  json: z.array(z.string()).nullable(),
+  /** The members below it, or of the whole, and tokens for each unit of one; `null` if the member itself counts. */
+  sum: byName(z.number().min(0)).nullable(),
+  /** Bytes of the body for which a token is charged; `null` if they do not count. */
+  bytesPerToken: count.nullable(),
   /** The most tokens; `null` if it does not say tokens. */
   max: count.nullable(),
   /** By the values that it may have; `null` if it says tokens. */

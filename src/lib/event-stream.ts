@@ -1,0 +1,190 @@
+/** Streams of events, read as they pass: no more is held than the one event that is under way. */
+
+/** Reads a stream. Each character that it is given stands for one byte. */
+export interface EventReader {
+  push(bytes: string): void
+  /** The stream is whole. To call it again changes nothing. */
+  end(): void
+}
+
+/**
+ * Hears the data of each event, decoded as UTF-8.
+ * @param data `null` of an event that is longer than what is held
+ */
+export type EventListener = (data: string | null) => void
+
+/** @param most bytes of an event that are held */
+export type OpenEventReader = (most: number, hear: EventListener) => EventReader
+
+/** What reads a response of a content type; `null` if that is no stream of events. */
+export function eventReaderOf(contentType: string): OpenEventReader | null {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type === 'text/event-stream') return (most, hear) => new LineReader(true, most, hear)
+  if (JSON_LINES.has(type)) return (most, hear) => new LineReader(false, most, hear)
+  return type === 'application/vnd.amazon.eventstream' ? (most, hear) => new FrameReader(most, hear) : null
+}
+
+/** Nobody has registered one of the first four. A text of `json-seq` (RFC 7464) has a record separator before it. */
+const JSON_LINES = new Set([
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/jsonl',
+  'application/x-jsonlines',
+  'application/json-seq',
+])
+
+const BYTE_ORDER_MARK = '\xEF\xBB\xBF'
+const RECORD_SEPARATOR = '\x1E'
+/** Stands for what is left of a line that is not held: no field has this name. */
+const IGNORED = ':'
+
+/**
+ * Server-sent events as WHATWG has them (HTML, 9.2.6): lines end with CR, LF or both, an empty one ends the event, and its data is in
+ * the fields `data`. Or a text on each line, which is the event then.
+ */
+class LineReader implements EventReader {
+  readonly #hasFields: boolean
+  readonly #most: number
+  readonly #hear: EventListener
+  /** The line that is under way. */
+  #line = ''
+  /** The lines of data before it; `null` for none. */
+  #data: string | null = null
+  #isLong = false
+  #isFirstLine = true
+  /** A LF behind it is part of the same end. */
+  #isAfterCr = false
+
+  constructor(hasFields: boolean, most: number, hear: EventListener) {
+    this.#hasFields = hasFields
+    this.#most = most
+    this.#hear = hear
+  }
+
+  push(bytes: string): void {
+    if (bytes === '') return
+    const ends = /\r\n?|\n/g
+    let from = this.#isAfterCr && bytes.startsWith('\n') ? 1 : 0
+    ends.lastIndex = from
+    for (let end = ends.exec(bytes); end !== null; end = ends.exec(bytes)) {
+      this.#hold(bytes.slice(from, end.index))
+      this.#endLine()
+      from = ends.lastIndex
+    }
+    this.#hold(bytes.slice(from))
+    this.#isAfterCr = bytes.endsWith('\r')
+  }
+
+  /** An event without its empty line is none. */
+  end(): void {
+    if (!this.#hasFields && this.#line !== '') this.#endLine()
+  }
+
+  /** A comment may be as long as it likes. */
+  #hold(part: string): void {
+    const line = this.#line + part
+    if ((this.#data?.length ?? 0) + line.length <= this.#most) {
+      this.#line = line
+      return
+    }
+    if (!this.#hasFields || this.#withoutMark(line).startsWith('data:')) {
+      this.#isLong = true
+      this.#data = null
+    }
+    this.#line = IGNORED
+  }
+
+  #endLine(): void {
+    const line = this.#withoutMark(this.#line)
+    this.#line = ''
+    this.#isFirstLine = false
+    if (!this.#hasFields) {
+      if (line !== '') this.#endEvent(line.startsWith(RECORD_SEPARATOR) ? line.slice(1) : line)
+    } else if (line === '') this.#endEvent(this.#data)
+    else if (!this.#isLong && (line === 'data' || line.startsWith('data:'))) {
+      const value = line.slice(line.startsWith('data: ') ? 6 : 5)
+      this.#data = this.#data === null ? value : `${this.#data}\n${value}`
+    }
+  }
+
+  #withoutMark(line: string): string {
+    return this.#isFirstLine && line.startsWith(BYTE_ORDER_MARK) ? line.slice(BYTE_ORDER_MARK.length) : line
+  }
+
+  #endEvent(data: string | null): void {
+    const isLong = this.#isLong
+    this.#data = null
+    this.#isLong = false
+    if (isLong) this.#hear(null)
+    else if (data !== null) this.#hear(decoded(data))
+  }
+}
+
+/** Bytes before the fields of a frame: its length, theirs, and a checksum of both. */
+const PRELUDE = 12
+/** The checksum behind the data. */
+const CHECKSUM = 4
+
+/**
+ * The frames of Amazon's event streams, each with its length before it: prelude, fields, data, checksum. `InvokeModelWithResponseStream`
+ * of Bedrock puts the event of the model into the data once more, as `{"bytes":"<base64>"}`.
+ */
+class FrameReader implements EventReader {
+  readonly #most: number
+  readonly #hear: EventListener
+  #held = ''
+  /** Bytes without which nothing can be said: of a prelude, then of its frame. */
+  #wanted = PRELUDE
+  /** Bytes of a long frame that are still to come. */
+  #skipped = 0
+
+  constructor(most: number, hear: EventListener) {
+    this.#most = most
+    this.#hear = hear
+  }
+
+  push(bytes: string): void {
+    this.#held += bytes.slice(this.#skipped)
+    this.#skipped = Math.max(0, this.#skipped - bytes.length)
+    while (this.#held.length >= this.#wanted) {
+      if (this.#wanted === PRELUDE) this.#readPrelude()
+      else this.#readFrame()
+    }
+  }
+
+  end(): void {}
+
+  #readPrelude(): void {
+    const length = numberAt(this.#held, 0)
+    // What is shorter is no frame, and nobody knows where the next one begins.
+    if (length < PRELUDE + CHECKSUM) this.#skip(Number.POSITIVE_INFINITY)
+    else if (length > this.#most) this.#skip(length)
+    else this.#wanted = length
+  }
+
+  #skip(length: number): void {
+    this.#skipped = Math.max(0, length - this.#held.length)
+    this.#held = this.#held.slice(length)
+    this.#hear(null)
+  }
+
+  #readFrame(): void {
+    const frame = this.#held.slice(0, this.#wanted)
+    this.#held = this.#held.slice(this.#wanted)
+    this.#wanted = PRELUDE
+    this.#hear(unwrapped(decoded(frame.slice(PRELUDE + numberAt(frame, 4), -CHECKSUM))))
+  }
+}
+
+function numberAt(bytes: string, at: number): number {
+  return Buffer.from(bytes.slice(at, at + 4), 'latin1').readUInt32BE()
+}
+
+function unwrapped(data: string): string {
+  const base64 = /^\{"bytes":"([\w+/=]*)"/.exec(data)?.[1]
+  return base64 === undefined ? data : Buffer.from(base64, 'base64').toString('utf8')
+}
+
+function decoded(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
