@@ -2,7 +2,7 @@ import type net from 'node:net'
 import { jwtOf } from '../e2e/jwt.ts'
 import { connectTo } from '../setup/ways.ts'
 import { type Field, type Framing, fieldOf, type Head, MessageReader, type MessageSink } from './message-reader.ts'
-import { bytesOf, differenceIn } from './pattern.ts'
+import { bytesOf, differenceIn, lastEvent } from './pattern.ts'
 import type { RequestPlan, SessionPlan, Turn } from './plan.ts'
 import type { Records, RequestRecord, SessionRecord } from './records.ts'
 import { hasBody, SWITCHING, UPLOAD } from './upstream.ts'
@@ -107,8 +107,14 @@ export class Client implements MessageSink {
       this.#ownBody += piece.toString()
       return
     }
-    const difference = differenceIn(record.plan.id, this.#body, piece, this.#records.isKnown)
+    const { id, response } = record.plan
+    const end = lastEvent(response.says)
+    const left = response.size - end.length - this.#body
+    const difference = differenceIn(id, this.#body, piece.subarray(0, Math.max(0, left)), this.#records.isKnown)
     if (difference !== null) throw new Error(`of the response ${difference}`)
+    const last = piece.subarray(Math.max(0, left))
+    const from = Math.max(0, -left)
+    if (!last.equals(end.subarray(from, from + last.length))) throw new Error(`the stream ends with ${last}`)
     this.#body += piece.length
     this.#records.bytes += piece.length
   }
@@ -295,8 +301,10 @@ function credentialOf(user: string): string {
   return credential
 }
 
-function headOf({ id, method, version, user, upload, takesTrailers, upgrade, turns, last }: RequestPlan): Buffer {
-  const lines = [`${method} /r/${id} HTTP/${version}`, 'Host: a', `Authorization: Bearer ${credentialOf(user)}`]
+function headOf(plan: RequestPlan): Buffer {
+  const { id, method, version, user, upload, takesTrailers, upgrade, turns, last, response } = plan
+  const path = `/${response.says === null ? 'r' : 's'}/${id}`
+  const lines = [`${method} ${path} HTTP/${version}`, 'Host: a', `Authorization: Bearer ${credentialOf(user)}`]
   if (upload !== null)
     lines.push(upload.chunks === null ? `Content-Length: ${upload.size}` : 'Transfer-Encoding: chunked')
   if (upload?.expects) lines.push('Expect: 100-continue')

@@ -17,6 +17,11 @@ export function bytesOf(id: number, from: number, length: number): Buffer {
   return Buffer.from(words.buffer).subarray(from - first * BLOCK, from - first * BLOCK + length)
 }
 
+/** The last bytes of a stream: behind whatever there is, the one event that is one. */
+export function lastEvent(says: number | null): Buffer {
+  return Buffer.from(says === null ? '' : `\n\ndata: {"n":${says}}\n\n`)
+}
+
 /**
  * What is wrong with bytes that should be those of a request, or `null`.
  * @param isKnown whether a number is that of some request

@@ -81,6 +81,8 @@ export interface Chunks {
 export interface ResponsePlan {
   readonly status: number
   readonly size: number
+  /** It is a stream of events whose last one says these tokens, which are charged: 1 to 9. `null`: it costs 1. */
+  readonly says: number | null
   readonly framing: 'length' | 'chunked' | 'close' | '1.0 length' | '1.0 close'
   readonly chunks: Chunks
   /** Statuses of interim responses. */
@@ -103,6 +105,8 @@ export interface Cutting {
   readonly pauseMs: number
 }
 
+/** Longer than its last event. */
+const SHORTEST_STREAM = 40
 const STATUSES = [...Array(30).fill(200), 404, 404, 500, 204, 304]
 /** An upload up to this size is read whole before the charge (docs/life-of-a-request.md). */
 export const SMALL = 64 * 1024
@@ -177,7 +181,7 @@ function planWebSocket(planning: Planning, number: number): SessionPlan {
   }))
   const base = planRequest(planning, { session: number, user, last: false, alone: true })
   const size = turns.reduce((sum, { down }) => sum + down, 0)
-  const plain = { framing: 'length', interim: [], readsAfterMs: 0, fault: null } as const
+  const plain = { framing: 'length', says: null, interim: [], readsAfterMs: 0, fault: null } as const
   const response: ResponsePlan = { ...base.response, ...plain, status: 101, size }
   const handshake: RequestPlan = {
     ...{ ...base, method: 'GET', version: '1.1', upload: null, upgrade: null, last: false },
@@ -221,10 +225,11 @@ function planRequest(
   const version = last && random.chance(0.3) ? '1.0' : '1.1'
   const upload = hasBody ? planUpload(random, version === '1.1', alone) : null
   const takesTrailers = random.chance(0.4)
-  const response = planResponse(planning, { method, version, upload })
+  const id = nextId()
+  const response = planResponse(planning, { id, method, version, upload })
   // A WebSocket without a key is none.
   const upgrade = random.chance(0.1) ? random.pick(['h2c', 'TLS/1.2', 'SPDY/3.1', 'websocket']) : null
-  return { id: nextId(), session, user, method, version, upload, takesTrailers, upgrade, turns: null, last, response }
+  return { id, session, user, method, version, upload, takesTrailers, upgrade, turns: null, last, response }
 }
 
 function planUpload(random: Random, mayChunk: boolean, alone: boolean): Upload {
@@ -235,7 +240,7 @@ function planUpload(random: Random, mayChunk: boolean, alone: boolean): Upload {
 
 function planResponse(
   planning: Planning,
-  { method, version, upload }: Pick<RequestPlan, 'method' | 'version' | 'upload'>,
+  { id, method, version, upload }: Pick<RequestPlan, 'id' | 'method' | 'version' | 'upload'>,
 ): ResponsePlan {
   const { random, closes, faults } = planning
   const size = sizeOf(random, { empty: 1, tiny: 5, small: 4, near: 8, middle: 2, large: 1 })
@@ -251,6 +256,7 @@ function planResponse(
   return {
     status: fault === 'break' ? 200 : random.pick(STATUSES),
     size,
+    says: size > SHORTEST_STREAM && id % 3 === 0 ? 1 + (id % 9) : null,
     // An end of the connection says nothing if it is the end of the body.
     framing: fault === 'break' ? 'chunked' : framing,
     chunks: planChunks(random, size),

@@ -3,7 +3,7 @@ import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Certificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { type Field, type Framing, fieldOf, type Head, MessageReader, type MessageSink } from './message-reader.ts'
-import { bytesOf, differenceIn } from './pattern.ts'
+import { bytesOf, differenceIn, lastEvent } from './pattern.ts'
 import type { RequestPlan, ResponsePlan, Turn } from './plan.ts'
 import type { Records, RequestRecord } from './records.ts'
 import { chunked, cut, isGone, pause } from './wire.ts'
@@ -72,7 +72,7 @@ class UpstreamConnection implements MessageSink {
 
   onHead({ line, fields }: Head): Framing {
     const [method, target = ''] = line.split(' ')
-    const record = this.#records.requests.get(Number(/^\/r\/(\d+)$/.exec(target)?.[1]))
+    const record = this.#records.requests.get(Number(/^\/[rs]\/(\d+)$/.exec(target)?.[1]))
     if (record === undefined) throw new Error(`nobody asked for ${line}`)
     const { plan } = record
     if (!this.#responded) throw new Error(`request ${plan.id} came before the response to another was at its end`)
@@ -222,10 +222,12 @@ function interim(status: number, id: number): string {
 
 function responseOf(plan: RequestPlan): { head: Buffer; body: Buffer } {
   const { id, response } = plan
-  const { status, size, framing, chunks, after } = response
+  const { status, size, says, framing, chunks, after } = response
   const withBody = hasBody(plan)
-  const plain = withBody ? bytesOf(id, 0, size) : Buffer.alloc(0)
+  const end = lastEvent(says)
+  const plain = withBody ? Buffer.concat([bytesOf(id, 0, size - end.length), end]) : Buffer.alloc(0)
   const lines = [`HTTP/${framing.startsWith('1.0') ? '1.0' : '1.1'} ${status} x`, `X-Response-To: ${id}`]
+  if (says !== null) lines.push('Content-Type: text/event-stream')
   if (framing.endsWith('length') && status !== 204) lines.push(`Content-Length: ${size}`)
   if (framing === 'chunked' && status !== 204 && status !== 304) lines.push('Transfer-Encoding: chunked')
   if (framing === 'chunked' && chunks.trailers) lines.push('Trailer: X-Trailer-Of')
