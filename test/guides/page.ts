@@ -29,6 +29,8 @@ export interface RunningGuide {
   readonly door: Door
   /** The port of `decisions.listen`; `null` for none. */
   readonly decisions: number | null
+  /** Makes an access key. */
+  keyOf(user: string): Promise<string>
   /** Whom each request was taken for, in the order in which they ended. */
   users(): (string | null)[]
   stop(): Promise<void>
@@ -73,7 +75,7 @@ export async function startGuide(
     version: 'test',
     observe: (o) => observations.push(o),
   })
-  const { gateway } = await app.start()
+  const { gateway, admin } = await app.start()
   rmSync(folder, { recursive: true })
   const { protocol, port } = new URL(gateway)
   const asked = observations.find((o) => o.type === 'listening' && o.what === 'decisions')
@@ -81,6 +83,12 @@ export async function startGuide(
   return {
     door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca: ca.cert } : {}) },
     decisions: asked?.type === 'listening' ? Number(new URL(asked.url).port) : null,
+    keyOf: async (user) => {
+      const headers = { authorization: `Bearer ${env.TOLLGATE_ADMIN_TOKEN}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ user, name: 'laptop' })
+      const made = await fetch(`${admin}/api/tokens`, { method: 'POST', headers, body })
+      return ((await made.json()) as { token: string }).token
+    },
     users: () => observations.filter((o) => o.type === 'request').map(({ user }) => user),
     stop: () => app.stop(),
   }
