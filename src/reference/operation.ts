@@ -1,5 +1,5 @@
 import type { Cost, RouteConfig } from '../config/config.ts'
-import { formatDuration } from '../config/units.ts'
+import { formatDuration, formatSize } from '../config/units.ts'
 import { priceText as asText, shownPrice } from '../inputs/shown-price.ts'
 import { isObject } from '../lib/json.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
@@ -99,7 +99,17 @@ function tunnelText(route: RouteConfig | null): string {
 
 function settledText(route: RouteConfig | null): string {
   if (route?.settle == null) return ''
-  return ' That is reserved: what it costs is known by its response, and told by `X-Tollgate-Charged` if that is known when the response begins.'
+  return ` That is reserved: what it costs is known by its response, and told by \`X-Tollgate-Charged\` if that is known when the response begins.${sumText(route.settle)}`
+}
+
+function sumText({ source, reading }: NonNullable<RouteConfig['settle']>): string {
+  if (!('max' in reading)) return ''
+  const most = `at most ${tokens(reading.max)}`
+  if (source?.kind === 'size')
+    return ` Each ${formatSize(source.per)} of the response that is begun costs 1 token, ${most}.`
+  if (source?.kind !== 'json' || source.sum === null) return ''
+  const members = [...source.sum].map(([member, weight]) => `${weight} x \`${member}\``)
+  return ` It costs ${members.join(' + ')} of the response, ${most}.`
 }
 
 function costText(cost: Cost): string {

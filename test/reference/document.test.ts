@@ -220,6 +220,21 @@ describe('rules that describe nothing known', () => {
     )
   })
 
+  test.each([
+    [
+      '{ size: response, per: 1MiB, max: 500 }',
+      'Each 1MiB of the response that is begun costs 1 token, at most 500 tokens.',
+    ],
+    [
+      '{ json: usage, sum: { in: 0.1, out: 4 }, max: 500 }',
+      'It costs 0.1 x `in` + 4 x `out` of the response, at most 500 tokens.',
+    ],
+  ])('rules whose cost is settled by %s say what is counted', (settle, text) => {
+    const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, cost: 9, settle: ${settle} }]`
+    const { description } = documentOf(rest).paths['/a'].post
+    expect(description.endsWith(`when the response begins. ${text}`)).toBe(true)
+  })
+
   test('rules that describe nothing known whose repetitions cost nothing say so, and what a key of another request gets', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, idempotency: {} }, { match: POST /b, category: read }]`
     const [one, other] = ['/a', '/b'].map((path) => documentOf(rest).paths[path].post)
