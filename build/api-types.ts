@@ -22,31 +22,51 @@ export function apiTypes(): string {
     const module = source && project?.checker.getSymbolAtLocation(source)
     if (project === undefined || module === undefined) throw new Error(`${file} is no module of the build`)
     const { checker } = project
-    return checker
-      .getExportsOfModule(module)
-      .map((symbol) => declaration(checker, symbol))
-      .join('\n')
+    const symbols = checker.getExportsOfModule(module)
+    const named = new Map(symbols.map((symbol) => [checker.getDeclaredTypeOfSymbol(symbol).id, symbol.name]))
+    const writing: Writing = { checker, named, within: new Set() }
+    return symbols.map((symbol) => declaration(writing, symbol)).join('\n')
   } finally {
     api.close()
   }
 }
 
-function declaration(checker: Checker, symbol: Named): string {
-  const type = written(checker, checker.getDeclaredTypeOfSymbol(symbol), '')
-  return `${comment(checker, symbol, '')}export type ${symbol.name} = ${type}\n`
+interface Writing {
+  readonly checker: Checker
+  /** The exported types, by the compiler's number. */
+  readonly named: ReadonlyMap<number, string>
+  /** The types whose members are being written: one that is met again within itself is written by its name. */
+  readonly within: Set<number>
 }
 
-function written(checker: Checker, type: Type, indent: string): string {
-  if (type.isUnionType()) return union(type.getTypes().map((each) => written(checker, each, indent)))
+function declaration(writing: Writing, symbol: Named): string {
+  const type = written(writing, writing.checker.getDeclaredTypeOfSymbol(symbol), '')
+  return `${comment(writing.checker, symbol, '')}export type ${symbol.name} = ${type}\n`
+}
+
+/** @throws Error for a type that holds itself and is not exported */
+function written(writing: Writing, type: Type, indent: string): string {
+  const { checker, named, within } = writing
+  if (type.isUnionType()) return union(type.getTypes().map((each) => written(writing, each, indent)))
   if (type.isIntersectionType()) {
-    const parts = type.getTypes().map((each) => written(checker, each, indent))
+    const parts = type.getTypes().map((each) => written(writing, each, indent))
     return parts.join(' & ')
   }
   if (!type.isObjectType()) return checker.typeToString(type)
   const [element] = checker.isArrayType(type) && type.isTypeReference() ? checker.getTypeArguments(type) : []
-  if (element === undefined) return `{\n${members(checker, type, `${indent}  `)}${indent}}`
-  const text = written(checker, element, indent)
-  return element.isUnionType() ? `readonly (${text})[]` : `readonly ${text}[]`
+  if (element !== undefined) {
+    const text = written(writing, element, indent)
+    return element.isUnionType() ? `readonly (${text})[]` : `readonly ${text}[]`
+  }
+  if (within.has(type.id)) {
+    const name = named.get(type.id)
+    if (name === undefined) throw new Error(`export ${checker.typeToString(type)}, which holds itself`)
+    return name
+  }
+  within.add(type.id)
+  const text = `{\n${members(writing, type, `${indent}  `)}${indent}}`
+  within.delete(type.id)
+  return text
 }
 
 /** `true | false` is `boolean`, and `null` stands last. */
@@ -56,9 +76,10 @@ function union(texts: readonly string[]): string {
   return named.sort((a, b) => Number(a === 'null') - Number(b === 'null')).join(' | ')
 }
 
-function members(checker: Checker, type: Type, indent: string): string {
+function members(writing: Writing, type: Type, indent: string): string {
+  const { checker } = writing
   const named = checker.getPropertiesOfType(type).map((symbol) => {
-    const value = written(checker, checker.getTypeOfSymbol(symbol) as Type, indent)
+    const value = written(writing, checker.getTypeOfSymbol(symbol) as Type, indent)
     const isOptional = (symbol.flags & SymbolFlags.Optional) !== 0
     const member = isOptional
       ? `${symbol.name}?: ${value.replace(/^undefined \| | \| undefined$/, '')}`
@@ -66,7 +87,7 @@ function members(checker: Checker, type: Type, indent: string): string {
     return `${comment(checker, symbol, indent)}${indent}readonly ${member}\n`
   })
   const indexed = checker.getIndexInfosOfType(type).map(({ keyType, valueType }) => {
-    return `${indent}readonly [key: ${written(checker, keyType, '')}]: ${written(checker, valueType, indent)}\n`
+    return `${indent}readonly [key: ${written(writing, keyType, '')}]: ${written(writing, valueType, indent)}\n`
   })
   return [...named, ...indexed].join('')
 }

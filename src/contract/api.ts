@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Immutable } from '../lib/immutable.ts'
 import type * as schemas from './admin.ts'
+import type { askedPrice } from './price.ts'
 
 /** What the admin API says, as types: those of its schemas. Nothing but types, so that the page can import them. */
 
@@ -11,6 +12,9 @@ export type Scope = Of<typeof schemas.scope>
 export type Role = Of<typeof schemas.role>
 export type Table = Of<typeof schemas.table>
 export type ScopedTable = Of<typeof schemas.scopedTable>
+
+/** A price by what a request asks for: a value may have a price of its own. */
+export type AskedPrice = Of<typeof askedPrice>
 
 /** Any response of 400 and above. */
 export type ErrorResponse = Of<typeof schemas.errorResponse>
