@@ -20,6 +20,7 @@ import {
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
+import type { SettleRule } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
 import { type Context, type Decides, Exchange, type GatewayOptions, type Given } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
@@ -27,8 +28,9 @@ import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { answered, cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
 import { lineOf, type Plan, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
-import { chargedField, ResponseCost } from './response-cost.ts'
+import { type CostTap, chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
+import { openPriceOf, SentCost } from './sent-cost.ts'
 import { ask, correct, giveBack, isPaid, type Paid, type Settlement, type Settling } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 import {
@@ -82,8 +84,8 @@ class Passage extends Exchange implements Settling, ForwardReceiver {
   /** When it was given to the forwarder, by the monotonic clock. */
   forwardedAt = 0
   upstreamMs = 0
-  /** Finds out by the response what it cost; `null` if that is known before. */
-  tap: ResponseCost | null = null
+  /** Finds out on the way what it cost; `null` if that is known before. */
+  tap: CostTap | null = null
   result: ForwardResult | null = null
   isOver = false
 
@@ -248,7 +250,7 @@ function forward(x: Passage, res: ServerResponse): void {
   if (cutBefore === null) {
     if (x.body === null) askForBody(req, res)
     x.forwardedAt = performance.now()
-    x.tap = responseCostOf(x)
+    x.tap = costTapOf(x)
     x.rules.forwarder.forward(outgoing(x, res), x)
   } else {
     refundUnreached(x, NOT_SENT)
@@ -386,13 +388,19 @@ function isCostKnown({ kind, decision }: Settlement): boolean {
 }
 
 /** What is to find out what a charged request cost; `null` if that is known before. */
-function responseCostOf({ req, rules, route, settlement }: Passage): ResponseCost | null {
-  if (route?.settle == null || !isPaid(settlement)) return null
-  return new ResponseCost(route.settle, settlement.charge.cost, {
+function costTapOf(x: Passage): CostTap | null {
+  const { req, rules, route, settlement } = x
+  if (!isPaid(settlement)) return null
+  const settle = route?.settle ?? null
+  const price = settle === null ? openPriceOf(x) : null
+  if (settle === null && price === null) return null
+  const { cost } = settlement.charge
+  const asked = {
     isHead: req.method === 'HEAD',
     hasField: isCostKnown(settlement),
     rateLimit: rules.rateLimitFields ? rateLimitOf(settlement) : null,
-  })
+  }
+  return price === null ? new ResponseCost(settle as SettleRule, cost, asked) : new SentCost(x, price, cost, asked)
 }
 
 /** The RateLimit fields, by how much the request costs beyond its charge. */
@@ -404,7 +412,7 @@ function rateLimitOf(settlement: Paid): (beyond: number) => string[] {
 }
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
-async function settleByResponse(x: Passage, tap: ResponseCost, result: ForwardResult): Promise<void> {
+async function settleByResponse(x: Passage, tap: CostTap, result: ForwardResult): Promise<void> {
   const { settlement } = x
   if (!isPaid(settlement) || x.isRefunded) return
   const cost = await tap.cost(result)

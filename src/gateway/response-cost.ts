@@ -33,6 +33,18 @@ export interface Asked {
   readonly rateLimit: ((beyond: number) => readonly string[]) | null
 }
 
+/** Finds out on the way what a request cost, and adds to its response what that leaves. */
+export interface CostTap extends ResponseTap {
+  /** The cost when the exchange is over, however it ended. */
+  cost(result: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost>
+}
+
+/** Raw fields of a response. @param tokens that the request cost; `null` if that is not known yet */
+export function fieldsOf({ hasField, rateLimit }: Asked, tokens: number | null, reserve: number): readonly string[] {
+  const charged = tokens === null || !hasField ? [] : chargedField(tokens)
+  return rateLimit === null ? charged : [...charged, ...rateLimit((tokens ?? reserve) - reserve)]
+}
+
 type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
@@ -63,7 +75,7 @@ interface BodyReader {
  * | decoding | the body is here, and its coding is undone | `cost` waits for it: known                                       |
  * | known    | the cost is known, if only as the reserve  |                                                                  |
  */
-export class ResponseCost implements ResponseTap {
+export class ResponseCost implements CostTap {
   readonly #rule: SettleRule
   readonly #reserve: number
   readonly #asked: Asked
@@ -109,13 +121,9 @@ export class ResponseCost implements ResponseTap {
   }
 
   fields(): readonly string[] {
-    const { hasField, rateLimit } = this.#asked
-    const { tokens } = this.#known ?? { tokens: this.#reserve }
-    const charged = this.#known === null || !hasField ? [] : chargedField(tokens)
-    return rateLimit === null ? charged : [...charged, ...rateLimit(tokens - this.#reserve)]
+    return fieldsOf(this.#asked, this.#known?.tokens ?? null, this.#reserve)
   }
 
-  /** The cost when the exchange is over, however it ended. */
   async cost({ outcome, headSent }: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost> {
     if (outcome === 'failed' && !headSent) return costWithoutResponse(this.#rule, this.#reserve)
     if (this.#decoding !== null) this.#know(await this.#decoding)

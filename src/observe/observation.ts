@@ -288,6 +288,7 @@ export interface WorkerEnded {
  * How the cost of a charged request came to be known. Of the last three the reserve stands, and of `missing` and `unsaid` what the rule
  * says.
  * - `response` the response says it
+ * - `request` by the bytes that came of a body of unknown length
  * - `above_max` it says more than `max`, which counts
  * - `missing` it has no such field or member
  * - `unsaid` it is a stream of which no event has the member
@@ -295,7 +296,7 @@ export interface WorkerEnded {
  * - `unread` it was cut off, too long or in an unknown coding
  * - `coded` it is a stream in a coding
  */
-export type CostSource = 'response' | 'above_max' | 'missing' | 'unsaid' | 'malformed' | 'unread' | 'coded'
+export type CostSource = 'response' | 'request' | 'above_max' | 'missing' | 'unsaid' | 'malformed' | 'unread' | 'coded'
 
 /**
  * What happened to a charge, of a request or of an open tunnel. Each outcome is reported once, by `gateway/settlement.ts` alone, and

@@ -142,6 +142,11 @@ function pathOf(rule: string): string | null {
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
 }
 
+/** Whether a body of unknown length may cost less than was reserved. */
+function isByLength(price: Price): boolean {
+  return partsOf(price).some(({ source }) => source.kind === 'size')
+}
+
 /** By the query, which some logs have; else what the log says, where the price depends on what the log does not have; else the dearest. */
 function costOf(price: Price, { cost, target }: Entry): number {
   if (price.kind === 'fixed') return price.cost
@@ -156,7 +161,8 @@ function costByQuery(price: Price, { kind, text }: Entry['target']): number | nu
   return 'cost' in priced ? priced.cost : null
 }
 
-function finalCostOf({ settle }: Route, { charged }: Entry, cost: number): number {
-  if (settle === null || charged === null) return cost
+function finalCostOf({ settle, tariff }: Route, { charged }: Entry, cost: number): number {
+  if (charged === null) return cost
+  if (settle === null) return tariff !== null && isByLength(tariff.price) ? Math.min(charged, cost) : cost
   return 'max' in settle.reading ? Math.min(charged, Math.max(settle.reading.max, cost)) : charged
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -20,6 +21,7 @@ beforeAll(async () => {
     cost: { body: method, values: { a: 2, b: { body: params.n, times: 1, max: 50, missing: 7 } }, otherwise: 1, batch: 5 }
   - { match: GET /export, category: read, cost: { query: limit, times: 0.1, min: 1, max: 500, missing: 100 } }
   - { match: PUT /files/*, category: read, cost: { size: request, per: 1KiB, max: 30 } }
+  - { match: PUT /streams/*, category: read, cost: { size: request, per: 8KiB, max: 30 } }
   - { match: POST /units, category: read, cost: { header: X-Units, values: { few: 2 }, otherwise: 20 } }
 quota: { baselines: { personal: { read: { 1h: 120 } } } }`,
     ),
@@ -92,6 +94,36 @@ test('a body costs by its length', async () => {
   expect(await asked('PUT', '/files/a', 'x'.repeat(2049))).toEqual({ status: 200, used: 3, seen: 1 })
   expect(await asked('PUT', '/files/a', 'x'.repeat(100_000))).toEqual({ status: 200, used: 30, seen: 1 })
   expect(await asked('PUT', '/files/a')).toEqual({ status: 200, used: 1, seen: 1 })
+})
+
+/** A body in chunks, too long to be read before it is forwarded: the gateway learns its length when it is over. */
+async function inChunks(user: string, pieces: number) {
+  const body = Readable.from(Array.from({ length: pieces }, () => Buffer.alloc(8192, 'x')))
+  const response = await request(`${app.url}/streams/a`, { method: 'PUT', headers: bearer(user), body })
+  await response.body.dump()
+  return response
+}
+
+test('a body of unknown length reserves max, and costs by the bytes that came', async () => {
+  const { statusCode, headers } = await inChunks('grace', 12)
+  expect([statusCode, headers['x-tollgate-charged']]).toEqual([200, '12'])
+  await expect.poll(() => used('grace')).toBe(12)
+  expect(upstream.seen.at(-1)?.body).toHaveLength(98_304)
+  await inChunks('grace', 40)
+  await expect.poll(() => used('grace')).toBe(42)
+  expect(upstream.seen.at(-1)?.body).toHaveLength(327_680)
+  expect(
+    app
+      .requests()
+      .filter(({ user, charged }) => user === 'grace' && charged !== null)
+      .map(({ charged }) => charged),
+  ).toEqual([12, 30])
+})
+
+test('a body of unknown length is refused where max does not fit, whatever would have come', async () => {
+  for (let i = 0; i < 4; i++) await inChunks('heidi', 40)
+  await expect.poll(() => used('heidi')).toBe(120)
+  expect((await inChunks('heidi', 12)).statusCode).toBe(429)
 })
 
 test('who has no credential gets 401, whatever the price of the request would be', async () => {

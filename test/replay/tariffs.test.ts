@@ -19,6 +19,7 @@ routes:
   - { match: GET /health, public: true }
   - { match: POST /charge, category: write, cost: { body: id, values: { 1: 10, 2: 25 } } }
   - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 500, missing: 100 } }
+  - { match: PUT /streams/*, category: write, cost: { size: request, per: 1MiB, max: 30 } }
   - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
   - { match: POST /ticket, category: write, cost: 5, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
 `
@@ -62,6 +63,7 @@ describe('what a request of the log costs under the configuration', () => {
     ],
     ['what the log says, where a query decides', { ...rule('GET /export'), cost: 7 }, ['GET /export', 7, 7]],
     ['what its response said', { ...rule('POST /report'), charged: 7 }, ['POST /report', 20, 7]],
+    ['what its bytes came to', { ...rule('PUT /streams/*'), cost: 30, charged: 7 }, ['PUT /streams/*', 30, 7]],
     ['no more than settle.max', { ...rule('POST /report'), charged: 70 }, ['POST /report', 20, 50]],
     ['nothing if it reached nobody', { fate: 'unreached' }, ['GET /items/:id', 2, 0]],
     ['nothing as a repetition', { ...rule('POST /ticket'), fate: 'repeated' }, 'repeated'],

@@ -1,0 +1,61 @@
+import { type AskedPrice, partsOf } from '../inputs/price.ts'
+import type { FinalCost } from '../routing/final-cost.ts'
+import { priceOf } from '../routing/price.ts'
+import type { Exchange } from './context.ts'
+import { type Asked, type CostTap, fieldsOf } from './response-cost.ts'
+
+/** The price of a request that hangs on how many bytes are still to come; `null` if nothing does. */
+export function openPriceOf({ req, body, route }: Exchange): AskedPrice | null {
+  const price = route?.tariff?.price
+  if (price?.kind !== 'asked' || body !== null || req.headers['transfer-encoding'] === undefined) return null
+  return partsOf(price).some(({ source }) => source.kind === 'size') ? price : null
+}
+
+/**
+ * Finds out what a request cost by the bytes of its body, of which nobody knew how many would come. It sees each piece as it goes on to the
+ * upstream, and keeps none.
+ */
+export class SentCost implements CostTap {
+  readonly #exchange: Exchange
+  readonly #price: AskedPrice
+  readonly #reserve: number
+  readonly #asked: Asked
+  #bytes = 0
+  #isWhole = false
+
+  constructor(exchange: Exchange, price: AskedPrice, reserve: number, asked: Asked) {
+    this.#exchange = exchange
+    this.#price = price
+    this.#reserve = reserve
+    this.#asked = asked
+    const { req } = exchange
+    // Else it would flow from here on, before anybody takes it further.
+    req.pause()
+    req.on('data', (piece: Buffer) => {
+      this.#bytes += piece.length
+    })
+    req.on('end', () => {
+      this.#isWhole = true
+    })
+  }
+
+  onHead(): void {}
+  onBody(): void {}
+  onEnd(): void {}
+
+  fields(): readonly string[] {
+    return fieldsOf(this.#asked, this.#isWhole ? this.#tokens() : null, this.#reserve)
+  }
+
+  /** Of all that has come by now: nobody took more of it. */
+  async cost(): Promise<FinalCost> {
+    return { tokens: this.#tokens(), source: 'request' }
+  }
+
+  #tokens(): number {
+    const { req, target } = this.#exchange
+    const asked = { body: null, query: target?.query ?? '', rawHeaders: req.rawHeaders, length: this.#bytes }
+    const priced = priceOf(this.#price, asked)
+    return 'cost' in priced ? priced.cost : this.#reserve
+  }
+}
