@@ -103,11 +103,19 @@ function priceOf(extension: unknown): string | null {
   const { public: isPublic, category, cost } = plain(extension)
   if (isPublic === true) return 'public'
   if (typeof category !== 'string') return null
-  return `${category} · ${typeof cost === 'number' ? cost : range(plain(plain(cost).values))}`
+  return `${category} · ${range(amountsOf(cost))}`
 }
 
-function range(values: Readonly<Record<string, unknown>>): string {
-  const all = Object.values(values).map(Number)
+/** What a price may come to: a number, or one by what a request asks for. */
+function amountsOf(price: unknown): number[] {
+  if (typeof price === 'number') return [price]
+  const { values, min, max, missing, otherwise, batch } = plain(price)
+  const each = [...Object.values(plain(values)), min, max, missing, otherwise]
+  const all = each.filter((amount) => amount !== undefined).flatMap(amountsOf)
+  return typeof batch === 'number' ? [...all, batch * Math.max(...all)] : all
+}
+
+function range(all: readonly number[]): string {
   const [least, most] = [Math.min(...all), Math.max(...all)]
   return least === most ? `${least}` : `${least} to ${most}`
 }
