@@ -256,7 +256,8 @@ function namesRead(source: QuerySource) {
 function inHeader(source: Extract<PriceSource, { kind: 'header' }>, { rawHeaders }: Asked): Found | Denial {
   const [text, twin] = linesOf(rawHeaders, source.name.toLowerCase())
   if (text === undefined) return { none: null }
-  return twin === undefined ? { text } : must(source, 'only once')
+  // Node has one character for each byte, and services read UTF-8.
+  return twin === undefined ? { text: Buffer.from(text, 'latin1').toString('utf8') } : must(source, 'only once')
 }
 
 function linesOf(rawHeaders: readonly string[], lower: string): string[] {

@@ -161,6 +161,17 @@ describe('otherwise is no way around a listed value', () => {
       expect(cost(price, { query: `?mode=${value}` })).toEqual(isRefused)
     },
   )
+
+  test.each(['FAST', 'fast,slow', 'fast%', '"fast"', '\xef\xbd\x86ast', 'f\xe2\x80\x8bast', 'fa\xff'])(
+    'otherwise is no way around a text in a header by %j, which somebody takes for it',
+    (value) => {
+      const price = priceIn('{ header: X-Mode, values: { fast: 9 }, otherwise: 1 }')
+      expect(['fast', 'slow', '\xe6\x85\xa2'].map((text) => cost(price, { fields: ['X-Mode', text] }))).toEqual([
+        9, 1, 1,
+      ])
+      expect(cost(price, { fields: ['X-Mode', value] })).toEqual(isRefused)
+    },
+  )
 })
 
 describe('a price by a number', () => {
