@@ -297,16 +297,23 @@ async function askedBehindBody(
 function ask(exchange: Exchange, route: Route, price: AskedPrice, { query }: Target): Stop | null {
   const { req, body } = exchange
   const { rawHeaders } = req
-  const priced = priceOf(price, { body, query, rawHeaders, length: body?.length ?? announcedLength(req) })
+  const priced = priceOf(price, { body, query, rawHeaders, length: body?.length || announcedLength(exchange) })
   if (isDenial(priced) && !letThrough(exchange, route, priced)) return denied(priced)
   exchange.cost = isDenial(priced) ? 0 : priced.cost
   return null
 }
 
-/** `null` for a body in chunks. */
-function announcedLength({ headers }: Exchange['req']): number | null {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null
+/** `null` for a body in chunks, and for one that a proxy which asks may have kept back. */
+function announcedLength({ req, context, given }: Exchange): number | null {
+  const { headers, method = '' } = req
+  if (headers['transfer-encoding'] !== undefined) return null
+  const length = Number(headers['content-length'] ?? 0)
+  const isAskedOf = context.decides !== undefined && given === null
+  return length === 0 && isAskedOf && !WITHOUT_BODY.has(method) ? null : length
 }
+
+/** What a body of theirs means is defined nowhere (RFC 9110 section 9.3). */
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
 /** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */
 function letThrough(exchange: Exchange, route: Route, { code, reason = '' }: Denial): boolean {

@@ -110,6 +110,28 @@ describe('a proxy that asks', () => {
     expect(await used('ann', 'dear')).toBe(9)
   })
 
+  it('a price by a body that the proxy keeps back is the dearest, otherwise, or none, and never that of no body', async () => {
+    const prices = `
+  - { match: PUT /files/:id, category: read, cost: { size: request, per: 1KiB, max: 50 } }
+  - { match: POST /search, category: read, cost: { query: n, times: 1, max: 20 } }
+  - { match: POST /pay, category: read, cost: { body: kind, values: { small: 1 } } }
+  - { match: POST /call, category: read, cost: { body: kind, values: { small: 1 }, otherwise: 7 } }
+`
+    const url = await start('listen: 127.0.0.1:0', RULES + prices)
+    let before = 0
+    const asked = async (method: string, uri: string) => {
+      const response = await fetch(`${url}/auth`, { headers: { ...bearer('ann'), ...asNginx(method, uri) } })
+      const now = await used('ann', 'read')
+      const cost = now - before
+      before = now
+      return [response.status, cost]
+    }
+    expect(await asked('PUT', '/files/1')).toEqual([200, 50])
+    expect(await asked('POST', '/search?n=2')).toEqual([400, 0])
+    expect(await asked('POST', '/pay')).toEqual([400, 0])
+    expect(await asked('POST', '/call')).toEqual([200, 7])
+  })
+
   it('a request that a proxy asks about twice is charged once if it has a key', async () => {
     const url = await start()
     const headers = { ...bearer('ann'), ...asTraefik('GET', '/items/7'), 'idempotency-key': 'a1' }
@@ -348,7 +370,7 @@ it('each form gives the status that the gateway gives for the same request, and 
       )
       for (const other of others) expect(other).toEqual(gateway)
     }),
-    { numRuns: 150 },
+    { numRuns: 150, examples: [[{ method: 'GET', target: '/items/7', credential: 'good' }]] },
   )
   const sums = await Promise.all(Object.keys(forms).map((name) => used(`of-${name}`, 'read')))
   expect(new Set(sums).size).toBe(1)

@@ -1,3 +1,4 @@
+import { partsOf } from '../../inputs/price.ts'
 import { type HostPort, isLoopback } from '../addresses.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, formatPath, type Path } from '../problems.ts'
@@ -30,12 +31,15 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
   return [...taken, { path: LISTEN, message }]
 }
 
-/** A proxy asks by the head of a request, and a price that is in the body is known to nobody then, unless it says what costs it otherwise. */
+/** A proxy may ask by the head of a request alone, and a price that is in the body is known to nobody then. */
 function checkBodies({ routes }: PartialConfig): Finding[] {
   return routes.flatMap(({ cost }, i): Finding[] => {
-    if (cost?.kind !== 'asked' || cost.maxBody === null || cost.otherwise !== null) return []
-    const message =
-      'is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not gets 400 for each such request; add otherwise, the tokens of a request without its body'
+    const parts = cost === undefined ? [] : partsOf(cost)
+    const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
+    const isMeasured = parts.some(({ source }) => source.kind === 'size')
+    if (!isNeeded && !isMeasured) return []
+    const outcome = isNeeded ? 'gets 400 for such a request: add otherwise, the tokens of one without its body' : 'is charged the max'
+    const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
     return [{ path: ['routes', i, 'cost'], severity: 'warning', message }]
   })
 }
