@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -124,7 +125,8 @@ class NodeListener implements Listener {
 
   async start(): Promise<string> {
     const { listen, certificate, observe } = this.#options
-    if ('socket' in listen) await removeDeadSocket(listen.socket)
+    // Of several workers one could take the file away that another has just made: their primary has looked.
+    if ('socket' in listen && !cluster.isWorker) await removeDeadSocket(listen.socket)
     const place = 'socket' in listen ? { path: listen.socket } : listen
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)

@@ -17,6 +17,7 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
+import { removeDeadSocket } from '../lib/dead-socket.ts'
 import { repeat } from '../lib/repeat.ts'
 import { createSums, type Sums } from '../observe/aggregate.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -170,6 +171,8 @@ async function start({
   const { observe } = telemetry
   const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
   observe({ type: 'listening', what: 'admin', url })
+  const decisions = config.decisions?.listen
+  if (decisions !== undefined && 'socket' in decisions) await removeDeadSocket(decisions.socket)
   const gateway = await supervisor.start()
   // Workers wait for the store when they start. Asked before that, it would count as a store that fails.
   void control.start() // never rejects
