@@ -18,6 +18,12 @@ export const decideBody = z.strictObject({
   user: word('Who asks, as the service knows it. Without it the credential in headers says it.').optional(),
   organisation: word('The organisation of that user.').optional(),
   plan: word('The plan of that user.').optional(),
+  charges: byName(count.max(1_000_000_000))
+    .refine((of) => Object.keys(of).length <= 4, { error: 'more than four categories' })
+    .describe(
+      'What the request costs, by category, in place of what its rule says: up to four, of which all are charged or none.',
+    )
+    .optional(),
   key: word('By which the same question is known for an hour: it is charged once.').optional(),
 })
 export type DecideBody = z.output<typeof decideBody>

@@ -103,11 +103,14 @@ interface Question {
 }
 
 /** The request about which a service asks, as if it had come by itself. */
-function questionOf(json: unknown, asked: IncomingRequest, { names }: Rules): Question | Denial {
+function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Rules): Question | Denial {
+  const { categories } = policy()
   const { success, data, error } = decideBody.safeParse(json)
   if (!success) return malformed(error.issues[0])
-  const { method, path, headers = {}, body = '', user, organisation = null, plan = null, key = null } = data
+  const { method, path, headers = {}, body = '', user, organisation = null, plan = null, key = null, charges } = data
   if (user !== undefined && !isUserId(user)) return denial('bad_request', 'user is no user id.')
+  const unknown = Object.keys(charges ?? {}).find((category) => !categories.includes(category))
+  if (unknown !== undefined) return denial('bad_request', `There is no category ${JSON.stringify(unknown)}.`)
   const bytes = Buffer.from(body)
   const given = Object.entries(headers).filter(([name]) => !NOT_GIVEN.has(name.toLowerCase()))
   const hasHost = given.some(([name]) => name.toLowerCase() === 'host')
@@ -122,9 +125,10 @@ function questionOf(json: unknown, asked: IncomingRequest, { names }: Rules): Qu
   })
   if (bytes.length > 0) req.push(bytes)
   req.push(null)
+  const costs = charges === undefined ? null : Object.entries(charges).filter(([, cost]) => cost > 0)
   const caller: Caller | null =
     user === undefined ? null : { user, kind: 'trusted', organisation, plan, claims: Object.freeze({}) }
-  return { request: { ...asked, req, ambiguity: checkEdge(req, names) }, given: { caller, key } }
+  return { request: { ...asked, req, ambiguity: checkEdge(req, names) }, given: { caller, key, charges: costs } }
 }
 
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {

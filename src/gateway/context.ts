@@ -62,6 +62,8 @@ export interface Context extends GatewayOptions {
 export interface Given {
   /** Who asks; `null` for whoever the request itself names. */
   readonly caller: Caller | null
+  /** What it costs, by category, at least 1 each; `null` for what its rule says. */
+  readonly charges: readonly (readonly [category: string, cost: number])[] | null
   /** By which it is known if the service asks again; `null` if each question is charged. */
   readonly key: string | null
   /** What the service hears. @param stop why the request may not go on; `null` if it may */

@@ -62,9 +62,10 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
 /** A service that asks again settles once. Whatever it asks about is a part of the key: with another request it is another question. */
-function onceGiven({ req, caller, target, body }: Exchange, key: string): Once | null {
+function onceGiven({ req, caller, target, body, given }: Exchange, key: string): Once | null {
   if (caller === null || target === null) return null
-  const asked = JSON.stringify(['given', caller.user, key, req.method, target.path + target.query, String(body ?? '')])
+  const line = [req.method, target.path + target.query, String(body ?? '')]
+  const asked = JSON.stringify(['given', caller.user, key, ...line, given?.charges])
   const hashed = hash('sha256', asked, 'base64url').slice(0, LETTERS)
   return { key: hashed, body: '-', forMs: ASKED_MS, replays: ASKED_AGAIN, isOneUse: true }
 }

@@ -19,7 +19,7 @@ import { statusResponse } from '../respond/response.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { callerByAddress } from './client-address.ts'
-import type { Exchange } from './context.ts'
+import type { Exchange, Given } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
@@ -249,6 +249,11 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
 /** What the request costs: nothing on a public route. */
 export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
+  const said = exchange.given?.charges ?? null
+  if (said !== null) {
+    exchange.cost = said[0]?.[1] ?? 0
+    return null
+  }
   if (tariff?.price.kind === 'asked') return priceAsked(exchange, route, tariff.price, target)
   const cost = tariff?.price.cost ?? 0
   if (hasBody(exchange.req)) return priceBehindBody(exchange, route, cost)
@@ -396,9 +401,16 @@ export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const once = exempt === null ? onceOf(exchange, route) : null
   const { accept } = req.headers
   const order = { rules, route, caller, plan, category, cost, once, accept }
-  if (exempt === null) return order
+  if (exempt === null) return exchange.given?.charges == null ? order : withCharges(order, exchange.given.charges)
   exempted(exchange.context, order, exempt)
   return null
+}
+
+/** As the service says, in place of the category of the rule. */
+function withCharges(order: Order, [first, ...others]: NonNullable<Given['charges']>): Order {
+  const [category, cost] = first ?? [order.category, order.cost]
+  if (others.length === 0) return { ...order, category, cost }
+  return { ...order, category, cost, others: others.map(([of, tokens]) => ({ category: of, cost: tokens })) }
 }
 
 /** What became of the charge. A refusal of the quota stops the request, unless it is in shadow. */

@@ -136,6 +136,29 @@ describe('a service that asks', () => {
     expect(await used(app, 'ann')).toBe(25)
   })
 
+  it('a service that says what a request costs is charged that, of all categories or of none', async () => {
+    const app = await start()
+    const ask = (charges: object, key?: string) => post(app, '/decide', { ...ANSWER, charges, key })
+    const both = async () => [await used(app, 'ann'), await used(app, 'ann', 'dear')]
+    const plain = await ask({ read: 3, dear: 2 })
+    const keyed = await ask({ read: 4, dear: 5 }, 'k')
+    expect([plain, keyed].map(({ body }) => body.charges)).toEqual([
+      { read: 3, dear: 2 },
+      { read: 4, dear: 5 },
+    ])
+    expect(await both()).toEqual([7, 7])
+    expect((await ask({ read: 1, dear: 4 })).body).toMatchObject({ allowed: false, quota: { category: 'dear' } })
+    expect((await ask({ read: 0 })).body).toMatchObject({ allowed: true, id: null, charges: {} })
+    expect((await ask({ other: 1 })).status).toBe(400)
+    expect(await both()).toEqual([7, 7])
+    const settle = (id: string, charges: object) => post(app, '/settle', { id, charges })
+    expect((await settle(plain.body.id, { dear: 1 })).body.changed).toEqual({ read: 0, dear: -1 })
+    expect((await settle(plain.body.id, { read: 0 })).body.changed).toEqual({ read: 0, dear: 0 })
+    expect((await post(app, '/refund', { id: keyed.body.id })).body.changed).toEqual({ read: -4, dear: -5 })
+    expect((await post(app, '/refund', { id: keyed.body.id })).body.changed).toEqual({ read: 0, dear: 0 })
+    expect(await both()).toEqual([3, 1])
+  })
+
   it.each([
     ['no JSON', '{'],
     ['no object', '[]'],

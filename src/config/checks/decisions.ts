@@ -38,7 +38,9 @@ function checkBodies({ routes }: PartialConfig): Finding[] {
     const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
     const isMeasured = parts.some(({ source }) => source.kind === 'size')
     if (!isNeeded && !isMeasured) return []
-    const outcome = isNeeded ? 'gets 400 for such a request: add otherwise, the tokens of one without its body' : 'is charged the max'
+    const outcome = isNeeded
+      ? 'gets 400 for such a request: add otherwise, the tokens of one without its body'
+      : 'is charged the max'
     const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
     return [{ path: ['routes', i, 'cost'], severity: 'warning', message }]
   })
