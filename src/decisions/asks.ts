@@ -18,6 +18,7 @@ import { JSON_TYPE, type OwnResponse, writeResponse } from '../respond/response.
 import { idOf } from './ids.ts'
 import { settleLater } from './later.ts'
 import { decisionsDocument } from './openapi.ts'
+import { readable } from './original.ts'
 import type { Receipts } from './receipts.ts'
 
 /** Services that ask by JSON, and settle later what was decided. */
@@ -128,7 +129,9 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   const costs = charges === undefined ? null : Object.entries(charges).filter(([, cost]) => cost > 0)
   const caller: Caller | null =
     user === undefined ? null : { user, kind: 'trusted', organisation, plan, claims: Object.freeze({}) }
-  return { request: { ...asked, req, ambiguity: checkEdge(req, names) }, given: { caller, key, charges: costs } }
+  const original = readable({ method, url: path })
+  const ambiguity = isDenial(original) ? original : checkEdge(req, names)
+  return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs } }
 }
 
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {

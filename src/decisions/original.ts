@@ -26,7 +26,7 @@ const PREFIX = '/envoy'
  */
 export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
   const { method = '', url = '' } = req
-  if (url.startsWith(PREFIX)) return checked({ method, url: url.slice(PREFIX.length) })
+  if (url.startsWith(PREFIX)) return readable({ method, url: url.slice(PREFIX.length) })
   // Caddy puts the query of the original behind it.
   if (url.split('?', 1)[0] !== '/auth') return UNKNOWN
   const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
@@ -37,7 +37,7 @@ export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'header
   if (asked === undefined || target === undefined || methods.length + urls.length > 2) {
     return unclear(`not one ${first[0]} and one ${first[1]}`)
   }
-  return checked({ method: asked, url: target })
+  return readable({ method: asked, url: target })
 }
 
 const NOBODY = { address: '' }
@@ -47,7 +47,8 @@ const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/
 /** As that parser takes it. */
 const PATH = /^\/[!-~]*$/
 
-function checked(original: Original): Original | Denial {
+/** @returns why Node's parser, or the edge, takes no request of such a line */
+export function readable(original: Original): Original | Denial {
   const { method, url } = original
   if (!METHOD.test(method)) return unclear('a method of the original request that is none')
   if (!KNOWN.has(method)) return notImplemented(method)

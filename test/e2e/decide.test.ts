@@ -109,6 +109,9 @@ describe('a service that asks', () => {
     const own = { path: '/me/quota', headers: { Authorization: bearer('ann').authorization } }
     expect(await denied(own)).toMatchObject({ allowed: false, status: 404 })
     expect(await denied({ method: 'TRACE' })).toMatchObject({ status: 405 })
+    expect(await denied({ method: 'STEAL' })).toMatchObject({ status: 501 })
+    for (const path of ['/items/ 7', '/caf\u00e9', '/a\n', 'items', '*'])
+      expect(await denied({ path })).toMatchObject({ status: 400 })
     expect(await denied({ user: 'ann', headers: { Host: 'a b' } })).toMatchObject({ status: 400 })
     expect(await denied({ method: 'HEAD', path: '/nowhere' })).toMatchObject({ status: 404 })
   })
