@@ -141,13 +141,15 @@ function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): Connec
   }
 }
 
+const SOCKET_CURE = 'name a folder that is there and that the gateway may write to, and a path on which nobody listens'
+const RIGHT_CURE = 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
+const PORT_CURE = 'choose an address of this machine whose port is free'
+
 /** @param path the key that names the address which cannot be had @throws SetupError */
 export function addressProblem(...path: readonly string[]): (error: Error) => never {
-  return (cause: NodeJS.ErrnoException) => {
-    const cure =
-      cause.code === 'EACCES'
-        ? 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
-        : 'choose an address of this machine whose port is free'
+  return (cause: NodeJS.ErrnoException & { readonly port?: number }) => {
+    // Node's of a Unix socket.
+    const cure = cause.port === -1 ? SOCKET_CURE : cause.code === 'EACCES' ? RIGHT_CURE : PORT_CURE
     throw new SetupError(path, `${cause.message}: ${cure}`, cause)
   }
 }

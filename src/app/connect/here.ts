@@ -1,27 +1,32 @@
-import { createServer } from 'node:net'
-import type { Config } from '../../config/config.ts'
+import { createServer, type ListenOptions } from 'node:net'
+import type { Config, Listen } from '../../config/config.ts'
+import { removeDeadSocket } from '../../lib/dead-socket.ts'
 import { addressProblem } from '../gateway-listener.ts'
 import { neededFiles, openFilesProblem } from '../open-files.ts'
 import { failed, type Tried } from './tried.ts'
 
-/** Whether both listeners can have their addresses. A gateway of this configuration that runs here has them already. */
-export async function tryAddresses({ listen, admin }: Config): Promise<Tried[]> {
-  return [await tryAddress(['listen'], listen), await tryAddress(['admin', 'listen'], admin.listen)]
+/** Whether the listeners can have their addresses. A gateway of this configuration that runs here has them already. */
+export async function tryAddresses({ listen, admin, decisions }: Config): Promise<Tried[]> {
+  const tried = [await tryAddress(['listen'], listen), await tryAddress(['admin', 'listen'], admin.listen)]
+  return decisions === null ? tried : [...tried, await tryAddress(['decisions', 'listen'], decisions.listen)]
 }
 
-async function tryAddress(path: readonly string[], { host, port }: Config['listen']): Promise<Tried> {
+async function tryAddress(path: readonly string[], listen: Listen): Promise<Tried> {
+  const place = 'socket' in listen ? { path: listen.socket } : listen
   try {
-    await listenOnce(host, port).catch(addressProblem(...path))
-    return { path, result: 'good', message: `${host}:${port} is free` }
+    if ('socket' in listen) await removeDeadSocket(listen.socket)
+    await listenOnce(place).catch(addressProblem(...path))
+    const name = 'socket' in listen ? listen.socket : `${listen.host}:${listen.port}`
+    return { path, result: 'good', message: `${name} is free` }
   } catch (error) {
     return failed(error)
   }
 }
 
-function listenOnce(host: string, port: number): Promise<void> {
+function listenOnce(place: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject)
-    server.listen({ host, port }, () => server.close(() => resolve()))
+    server.listen(place, () => server.close(() => resolve()))
   })
 }
 

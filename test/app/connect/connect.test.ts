@@ -50,6 +50,7 @@ interface Written {
   /** The issuer of `admin.oidc`. */
   readonly issuer?: string
   readonly telemetry?: string
+  readonly decisions?: string
 }
 
 /** @returns what is said of each key, such as `failed why` */
@@ -60,10 +61,11 @@ async function tried({
   auth = '{}',
   issuer,
   telemetry,
+  decisions,
 }: Written) {
   const service = upstream ?? `{ url: "http://127.0.0.1:${await answering(json({}))}" }`
   const oidc = `oidc: { issuer: "${issuer}", client_id: tollgate, client_secret: ${'s'.repeat(32)}, roles: { values: { sre: admin } } }, token: ${'t'.repeat(32)}`
-  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0, ${issuer === undefined ? '' : oidc} }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n${telemetry === undefined ? '' : `telemetry: ${telemetry}\n`}`
+  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0, ${issuer === undefined ? '' : oidc} }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n${telemetry === undefined ? '' : `telemetry: ${telemetry}\n`}${decisions === undefined ? '' : `decisions: { listen: ${decisions} }\n`}`
   const loaded = parseConfig(text, join(folder, 'tollgate.yaml'), {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const found = await tryConnections(loaded.config)
@@ -251,6 +253,17 @@ test('a port that somebody has is named by check --connect, and a free one stays
   for (let again = 0; again < 2; again++) {
     expect((await tried({ listen: `127.0.0.1:${taken}` }))('listen')).toEqual([`good 127.0.0.1:${taken} is free`])
   }
+})
+
+test('check --connect tries where other proxies ask, be it a port or a socket', async () => {
+  const path = join(folder, 'decide.sock')
+  expect((await tried({ decisions: `"unix:${path}"` }))('decisions.listen')).toEqual([`good ${path} is free`])
+  const server = createTcp().listen(path)
+  await once(server, 'listening')
+  const [said] = (await tried({ decisions: `"unix:${path}"` }))('decisions.listen')
+  server.close()
+  expect(said).toMatch(/^failed listen EADDRINUSE: .*: name a folder that is there and .* on which nobody listens$/)
+  expect((await tried({ decisions: '127.0.0.1:0' }))('decisions.listen')).toEqual(['good 127.0.0.1:0 is free'])
 })
 
 describe('check --connect says of the collector', () => {
