@@ -142,7 +142,7 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
 }
 
 function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatched: boolean): Found {
-  const { match, line, tariff, settle, repetition, tunnelChargeMs, shadow } = route
+  const { match, line, tariff, repetition, tunnelChargeMs, shadow } = route
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
   const access =
     tariff === null
@@ -152,7 +152,7 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
           cost: tariff.price,
           query: target.query,
           refusal: queryRefusal(route, target),
-          settle,
+          settle: tariff.settle,
           repetition,
           tunnelChargeMs,
           shadow,

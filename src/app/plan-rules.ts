@@ -57,19 +57,15 @@ async function routesOf(config: Config): Promise<RouteTable<Route>> {
 function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
   const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle, idempotency } = route
   const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
-  const tariff = route.public ? null : { category: route.category, price: route.cost }
-  const repetition = idempotency && repetitionOf(idempotency, tariff)
+  const tariff = route.public ? null : { category: route.category, price: route.cost, settle, others: null }
+  const repetition = idempotency && repetitionOf(idempotency)
   const patience = patienceOf(route, upstream)
   const common = { match, line, methods, segments, tariff, anonymous, health, shadow, patience }
-  return { ...common, tunnelChargeMs, settle, repetition }
+  return { ...common, tunnelChargeMs, repetition }
 }
 
-function repetitionOf(
-  idempotency: NonNullable<Config['routes'][number]['idempotency']>,
-  tariff: Route['tariff'],
-): Repetition {
-  const text = JSON.stringify(tariff, (_key, value) => (value instanceof Map ? [...value] : value))
-  return { ...idempotency, field: idempotency.header.toLowerCase(), tariff: text }
+function repetitionOf(idempotency: NonNullable<RouteConfig['idempotency']>): Repetition {
+  return { ...idempotency, field: idempotency.header.toLowerCase() }
 }
 
 function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
@@ -82,11 +78,10 @@ function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
     health: 'charged',
     anonymous: auth.anonymous !== null,
     tunnelChargeMs: null,
-    settle: null,
     repetition: null,
   } as const
   if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }
   const { category, cost, shadow } = unmatched
   const patience = patienceOf(unmatched, upstream)
-  return { ...base, tariff: { category, price: cost }, shadow, patience }
+  return { ...base, tariff: { category, price: cost, settle: null, others: null }, shadow, patience }
 }

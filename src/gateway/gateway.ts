@@ -391,7 +391,7 @@ function isCostKnown({ kind, decision }: Settlement): boolean {
 function costTapOf(x: Passage): CostTap | null {
   const { req, rules, route, settlement } = x
   if (!isPaid(settlement)) return null
-  const settle = route?.settle ?? null
+  const settle = route?.tariff?.settle ?? null
   const price = settle === null ? openPriceOf(x) : null
   if (settle === null && price === null) return null
   const { cost } = settlement.charge
@@ -425,7 +425,7 @@ function failureResponse({ route, isRefunded, finalCost, settlement }: Passage, 
   const response = denialResponse(forwardFailed(error))
   if (settlement?.kind === 'repeated') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
   if (settlement === null || !isCostKnown(settlement)) return response
-  const tokens = isRefunded && route?.settle != null ? 0 : finalCost?.tokens
+  const tokens = isRefunded && route?.tariff?.settle != null ? 0 : finalCost?.tokens
   return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
 }
 

@@ -25,8 +25,20 @@ export interface Repetition {
   readonly forMs: number
   /** How many. */
   readonly replays: number
-  /** Category and price of the rule: another text for another tariff. */
-  readonly tariff: string
+}
+
+/** What requests of a route cost in one category. */
+export interface MeterRule {
+  readonly category: string
+  readonly price: Price
+  /** What tells by the response what its request cost; `null` for nothing. */
+  readonly settle: SettleRule | null
+}
+
+/** What a route charges: all its meters, or nothing. It is its own first meter. */
+export interface RouteTariff extends MeterRule {
+  /** Its further meters, at most three, each of a category of its own; `null` for none, as nearly all routes have it. */
+  readonly others: readonly MeterRule[] | null
 }
 
 /** What is to be done with requests that match. */
@@ -34,7 +46,7 @@ export interface Route extends RoutePattern {
   /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
   readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
-  readonly tariff: { readonly category: string; readonly price: Price } | null
+  readonly tariff: RouteTariff | null
   /** Whether callers without a credential are let in, each as the user of an address. */
   readonly anonymous: boolean
   /** Which of its requests count for the adaptive mode. */
@@ -43,8 +55,6 @@ export interface Route extends RoutePattern {
   readonly shadow: boolean
   /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
   readonly tunnelChargeMs: number | null
-  /** What tells by the response what its request cost; `null` for nothing. */
-  readonly settle: SettleRule | null
   /** `null` if each repetition is charged. */
   readonly repetition: Repetition | null
   /** For how long the upstream may be silent; `null` for as long as elsewhere. */

@@ -1,7 +1,7 @@
 import { createAddressCallers } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
-import type { Route } from '../gateway/snapshot.ts'
+import type { MeterRule, Route } from '../gateway/snapshot.ts'
 import { dearest, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import type { Payer } from '../quota/policy.ts'
 import { priceOf } from '../routing/price.ts'
@@ -75,7 +75,7 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
     if (entry.fate === 'undecided') return uncharged('undecided')
     const times = timesOf(entry, route)
     if (times === 0) return uncharged('not_due')
-    const finalCost = entry.fate === 'unreached' && givesBack ? 0 : finalCostOf(route, entry, cost)
+    const finalCost = entry.fate === 'unreached' && givesBack ? 0 : finalCostOf(route.tariff, entry, cost)
     const isShadowed = config.quota.shadow || route.shadow
     const { category } = route.tariff
     return { kind: 'charge', route: route.match, category, cost, finalCost, payer, isShadowed, times }
@@ -161,8 +161,8 @@ function costByQuery(price: Price, { kind, text }: Entry['target']): number | nu
   return 'cost' in priced ? priced.cost : null
 }
 
-function finalCostOf({ settle, tariff }: Route, { charged }: Entry, cost: number): number {
+function finalCostOf({ settle, price }: MeterRule, { charged }: Entry, cost: number): number {
   if (charged === null) return cost
-  if (settle === null) return tariff !== null && isByLength(tariff.price) ? Math.min(charged, cost) : cost
+  if (settle === null) return isByLength(price) ? Math.min(charged, cost) : cost
   return 'max' in settle.reading ? Math.min(charged, Math.max(settle.reading.max, cost)) : charged
 }

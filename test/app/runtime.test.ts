@@ -189,7 +189,8 @@ routes:
     const found = rules.routes.lookup(method, path)
     return found !== null && 'rule' in found && found.rule.tariff
   }
-  const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost } })
+  const one = { settle: null, others: null }
+  const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost }, ...one })
   const byBody = (cost: number) => ({
     category: 'read',
     price: { reading: { values: new Map([['1', { kind: 'fixed', cost }]]) } },
