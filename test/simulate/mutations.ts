@@ -227,15 +227,12 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   oneLua('the script forgets the limits of the organisation for one charge', ['if theirs and not', 'if false and not']),
   oneLua('the script forgets the limits of everybody for one charge', ['if all and not', 'if false and not']),
-  oneLua('the script writes the tokens of one charge to the wrong place', [
-    'behind - #tokens[key] - 1',
-    'behind - #tokens[key]',
-  ]),
+  oneLua('the script writes the tokens of one charge to the wrong place', ['behind - #tokens - 1', 'behind - #tokens']),
   oneLua('the script charges one charge that it refuses', [
-    'for key = 2, accepted and #KEYS or 0',
-    'for key = 2, #KEYS',
+    'for i = 1, accepted and #writes or 0, 3',
+    'for i = 1, #writes, 3',
   ]),
-  oneLua('the script refuses one forced charge above the limit', ['fits or plan[PLAN_IS_FORCED] == 1', 'fits']),
+  oneLua('the script refuses one forced charge above the limit', ['fits or is_forced', 'fits']),
   oneLua('the script takes the distance of a window for its start in one charge', [
     'first or first + section[i]',
     'first or section[i]',

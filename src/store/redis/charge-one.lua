@@ -113,17 +113,19 @@ local function find(bytes, shape)
 end
 
 -- One charge whose windows all run starts nothing and ends nothing, so of each counter the used tokens change alone. At everyday rates
--- most batches are that. They are settled here, for 0.8 of what it takes below.
+-- most batches are that. They are settled here, for 0.8 of what it takes below, and one of several meters, whose sections are then apart
+-- from each other, for half of it.
 -- Gives the reply; nothing for any other batch, and then nothing is written.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
-  if not is_one or batch.refunds or batch.onces or batch.uses or batch.meters then return nil end
+  if not is_one or batch.refunds or batch.onces or batch.uses then return nil end
   local a, b, c, d, e, f = byte(charge, 1, 6)
   local plan = batch.plans[c * 128 + d]
-  local cost, fits, records, tokens, offsets = plan[PLAN_COST], true, { '' }, {}, {}
+  -- In `writes` the key, the offset and the tokens of each section.
+  local fits, records, writes = true, { '' }, {}
 
   -- Whether all windows of a counter run.
-  local function look(key, shape, limits)
+  local function look(key, shape, limits, cost)
     local bytes = values[key]
     local numbers = bytes and find(bytes, shape)
     if not numbers then return false end
@@ -137,24 +139,30 @@ local function settle_one(charge)
       section[n + i] = used < MOST_TOKENS and used or MOST_TOKENS
     end
     records[#records + 1] = sub(bytes, numbers, behind - 1)
-    tokens[key] = pack(shape.used, unpack(section, n + 1, 2 * n))
-    offsets[key] = behind - #tokens[key] - 1
+    local tokens, w = pack(shape.used, unpack(section, n + 1, 2 * n)), #writes
+    writes[w + 1], writes[w + 2], writes[w + 3] = KEYS[key], behind - #tokens - 1, tokens
     return true
   end
 
-  local shapes, limits = batch.shapes, batch.limits
-  local mine, theirs, all = shapes[plan[PLAN_OWN_SHAPE]], shapes[plan[PLAN_THEIR_SHAPE]], shapes[plan[PLAN_ALL_SHAPE]]
-  if not mine or not look(a * 128 + b, mine, limits[plan[PLAN_OWN_LIMITS]]) then return nil end
-  if theirs and not look(e * 128 + f, theirs, limits[plan[PLAN_THEIR_LIMITS]]) then return nil end
-  if all and not look(plan[PLAN_ALL_KEY], all, limits[plan[PLAN_ALL_LIMITS]]) then return nil end
+  local shapes, limits, own_key, their_key = batch.shapes, batch.limits, a * 128 + b, e and e * 128 + f
+  local is_forced, group, further = plan[PLAN_IS_FORCED] == 1, batch.meters and batch.meters[1], 2
+  while plan do
+    local mine, theirs, all = shapes[plan[PLAN_OWN_SHAPE]], shapes[plan[PLAN_THEIR_SHAPE]], shapes[plan[PLAN_ALL_SHAPE]]
+    local cost = plan[PLAN_COST]
+    if not mine or not look(own_key, mine, limits[plan[PLAN_OWN_LIMITS]], cost) then return nil end
+    if theirs and not look(their_key, theirs, limits[plan[PLAN_THEIR_LIMITS]], cost) then return nil end
+    if all and not look(plan[PLAN_ALL_KEY], all, limits[plan[PLAN_ALL_LIMITS]], cost) then return nil end
+    plan, their_key = group and batch.plans[group[further]], group and group[further + 1]
+    further = further + 2
+  end
 
-  local accepted = fits or plan[PLAN_IS_FORCED] == 1
+  local accepted = fits or is_forced
   records[1] = REPLY .. pack('>I6I6', sequence, now) .. (accepted and '1' or '0')
   local reply = table.concat(records)
   -- As with other batches, a user of Redis who may not SETRANGE is found out before the first write.
   if accepted then call('SETRANGE', KEYS[2], 0, '') end
   call('SET', KEYS[1], reply, 'PX', ARGV[2])
-  for key = 2, accepted and #KEYS or 0 do call('SETRANGE', KEYS[key], offsets[key], tokens[key]) end
+  for i = 1, accepted and #writes or 0, 3 do call('SETRANGE', writes[i], writes[i + 1], writes[i + 2]) end
   return reply
 end
 

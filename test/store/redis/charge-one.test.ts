@@ -103,6 +103,38 @@ describe('charge-one.lua', () => {
     expect(atOnce).toBeGreaterThan(0)
   })
 
+  it('charge-one.lua replies to charges of several meters as charge.lua would, whatever was charged before', {
+    timeout: 120_000,
+  }, async () => {
+    let [atOnce, accepted] = [0, 0]
+    const meter = step.map(({ charge: { cost, limits: of } }) => ({ cost: Math.min(cost, 5), limits: of }))
+    const charge = fc.record({ user: fc.constantFrom('alice', 'bob'), organisation: fc.constantFrom(null, 'acme') })
+    const several = fc.record({
+      of: charge,
+      meters: fc.array(meter, { minLength: 1, maxLength: 4 }),
+      pass: fc.constantFrom(0, 1, 500, HOUR),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(several, { minLength: 10, maxLength: 30 }), async (steps) => {
+        const [ours, theirs] = [createKeys(randomUUID()), createKeys(randomUUID())]
+        let now = BEGIN
+        for (const [i, { of, meters, pass }] of steps.entries()) {
+          now += pass
+          const [first, ...others] = meters.map((each, n) => ({ ...of, category: `c${n}`, ...each }))
+          const batch = batchOf(i + 1, { ...(first as Charge), ...(others.length > 0 && { others }) })
+          const expected = await send(ANY, theirs, batch, now)
+          const settled = await send(ONE, ours, batch, now)
+          if (settled !== null && others.length > 0) atOnce++
+          if (settled?.toString('latin1', 18, 19) === '1') accepted++
+          // What each counter holds is in the next reply.
+          expect(settled ?? (await send(ANY, ours, batch, now))).toEqual(expected)
+        }
+      }),
+      { numRuns: runs(100) },
+    )
+    expect([atOnce, accepted].every((count) => count > 0)).toBe(true)
+  })
+
   const alice: Charge = {
     user: 'alice',
     organisation: 'acme',
