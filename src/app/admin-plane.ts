@@ -5,7 +5,7 @@ import type { AdminOptions } from '../admin/listener.ts'
 import { Login } from '../admin/login.ts'
 import { inForceOf, type Setup } from '../admin/state.ts'
 import { ADMIN_NAME } from '../config/admin-name.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, type MeterConfig, metersIn } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
@@ -147,10 +147,12 @@ function pricedOf({ routes, unmatched }: Config): Priced[] {
     ...routes.filter((route) => !route.public),
     ...(unmatched.kind === 'charge' ? [{ ...unmatched, match: 'unmatched' }] : []),
   ]
-  return charged.flatMap(({ match, category, cost, shadow }) => {
-    const costs = costsOf(cost).filter((tokens) => tokens > 0)
-    return shadow || costs.length === 0 ? [] : [{ match, category, costs }]
-  })
+  return charged.flatMap(({ match, shadow, ...meters }) =>
+    metersIn(meters).flatMap(({ category, cost }) => {
+      const costs = costsOf(cost).filter((tokens) => tokens > 0)
+      return shadow || costs.length === 0 ? [] : [{ match, category, costs }]
+    }),
+  )
 }
 
 function cheapestOf(priced: readonly Priced[]): Map<string, number> {
@@ -173,22 +175,29 @@ function alertLine({ name, scope, category, window, minRequests, at, webhook }: 
 function countsForHealth(route: Config['routes'][number]): boolean {
   if (route.health !== 'charged') return route.health === 'always'
   if (route.public) return false
-  return dearest(route.cost) > 0
+  return metersIn(route).some(({ cost }) => dearest(cost) > 0)
 }
 
 function routeLine(route: Config['routes'][number]): Setup['routes'][number] {
   const { match, line, shadow } = route
   const health = countsForHealth(route)
   if (route.public) return { match, line, public: true, category: null, cost: null, price: null, health, shadow }
-  const { category, cost } = route
+  const { others } = route
   return {
     match,
     line,
     public: false,
+    ...meterLine(route),
+    ...(others !== null && { others: others.map(meterLine) }),
+    health,
+    shadow,
+  }
+}
+
+function meterLine({ category, cost }: MeterConfig) {
+  return {
     category,
     cost: cost.kind === 'fixed' ? cost.cost : null,
     price: cost.kind === 'fixed' ? null : shownAsked(cost),
-    health,
-    shadow,
   }
 }

@@ -50,14 +50,14 @@ export const REASONS = {
     'The cost depends on what the request asks for: the cheapest one fits now. Name its cost, the value or the body to know for certain.',
   ),
 
-  room: (cost: number) => reason('room', `All windows have room for ${cost}.`, { cost }),
-  roomGlobalOff: (cost: number) =>
+  room: (cost: number | string) => reason('room', `All windows have room for ${cost}.`, { cost }),
+  roomGlobalOff: (cost: number | string) =>
     reason('room_global_off', `All windows have room for ${cost}; the global limits do not apply: switched off.`, {
       cost,
     }),
-  roomNoGlobal: (cost: number) =>
+  roomNoGlobal: (cost: number | string) =>
     reason('room_no_global', `All windows have room for ${cost}; all users together have no limit.`, { cost }),
-  roomBypass: (cost: number, why: string) =>
+  roomBypass: (cost: number | string, why: string) =>
     reason('room_bypass', `All windows have room for ${cost}; the global limits do not apply: bypass (${why}).`, {
       cost,
       reason: why,

@@ -7,12 +7,12 @@ import { formatDuration } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
 import { isDenial } from '../errors.ts'
 import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
-import type { Repetition } from '../gateway/snapshot.ts'
+import type { MeterRule, Repetition } from '../gateway/snapshot.ts'
 import { type AskedPrice, cheapest, costsOf, mayCost, type Price } from '../inputs/price.ts'
 import { shownAsked } from '../inputs/shown-price.ts'
 import { keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
 import { roomFrom } from '../quota/ahead.ts'
-import { SCOPE_NAMES } from '../quota/charge.ts'
+import { type Decision, type Meter, SCOPE_NAMES } from '../quota/charge.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
 import type { Payer } from '../quota/policy.ts'
@@ -40,34 +40,55 @@ export async function explain(
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
   const { route, access } = found
   if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', ...because(REASONS.free) }
-  const settle = access.settle === null ? {} : { settle: settleOf(access.settle) }
   const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
   const tunnelCharge = access.tunnelChargeMs === null ? {} : { tunnelCharge: formatDuration(access.tunnelChargeMs) }
-  const perhaps = { ...settle, ...idempotency, ...tunnelCharge }
-  const charged = { ...about, route, category: access.category, price: priceShown(access.cost), ...perhaps }
-  const priced = access.refusal === null ? pricedAs(access.cost, question, access.query) : refusedByHead(access.refusal)
+  const charged = { ...about, route, ...idempotency, ...tunnelCharge }
+  const priced =
+    access.refusal === null ? pricesOf(access.meters, question, access.query) : refusedByHead(access.refusal)
   if ('problem' in priced) {
     const shadow = priced.mayPass ? await shadowNow(inForce, access) : null
-    const unpriced = { ...charged, cost: null, limits: [] }
+    const unpriced = { ...charged, ...shown(access.meters.map((meter) => ({ ...meter, cost: null }))) }
     if (shadow === null) return { ...unpriced, decision: 'bad_request', ...because(priced.problem) }
     return { ...unpriced, decision: 'shadow', ...because(REASONS.noPrice, shadow) }
   }
-  const problem = wrongIn(question, access.cost, priced.cost)
+  const { meters } = priced
+  const problem = wrongIn(question, meters)
   if (problem !== null) return { problem }
-  const { cost } = priced
-  if (cost === 0) return { ...charged, cost, decision: 'not_charged', ...because(REASONS.costsNothing), limits: [] }
+  if (meters.every(({ cost }) => cost === 0)) {
+    return { ...charged, ...shown(meters), decision: 'not_charged', ...because(REASONS.costsNothing) }
+  }
   if (config.quota.exempt?.users.includes(question.user)) {
-    return { ...charged, cost, decision: 'not_charged', ...because(REASONS.exempt), limits: [] }
+    return { ...charged, ...shown(meters), decision: 'not_charged', ...because(REASONS.exempt) }
   }
   const { view, snapshot, payer } = await inForce()
-  const limits = limitsOf(view, snapshot, { payer, category: access.category, cost: priced.least })
   return {
     ...charged,
-    cost,
+    ...shown(meters, ({ category, least }) => limitsOf(view, snapshot, { payer, category, cost: least })),
     ...membershipShown(view.policy, payer),
-    limits,
-    ...verdict(snapshot, { config, view, payer, access, ...priced }),
+    ...verdict(snapshot, {
+      config,
+      view,
+      payer,
+      access,
+      meters: meters.filter(({ least, cost }) => least > 0 || cost === null),
+    }),
   }
+}
+
+type ShownMeter = MeterRule & { readonly cost: number | null }
+
+/** The first meter as the request itself, and the further ones beside it. */
+function shown<M extends ShownMeter>(meters: readonly M[], limitsOf: (meter: M) => ExplainedLimit[] = () => []) {
+  const [first, ...others] = meters.map((meter) => {
+    const { category, price, settle, cost } = meter
+    return {
+      ...{ category, cost, price: priceShown(price) },
+      ...(settle !== null && { settle: settleOf(settle) }),
+      limits: limitsOf(meter),
+    }
+  })
+  if (first === undefined) throw new Error('a charged route has no meter')
+  return { ...first, ...(others.length > 0 && { others }) }
 }
 
 /** Where the file has a value, for `LimitAnswer.steps`. */
@@ -87,13 +108,12 @@ function tableOf({ lines }: Config['quota'], scope: LimitScope, layer: Layer): L
 const NOTHING = { route: null, category: null, cost: null, price: null, limits: [] } as const
 
 interface Charged {
-  readonly category: string
-  readonly cost: Price
+  /** At least one. */
+  readonly meters: readonly MeterRule[]
   /** As the gateway reads it. */
   readonly query: string
   /** Why the query may not stand beside the price; `null` for no reason. */
   readonly refusal: PlanRefusal | null
-  readonly settle: SettleRule | null
   readonly repetition: Repetition | null
   readonly tunnelChargeMs: number | null
   readonly shadow: boolean
@@ -148,11 +168,9 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
     tariff === null
       ? null
       : {
-          category: tariff.category,
-          cost: tariff.price,
+          meters: [tariff, ...(tariff.others ?? [])],
           query: target.query,
           refusal: queryRefusal(route, target),
-          settle: tariff.settle,
           repetition,
           tunnelChargeMs,
           shadow,
@@ -184,7 +202,12 @@ function repetitionOf({ header, forMs, replays }: Repetition): NonNullable<Expla
 }
 
 /** The cost, `null` if nobody knows it, and the least that it can be. */
-type Priced = { readonly cost: number | null; readonly least: number } | Unpriced
+interface Priced {
+  readonly cost: number | null
+  readonly least: number
+}
+
+type PricedMeter = MeterRule & Priced
 
 /** A request of which nobody can tell the cost, and whether shadow lets it through. */
 interface Unpriced {
@@ -196,7 +219,21 @@ function refusedByHead(refusal: PlanRefusal): Unpriced {
   return { problem: REASONS.denied(refusal), mayPass: true }
 }
 
-function pricedAs(price: Price, question: Question, query: string): Priced {
+function pricesOf(
+  rules: readonly MeterRule[],
+  question: Question,
+  query: string,
+): { readonly meters: PricedMeter[] } | Unpriced {
+  const meters: PricedMeter[] = []
+  for (const rule of rules) {
+    const priced = pricedAs(rule.price, question, query)
+    if ('problem' in priced) return priced
+    meters.push({ ...rule, ...priced })
+  }
+  return { meters }
+}
+
+function pricedAs(price: Price, question: Question, query: string): Priced | Unpriced {
   if (price.kind === 'fixed') return { cost: price.cost, least: price.cost }
   const { cost: given, bytes = 0, body, value } = question
   const { maxBody } = price
@@ -253,18 +290,26 @@ function bodyWith({ source, reading }: AskedPrice, value: string): string {
 /** What the question says of the cost and the route has otherwise. */
 function wrongIn(
   { cost: given, value, body }: Question,
-  price: Price,
-  known: number | null,
+  meters: readonly PricedMeter[],
 ): WrongQuestion['problem'] | null {
-  if (price.kind === 'fixed') {
+  const asked = meters.filter(({ price }) => price.kind === 'asked')
+  if (asked.length === 0) {
     const path = given !== undefined ? 'cost' : value !== undefined ? 'value' : body !== undefined ? 'body' : null
     if (path === null) return null
-    return { path, msg: `is for a cost that depends on the request: this request costs ${price.cost}` }
+    return { path, msg: `is for a cost that depends on the request: this request costs ${costText(meters)}` }
   }
-  const isOpen = known === null || known === given
-  if (given === undefined || (isOpen && mayCost(price, given))) return null
-  const possible = isOpen ? [...new Set(costsOf(price))].join(', ') : known
-  return { path: 'cost', msg: `must be what this request can cost: ${possible}` }
+  if (given === undefined) return null
+  const open = asked.filter(({ cost }) => cost === null || cost === given)
+  if (open.some(({ price }) => mayCost(price, given))) return null
+  const possible = new Set(asked.flatMap((meter) => (open.includes(meter) ? costsOf(meter.price) : (meter.cost ?? []))))
+  return { path: 'cost', msg: `must be what this request can cost: ${[...possible].join(', ')}` }
+}
+
+/** `20`, and of several meters `1 of requests and 2000 of tokens`. */
+function costText(meters: readonly PricedMeter[]): number | string {
+  const [first] = meters
+  if (meters.length === 1) return first?.cost ?? 0
+  return meters.map(({ category, cost }) => `${cost} of ${category}`).join(' and ')
 }
 
 type ExplainedLimit = ExplainResponse['limits'][number]
@@ -289,16 +334,17 @@ interface Case {
   readonly view: View
   readonly payer: Payer
   readonly access: Charged
-  readonly cost: number | null
-  readonly least: number
+  /** Those that may be charged. */
+  readonly meters: readonly PricedMeter[]
 }
 
 function verdict(snapshot: UsageSnapshot, about: Case) {
-  const { view, payer, access, cost, least } = about
-  const { state } = standingBy(asOnly(view, access, least), payer, snapshot)
+  const { view, payer, access, meters } = about
+  const { state } = standingBy(asOnly(view, access, meters), payer, snapshot)
   if (state === 'refused' || state === 'shadow') {
     const shadow = state === 'shadow' ? shadowOf(view, payer, access) : null
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
+    const { cost, least } = meters.find(({ category }) => category === window.category) as PricedMeter
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
     // A refusal that no waiting helps says the cost itself.
     const isSaid = refused.code === 'never_fits' && cost !== null
@@ -306,15 +352,18 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
     if (shadow === null) return { decision: 'refuse', ...because(refused, ...also) } as const
     return { decision: 'shadow', ...because(wouldBeRefused, ...also, shadow) } as const
   }
-  if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
-  return { decision: 'accept', ...because(room(view, payer, access, cost)) } as const
+  if (meters.some(({ cost }) => cost === null)) {
+    return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
+  }
+  return { decision: 'accept', ...because(room(view, payer, meters)) } as const
 }
 
 /** As if the gateway had this route alone, whose requests cost no less: what may cost nothing has room. */
-function asOnly({ policy, setup, shadow }: View, { category, shadow: ofRoute }: Charged, least: number) {
+function asOnly({ policy, setup, shadow }: View, { shadow: ofRoute }: Charged, meters: readonly PricedMeter[]) {
+  const charged = meters.filter(({ least }) => least > 0)
   return {
     policy,
-    setup: { ...setup, cheapest: new Map(least > 0 ? [[category, least]] : []) },
+    setup: { ...setup, cheapest: new Map(charged.map(({ category, least }) => [category, least])) },
     shadow: shadow || ofRoute,
   }
 }
@@ -325,16 +374,44 @@ interface ExplainedRefusal {
   readonly refused: Reason
   readonly wouldBeRefused: Reason
   /** What the sentence names. */
-  readonly window: Pick<QuotaViolation, 'scope' | 'window'>
+  readonly window: Pick<QuotaViolation, 'scope' | 'category' | 'window'>
 }
 
-function refusal(
+function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case): ExplainedRefusal {
+  const [first, ...further] = meters.flatMap((meter) =>
+    meter.least > 0 ? refusedMeter(snapshot, view, payer, meter) : [],
+  )
+  if (first === undefined) throw new Error('what costs nothing is refused')
+  const others = further.length > 0
+  const charge = { ...first.charge, ...(others && { others: further.map((each) => each.charge) }) }
+  const decision = { ...first.decision, ...(others && { others: further.map((each) => each.decision) }) }
+  const freeAt = roomFrom(view.ahead, payer, charge, decision)
+  const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
+  const never = freeAt === null ? neverFits(charge, decision) : null
+  if (never !== null) {
+    const { window, limit } = never.limit
+    const { category, cost } = never.meter
+    const values = { scope: SCOPE_TITLES[never.scope], category, window: window.name, limit, cost }
+    return {
+      refused: REASONS.neverFits(msg, values),
+      wouldBeRefused: REASONS.wouldNeverFit(msg, values),
+      window: values,
+    }
+  }
+  const { scope, category, window, resetAt } = quota
+  const values = { scope, category, window, resetAt }
+  return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
+}
+
+/** What a meter asks for, and how it stands, as a charge that is refused. */
+function refusedMeter(
   { at, personal, organisation, global }: UsageSnapshot,
-  { config, view, payer, access, least }: Case,
-): ExplainedRefusal {
-  const { category } = access
-  const limits = view.policy.limitsFor(category, payer)
-  const i = view.policy.categories.indexOf(category)
+  { policy }: View,
+  payer: Payer,
+  { category, least: cost }: PricedMeter,
+): { readonly charge: Meter; readonly decision: Decision } {
+  const limits = policy.limitsFor(category, payer)
+  const i = policy.categories.indexOf(category)
   const usages = (of: readonly Limit[], counters: UsageSnapshot['personal']) =>
     of.map(({ window }) => usageOf(counters[i] ?? [], window, at))
   const decision = {
@@ -344,37 +421,23 @@ function refusal(
     organisation: limits.organisation === null ? null : usages(limits.organisation, organisation ?? []),
     global: limits.global === null ? null : usages(limits.global, global),
   }
-  const { user } = payer
-  const charge = { user, organisation: payer.organisation, category, cost: least, limits }
-  const freeAt = roomFrom(view.ahead, payer, charge, decision)
-  const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
-  const never = freeAt === null ? neverFits(charge, decision) : null
-  if (never !== null) {
-    const { window, limit } = never.limit
-    const values = { scope: SCOPE_TITLES[never.scope], category, window: window.name, limit, cost: least }
-    return {
-      refused: REASONS.neverFits(msg, values),
-      wouldBeRefused: REASONS.wouldNeverFit(msg, values),
-      window: values,
-    }
-  }
-  const values = { scope: quota.scope, category, window: quota.window, resetAt: quota.resetAt }
-  return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
+  return { charge: { user: payer.user, organisation: payer.organisation, category, cost, limits }, decision }
 }
 
 /** That a part of the window is kept for known users, if it is. */
-function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, payer, access }: Case): Reason[] {
+function ofNewUser({ scope, category, window }: ExplainedRefusal['window'], { config, view, payer }: Case): Reason[] {
   const { reserve } = config.quota
-  const { global } = view.policy.limitsFor(access.category, payer)
+  const { global } = view.policy.limitsFor(category, payer)
   const limit = scope === SCOPE_TITLES.global ? global?.find((each) => each.window.name === window) : undefined
   if (reserve === undefined || limit?.kept === undefined) return []
   const after = formatDuration(reserve.knownAfterMs)
   return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]
 }
 
-function room({ policy }: View, payer: Payer, { category }: Charged, cost: number): Reason {
-  const { noGlobal } = policy.trace(category, payer)
-  if (noGlobal === null) return REASONS.room(cost)
+function room({ policy }: View, payer: Payer, meters: readonly PricedMeter[]): Reason {
+  const cost = costText(meters)
+  const [noGlobal, ...others] = meters.map(({ category }) => policy.trace(category, payer).noGlobal)
+  if (noGlobal == null || others.includes(null)) return REASONS.room(cost)
   if (noGlobal === 'no limit') return REASONS.roomNoGlobal(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
 }

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts'
+import { type Config, metersIn } from '../config/config.ts'
 import { originOf, resolve } from '../control/settings.ts'
 import type { Changes } from '../control/state.ts'
 import { createPlanLayers, type LimitScope, type Origin, type PlanLayers } from '../quota/limit-layers.ts'
@@ -38,7 +38,7 @@ export function limitLines(config: Config, changes: Changes = {}, adaptive = 1):
 /** In the order of the file. */
 function chargedCategories({ quota, routes, unmatched }: Config): string[] {
   const rules = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
-  const charged = rules.filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
+  const charged = rules.flatMap(metersIn).filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
   const names = new Set(charged.map(({ category }) => category))
   return quota.categories.filter((category) => names.has(category))
 }

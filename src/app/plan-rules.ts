@@ -1,6 +1,6 @@
-import type { Config, RouteConfig } from '../config/config.ts'
+import type { Config, MeterConfig, RouteConfig } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
-import type { Reference, Repetition, Route } from '../gateway/snapshot.ts'
+import type { MeterRule, Reference, Repetition, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
 import { createReference } from '../reference/reference.ts'
@@ -55,13 +55,21 @@ async function routesOf(config: Config): Promise<RouteTable<Route>> {
 }
 
 function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
-  const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle, idempotency } = route
+  const { match, line, methods, segments, health, shadow, tunnelChargeMs, idempotency } = route
   const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
-  const tariff = route.public ? null : { category: route.category, price: route.cost, settle, others: null }
+  const tariff = route.public ? null : tariffOf(route)
   const repetition = idempotency && repetitionOf(idempotency)
   const patience = patienceOf(route, upstream)
   const common = { match, line, methods, segments, tariff, anonymous, health, shadow, patience }
   return { ...common, tunnelChargeMs, repetition }
+}
+
+function tariffOf({ others, ...first }: MeterConfig & { readonly others: readonly MeterConfig[] | null }): RouteTariff {
+  return { ...meterOf(first), others: others?.map(meterOf) ?? null }
+}
+
+function meterOf({ category, cost, settle }: MeterConfig): MeterRule {
+  return { category, price: cost, settle }
 }
 
 function repetitionOf(idempotency: NonNullable<RouteConfig['idempotency']>): Repetition {
@@ -81,7 +89,6 @@ function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
     repetition: null,
   } as const
   if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }
-  const { category, cost, shadow } = unmatched
   const patience = patienceOf(unmatched, upstream)
-  return { ...base, tariff: { category, price: cost, settle: null, others: null }, shadow, patience }
+  return { ...base, tariff: tariffOf(unmatched), shadow: unmatched.shadow, patience }
 }

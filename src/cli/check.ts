@@ -4,6 +4,7 @@ import { tryConnections } from '../app/connect/connect.ts'
 import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { kindOf } from '../app/store-kinds/kinds.ts'
+import { metersIn, type RouteConfig } from '../config/config.ts'
 import { problemAt } from '../config/load.ts'
 import { type Finding, formatPath, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
@@ -36,13 +37,7 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   const { routes, quota, store, timeZone } = loaded.config
-  for (const route of routes) {
-    const { match, line, settle } = route
-    const free = settle === null ? [] : freeBy(settle)
-    if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
-    if (!route.public && route.cost.kind === 'asked')
-      console.log(`${file}:${line} ${match} costs ${rangeText(route.cost)}`)
-  }
+  for (const route of routes) if (!route.public) printCosts(file, route)
   const count = counted(routes.length, 'route')
   const named = quota.categories.length === 1 ? 'category' : 'categories'
   console.log(`${file}: ok (${count}, ${named} ${quota.categories.join(' and ')}, store ${store.location.kind})`)
@@ -59,6 +54,16 @@ export async function check(args: readonly string[]): Promise<number> {
 function rangeText(price: AskedPrice): string {
   const [least, most] = [cheapest(price), dearest(price)]
   return `${least} at the least and ${most} at the most${price.batch === null ? '' : `, in an array of ${price.batch}`}`
+}
+
+function printCosts(file: string, route: Exclude<RouteConfig, { readonly public: true }>): void {
+  const { match, line, others } = route
+  for (const { category, cost, settle } of metersIn(route)) {
+    const of = others === null ? '' : ` in ${category}`
+    const free = settle === null ? [] : freeBy(settle)
+    if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing${of} by settle: ${free.join(', ')}`)
+    if (cost.kind === 'asked') console.log(`${file}:${line} ${match} costs ${rangeText(cost)}${of}`)
+  }
 }
 
 /** A line for each thing that a gateway needs: what is good on the standard output, all else as the problems of a file are. */

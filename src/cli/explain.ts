@@ -138,21 +138,32 @@ const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {
 
 /** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
 export function asText(response: ExplainResponse): string {
-  const { user, method, path, route, category, plan, organisation, limits, decision, why } = response
+  const { user, method, path, route, category, plan, organisation, limits, others = [], decision, why } = response
   return [
     `${DECISIONS[decision]}   ${method} ${shown(path)} of ${shown(user)}`,
     why,
     '',
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
-    ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
-    ...(response.settle === undefined ? [] : [`settled    ${settleText(response.settle)}`]),
+    ...(category === null ? [] : meterLines({ ...response, category })),
+    ...others.flatMap(meterLines),
     ...(response.tunnelCharge === undefined
       ? []
       : [`open       a WebSocket costs that again every ${response.tunnelCharge} while it is open`]),
     ...(response.idempotency === undefined ? [] : [`repeated   ${repeatedText(response.idempotency)}`]),
     ...(plan === undefined ? [] : [`plan       ${planText(plan)}${organisationText(organisation)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
+    ...others.flatMap((other) =>
+      other.limits.length === 0 ? [] : ['', `${other.category}:`, ...limitLines(other.limits)],
+    ),
   ].join('\n')
+}
+
+type Metered = Pick<ExplainResponse, 'cost' | 'price' | 'settle'>
+
+function meterLines(meter: Metered & { readonly category: string }): string[] {
+  const { category, settle } = meter
+  const lines = [`category   ${category}`, `cost       ${costText(meter)}`]
+  return settle === undefined ? lines : [...lines, `settled    ${settleText(settle)}`]
 }
 
 function planText({ name, from, unknown }: NonNullable<ExplainResponse['plan']>): string {
@@ -165,7 +176,7 @@ function organisationText(organisation: ExplainResponse['organisation']): string
   return organisation === undefined ? '' : `   (organisation ${shown(organisation)})`
 }
 
-function costText({ cost, price }: ExplainResponse): string {
+function costText({ cost, price }: Metered): string {
   if (price === null) return String(cost)
   return cost === null ? priceText(price) : `${cost}   (${priceText(price)})`
 }

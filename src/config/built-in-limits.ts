@@ -35,7 +35,11 @@ function windowsIn(personal: Data): string[] {
 
 function isNamed({ routes, unmatched }: Data, category: string): boolean {
   const rules: readonly unknown[] = [...(Array.isArray(routes) ? routes : []), unmatched]
-  return rules.some((rule) => isObject(rule) && rule.category === category)
+  return rules.some(
+    (rule) =>
+      isObject(rule) &&
+      (rule.category === category || (isObject(rule.charges) && Object.hasOwn(rule.charges, category))),
+  )
 }
 
 function only(windows: readonly string[], row: Readonly<Record<string, number>>): Data {

@@ -56,7 +56,17 @@ export type RouteConfig = Understood['routes'][number] & {
   readonly line: number
 }
 export type UnmatchedConfig = Understood['unmatched']
-export type Cost = Extract<UnmatchedConfig, { readonly kind: 'charge' }>['cost']
+export type Charged = Extract<UnmatchedConfig, { readonly kind: 'charge' }>
+export type Cost = Charged['cost']
+/** What a rule charges in one category. */
+export type MeterConfig = Pick<Charged, 'category' | 'cost' | 'settle'>
+
+/** All meters of a rule: it is its own first one. */
+export function metersIn(
+  rule: MeterConfig & { readonly others: readonly MeterConfig[] | null },
+): readonly MeterConfig[] {
+  return rule.others === null ? [rule] : [rule, ...rule.others]
+}
 
 /** The page on which the API can be read and tried. */
 export type ReferenceConfig = NonNullable<Understood['reference']>

@@ -99,11 +99,15 @@ const failureRate = tied<FailureRate>()(
 )
 
 const publicPrice = z.strictObject({ public: z.literal(true) })
-const chargedPrice = z.strictObject({
-  public: z.literal(false),
+const meterPrice = z.strictObject({
   category: z.string(),
   cost: z.union([count, askedPrice]),
   settle: z.strictObject({ max: count }).optional(),
+})
+const chargedPrice = z.strictObject({
+  public: z.literal(false),
+  ...meterPrice.shape,
+  others: z.array(meterPrice).optional(),
   tunnelCharge: z.strictObject({ seconds: z.number() }).optional(),
   idempotency: z.strictObject({ header: z.string(), seconds: z.number(), replays: count }).optional(),
 })

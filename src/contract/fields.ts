@@ -217,6 +217,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Status.organisations': 'How many organisations had members refused in the last 5 minutes by its limit.',
   origin: 'Scheme, host and port of the service.',
   others: 'What paths that meet no rule cost; null if they get 404.',
+  'Explain.others': 'The further categories that the request is charged in: in all of them, or it is refused.',
+  'Routes.others': 'The further categories that a request is charged in.',
   'Distribution.others': 'Those with tokens for whom a plan or an override sets another limit, who are left out.',
   otherwise: 'What is charged for any other value, in tokens.',
   outcome: 'What became of the change.',

@@ -16,6 +16,7 @@ import type { Target } from '../routing/target.ts'
 import { addressOf } from './client-address.ts'
 import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
+import type { FurtherMeter } from './meters.ts'
 import type { OneAddress } from './one-address.ts'
 import type { Stop } from './outcome.ts'
 import type { OwnUsage } from './own-usage.ts'
@@ -97,6 +98,8 @@ export class Exchange {
   /** Why the caller would have been refused, had `auth.shadow` not let it in. */
   letIn: Denial | null = null
   cost = 0
+  /** Its further meters, once they are priced. Missing of a route with one, so that it costs nothing for what others may have. */
+  declare others?: readonly FurtherMeter[]
   /** The body, if it had to be read before the charge. */
   body: Buffer | null = null
   /** By which the caller's limits are chosen; `null` if nothing would be charged, or the configuration has no plans. */

@@ -1,9 +1,12 @@
 import { UNCHARGED } from '../failures/voices.ts'
 import type { Exchange } from './context.ts'
+import { costsAnything } from './meters.ts'
 
 /** Whose a request is for the adaptive mode: its user's, or `UNCHARGED`; `null` if it says nothing of the upstream. */
-export function voiceOf({ route, caller, cost, settlement }: Exchange): string | null {
+export function voiceOf(exchange: Exchange): string | null {
+  const { route, caller, settlement } = exchange
   if (route === null || route.health === 'never') return null
-  if (cost > 0 && settlement?.kind !== 'shadowed' && settlement?.kind !== 'repeated') return caller?.user ?? null
+  if (costsAnything(exchange) && settlement?.kind !== 'shadowed' && settlement?.kind !== 'repeated')
+    return caller?.user ?? null
   return route.health === 'always' ? UNCHARGED : null
 }

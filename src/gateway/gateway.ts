@@ -10,6 +10,7 @@ import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
+import { type Charge, type Meter, metersOf } from '../quota/charge.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
@@ -20,19 +21,20 @@ import {
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
-import type { SettleRule } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
 import { type Context, type Decides, Exchange, type GatewayOptions, type Given } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
+import { meterIn, ruleIn } from './meters.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { answered, cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
 import { lineOf, type Plan, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
-import { type CostTap, chargedField, ResponseCost } from './response-cost.ts'
+import { type Asked, type CostTap, chargedField, chargedFields, ResponseCost } from './response-cost.ts'
+import { ResponseCosts } from './response-costs.ts'
 import { forwardFailed, internal } from './responses.ts'
 import { openPriceOf, SentCost } from './sent-cost.ts'
 import { ask, correct, giveBack, isPaid, type Paid, type Settlement, type Settling } from './settlement.ts'
-import type { Route } from './snapshot.ts'
+import type { MeterRule, Route, RouteTariff } from './snapshot.ts'
 import {
   identify,
   orderOf,
@@ -85,7 +87,7 @@ class Passage extends Exchange implements Settling, ForwardReceiver {
   forwardedAt = 0
   upstreamMs = 0
   /** Finds out on the way what it cost; `null` if that is known before. */
-  tap: CostTap | null = null
+  tap: CostTap | ResponseCosts | null = null
   result: ForwardResult | null = null
   isOver = false
 
@@ -379,7 +381,8 @@ function refundUnreached(x: Passage, { reached, error }: Pick<ForwardResult, 're
   const { rules, settlement } = x
   if (reached || !isPaid(settlement) || !(rules.refundUnreached || error === 'no_connection')) return
   x.isRefunded = true
-  x.made = giveBack(x.context, settlement)
+  const made = giveBack(x.context, settlement)
+  for (const [i, { category }] of metersOf(settlement.charge).entries()) meterIn(x, category).made = made[i] ?? null
 }
 
 /** What a request with a key costs depends on the others of the key, some of which are still to come. */
@@ -388,45 +391,94 @@ function isCostKnown({ kind, decision }: Settlement): boolean {
 }
 
 /** What is to find out what a charged request cost; `null` if that is known before. */
-function costTapOf(x: Passage): CostTap | null {
+function costTapOf(x: Passage): CostTap | ResponseCosts | null {
   const { req, rules, route, settlement } = x
-  if (!isPaid(settlement)) return null
-  const settle = route?.tariff?.settle ?? null
-  const price = settle === null ? openPriceOf(x) : null
-  if (settle === null && price === null) return null
-  const { cost } = settlement.charge
+  if (route?.tariff == null || !isPaid(settlement)) return null
+  const { tariff } = route
+  if (tariff.settle === null && tariff.others === null && openPriceOf(x, tariff.price) === null) return null
   const asked = {
     isHead: req.method === 'HEAD',
     hasField: isCostKnown(settlement),
     rateLimit: rules.rateLimitFields ? rateLimitOf(settlement) : null,
   }
-  return price === null ? new ResponseCost(settle as SettleRule, cost, asked) : new SentCost(x, price, cost, asked)
+  return tariff.others === null
+    ? meterTapOf(x, tariff, settlement.charge.cost, asked)
+    : costTapsOf(x, tariff, settlement, asked)
+}
+
+/** `null` if all charged meters are known before. */
+function costTapsOf(x: Passage, tariff: RouteTariff, { charge }: Paid, asked: Asked): ResponseCosts | null {
+  const each = { ...asked, hasField: false, rateLimit: null }
+  const meters = metersOf(charge).map(({ category, cost }) => ({
+    category,
+    cost,
+    tap: meterTapOf(x, ruleIn(tariff, category), cost, each),
+  }))
+  return meters.every(({ tap }) => tap === null) ? null : new ResponseCosts(meters, asked)
+}
+
+function meterTapOf(x: Passage, { settle, price }: MeterRule, cost: number, asked: Asked): CostTap | null {
+  if (settle !== null) return new ResponseCost(settle, cost, asked)
+  const open = openPriceOf(x, price)
+  return open === null ? null : new SentCost(x, open, cost, asked)
 }
 
 /** The RateLimit fields, by how much the request costs beyond its charge. */
-function rateLimitOf(settlement: Paid): (beyond: number) => string[] {
+function rateLimitOf(settlement: Paid): Asked['rateLimit'] {
   const { charge, decision } = settlement
   // What is given back of a request with a key depends on the others of the key: it may be nothing.
   const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
-  return (beyond) => rateLimitFields(charge, decision, Math.max(least, beyond))
+  return (beyond, others = []) => {
+    const beyondOthers = others.map((each) => Math.max(least, each))
+    return rateLimitFields(charge, decision, Math.max(least, beyond), null, beyondOthers)
+  }
 }
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
-async function settleByResponse(x: Passage, tap: CostTap, result: ForwardResult): Promise<void> {
+async function settleByResponse(x: Passage, tap: CostTap | ResponseCosts, result: ForwardResult): Promise<void> {
   const { settlement } = x
   if (!isPaid(settlement) || x.isRefunded) return
+  if (tap instanceof ResponseCosts) return settleMeters(x, tap, settlement, result)
   const cost = await tap.cost(result)
   if (settlement.kind === 'charged') x.finalCost = cost
   x.made = correct(x.context, settlement, cost)
 }
 
+async function settleMeters(x: Passage, tap: ResponseCosts, settlement: Paid, result: ForwardResult): Promise<void> {
+  const meters = metersOf(settlement.charge)
+  for (const [i, cost] of (await tap.costs(result)).entries()) {
+    if (cost === null) continue
+    const meter = meterIn(x, (meters[i] as Meter).category)
+    if (settlement.kind === 'charged') meter.finalCost = cost
+    meter.made = correct(x.context, settlement, cost, i)
+  }
+}
+
 /** Instead of the upstream's response, which there is none of. */
-function failureResponse({ route, isRefunded, finalCost, settlement }: Passage, error: ForwardError): OwnResponse {
+function failureResponse(x: Passage, error: ForwardError): OwnResponse {
+  const { settlement } = x
   const response = denialResponse(forwardFailed(error))
   if (settlement?.kind === 'repeated') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
   if (settlement === null || !isCostKnown(settlement)) return response
-  const tokens = isRefunded && route?.tariff?.settle != null ? 0 : finalCost?.tokens
-  return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
+  return { ...response, headers: [...response.headers, ...chargedWithoutResponse(x, settlement.charge)] }
+}
+
+/** What was charged for a request that got no response, if a response could have said it. */
+function chargedWithoutResponse(x: Passage, charge: Charge): string[] {
+  const { isRefunded, finalCost } = x
+  const tariff = x.route?.tariff
+  if (tariff?.others == null) {
+    const tokens = isRefunded && tariff?.settle != null ? 0 : finalCost?.tokens
+    return tokens === undefined ? [] : chargedField(tokens)
+  }
+  const meters = metersOf(charge)
+  if (meters.every(({ category }) => ruleIn(tariff, category).settle === null)) return []
+  return chargedFields(
+    meters.map(({ category, cost }) => {
+      const tokens = isRefunded ? 0 : (meterIn(x, category).finalCost?.tokens ?? cost)
+      return [category, tokens] as const
+    }),
+  )
 }
 
 function respond(x: Passage, { response, ending }: Stop): Ending {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { targetTooLong, tooLarge } from '../edge/denials.ts'
 import { checkMethod, isLastHop, preflightOf, targetOf } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
+import type { Price } from '../inputs/price.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import { bodyNames, queryDenial, queryFault } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
@@ -142,10 +143,19 @@ function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }
  * it is the dearest look at a head that there is.
  */
 export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<Target, 'query'>): PlanRefusal | null {
-  const price = tariff?.price
-  if (price?.kind !== 'asked') return null
-  const fault = queryFault(price, query)
-  if (fault === null) return null
+  if (tariff === null) return null
+  const refusal = refusedByPrice(tariff.price, query)
+  if (refusal !== null || tariff.others === null) return refusal
+  for (const meter of tariff.others) {
+    const of = refusedByPrice(meter.price, query)
+    if (of !== null) return of
+  }
+  return null
+}
+
+function refusedByPrice(price: Price, query: string): PlanRefusal | null {
+  const fault = price.kind === 'asked' ? queryFault(price, query) : null
+  if (price.kind !== 'asked' || fault === null) return null
   return {
     code: 'priced_in_query',
     denial: queryDenial(price, fault),

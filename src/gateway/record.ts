@@ -9,6 +9,7 @@ import { planLabel } from '../quota/policy.ts'
 import { wholeAddressOf } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
+import type { FurtherMeter } from './meters.ts'
 import type { Ending } from './outcome.ts'
 import type { AccessRules } from './snapshot.ts'
 
@@ -34,21 +35,26 @@ const WAIT_MS = 2000
 /** The last step of every request, good or bad. */
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
   const durationMs = performance.now() - exchange.startedAt
-  const { made } = exchange
-  if (made === null) write(context, exchange, ending, null, durationMs)
+  const { made, others } = exchange
+  const isMade = made === null && (others === undefined || others.every((meter) => meter.made === null))
+  if (isMade) write(context, exchange, ending, NOTHING_MADE, durationMs)
   else {
-    const late = sleep(WAIT_MS, null, { ref: false })
-    void Promise.race([made, late]).then((back) => write(context, exchange, ending, back, durationMs))
+    const late = sleep(WAIT_MS, NOTHING_MADE, { ref: false })
+    const all = Promise.all([made, ...(others ?? []).map((meter) => meter.made)])
+    void Promise.race([all, late]).then((back) => write(context, exchange, ending, back, durationMs))
   }
 }
 
-/** @param made what the store has given back, if it had to say that */
-function write(context: Context, exchange: Exchange, ending: Ending, made: number | null, durationMs: number): void {
+/** What the store has given back of each meter, if it had to say that. */
+type Made = readonly (number | null)[]
+
+const NOTHING_MADE: Made = [null]
+
+function write(context: Context, exchange: Exchange, ending: Ending, made: Made, durationMs: number): void {
   const { req, route, caller, letIn, cost, plan, exempt, settlement, requestId } = exchange
   const lenient = exchange.lenient.length === 0 ? ending.lenient : [...exchange.lenient, ...ending.lenient]
   const { observe, witness } = context
   noteAddress(context, exchange)
-  const charged = chargedIn(exchange) - (made ?? givenBack(exchange))
   const { outcome, error, share, httpStatus, clientStatus, upstreamMs } = ending
   // Each field by its name: to an object that begins as a copy V8 adds the others in steps, for several times its bytes.
   const done: RequestDone = {
@@ -70,7 +76,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,
     cost,
-    charged: charged === cost && exchange.finalCost === null ? null : charged,
+    charged: chargedIn(exchange, exchange, made[0] ?? null),
     plan: plan?.name ?? null,
     planLabel: planLabel(plan),
     namedPlan: caller?.plan ?? null,
@@ -86,8 +92,21 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     durationMs,
     access: exchange.rules.access === null ? null : accessOf(exchange, exchange.rules.access),
   }
-  observe(done)
-  witness?.(req.url ?? '', done)
+  const whole = exchange.others === undefined ? done : { ...done, others: othersOf(exchange, exchange.others, made) }
+  observe(whole)
+  witness?.(req.url ?? '', whole)
+}
+
+function othersOf(
+  exchange: Exchange,
+  others: readonly FurtherMeter[],
+  [, ...made]: Made,
+): NonNullable<RequestDone['others']> {
+  return others.map((meter, i) => ({
+    category: meter.rule.category,
+    cost: meter.cost,
+    charged: chargedIn(exchange, meter, made[i] ?? null),
+  }))
 }
 
 /** Its target may hold a credential in its query only. */
@@ -104,16 +123,18 @@ function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRul
   }
 }
 
-/** What the request was charged before its end: a tunnel may be charged again and again. */
-function chargedIn({ settlement, cost }: Exchange): number {
-  return settlement?.kind === 'charged' ? cost : 0
-}
-
-/** What is given back of it, as it was asked for. */
-function givenBack({ isRefunded, finalCost, settlement }: Exchange): number {
-  if (settlement?.kind !== 'charged') return 0
-  const { cost } = settlement.charge
-  return isRefunded ? cost : cost - (finalCost?.tokens ?? cost)
+/**
+ * What the request was charged in a meter before its end: a tunnel may be charged again and again. Less what is given back of it: as the
+ * store says, or as it was asked for. `null` if that is the cost, as known before.
+ */
+function chargedIn(
+  { settlement, isRefunded }: Exchange,
+  { cost, finalCost }: Pick<FurtherMeter, 'cost' | 'finalCost'>,
+  made: number | null,
+): number | null {
+  const taken = settlement?.kind === 'charged' ? cost : 0
+  const charged = made !== null ? taken - made : isRefunded || taken === 0 ? 0 : (finalCost?.tokens ?? cost)
+  return charged === cost && finalCost === null ? null : charged
 }
 
 function noteAddress({ rules, oneAddress }: Context, { req, client, caller }: Exchange): void {

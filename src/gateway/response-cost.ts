@@ -23,18 +23,28 @@ export function chargedField(tokens: number): string[] {
   return ['X-Tollgate-Charged', String(tokens)]
 }
 
+/** The same of several meters, as a dictionary of RFC 9651: `requests=1, tokens=512`. */
+export function chargedFields(meters: readonly (readonly [category: string, tokens: number])[]): string[] {
+  return ['X-Tollgate-Charged', meters.map(([category, tokens]) => `${category}=${tokens}`).join(', ')]
+}
+
 /** What of the request matters. */
 export interface Asked {
   /** A response to HEAD has no body to read. */
   readonly isHead: boolean
   /** Whether the response has `X-Tollgate-Charged`. */
   readonly hasField: boolean
-  /** The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response says; `null` for none. */
-  readonly rateLimit: ((beyond: number) => readonly string[]) | null
+  /**
+   * The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response says, and of several meters the same
+   * of each further one; `null` for none.
+   */
+  readonly rateLimit: ((beyond: number, others?: readonly number[]) => readonly string[]) | null
 }
 
 /** Finds out on the way what a request cost, and adds to its response what that leaves. */
 export interface CostTap extends ResponseTap {
+  /** What the request cost, once that is known. */
+  readonly known: FinalCost | null
   /** The cost when the exchange is over, however it ended. */
   cost(result: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost>
 }
@@ -118,6 +128,11 @@ export class ResponseCost implements CostTap {
       this.#decoding = found
       this.#reader = null
     } else if (found !== null) this.#know(found)
+  }
+
+  /** The cost, once it is known. */
+  get known(): FinalCost | null {
+    return this.#known
   }
 
   fields(): readonly string[] {

@@ -3,7 +3,7 @@ import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError } from '../forward/contract.ts'
 import type { RefusingLimit } from '../observe/observation.ts'
 import { roomFrom } from '../quota/ahead.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
+import type { Charge, Decision, Meter } from '../quota/charge.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
@@ -35,6 +35,7 @@ type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'ahead'>
 /** What it depends on besides the decision. */
 interface Known extends Refusal {
   readonly cost: number
+  readonly others: readonly Meter[] | undefined
   readonly rules: RefusalRules
   readonly problem: boolean
 }
@@ -53,27 +54,33 @@ export function refusalOf(
   rules: RefusalRules,
   accept: string | undefined,
 ): Refusal {
-  const { cost } = charge
   const problem = acceptsProblem(accept)
   const before = decision.memo as Known | undefined
-  if (before?.cost === cost && before.rules === rules && before.problem === problem) return before
+  const isKnown = before?.cost === charge.cost && before.rules === rules && before.problem === problem
+  if (isKnown && costAlike(before.others, charge.others)) return before
   const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
   const response = sentOften(refusalResponse(charge, decision, body, problem, rules.retryAfterMax))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')
-  const refusal: Known = { response, by, named: null, cost, rules, problem }
+  const { cost, others } = charge
+  const refusal: Known = { response, by, named: null, cost, others, rules, problem }
   decision.memo = refusal
   return refusal
+}
+
+/** Whether further meters ask for the same. */
+function costAlike(meters: readonly Meter[] | undefined, others: readonly Meter[] | undefined): boolean {
+  return meters === others || meters?.every(({ cost }, i) => cost === others?.[i]?.cost) === true
 }
 
 /** What a 429 names. @returns `null` if no window refuses the charge */
 export function refusingWindow(charge: Charge, decision: Decision): Refusal['by'] | null {
   const [worst] = violations(charge, decision)
   if (worst === undefined) return null
-  const { scope, limit, used, startedAt } = worst
+  const { meter, scope, limit, used, startedAt } = worst
   const resetAt = new Date(worst.resetAt).toISOString()
-  const of = { scope, window: limit.window.name, limit: limit.limit }
-  return { ...of, used, requested: charge.cost, resetAt, startedAt, at: decision.at }
+  const of = { scope, category: meter.category, window: limit.window.name, limit: limit.limit }
+  return { ...of, used, requested: meter.cost, resetAt, startedAt, at: decision.at }
 }
 
 function refusalResponse(

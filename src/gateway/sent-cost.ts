@@ -1,13 +1,12 @@
-import { type AskedPrice, partsOf } from '../inputs/price.ts'
+import { type AskedPrice, type Price, partsOf } from '../inputs/price.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Exchange } from './context.ts'
 import { type Asked, type CostTap, fieldsOf } from './response-cost.ts'
 
 /** The price of a request that hangs on how many bytes are still to come; `null` if nothing does. */
-export function openPriceOf({ req, body, route }: Exchange): AskedPrice | null {
-  const price = route?.tariff?.price
-  if (price?.kind !== 'asked' || body !== null || req.headers['transfer-encoding'] === undefined) return null
+export function openPriceOf({ req, body }: Exchange, price: Price): AskedPrice | null {
+  if (price.kind !== 'asked' || body !== null || req.headers['transfer-encoding'] === undefined) return null
   return partsOf(price).some(({ source }) => source.kind === 'size') ? price : null
 }
 
@@ -42,6 +41,10 @@ export class SentCost implements CostTap {
   onHead(): void {}
   onBody(): void {}
   onEnd(): void {}
+
+  get known(): FinalCost | null {
+    return this.#isWhole ? { tokens: this.#tokens(), source: 'request' } : null
+  }
 
   fields(): readonly string[] {
     return fieldsOf(this.#asked, this.#isWhole ? this.#tokens() : null, this.#reserve)

@@ -3,7 +3,7 @@ import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import type { Denial } from '../errors.ts'
 import type { Observer, RefusingLimit, Settled, TunnelCharge } from '../observe/observation.ts'
-import { type Charge, type Decision, type Meter, metersOf, refundedMeter } from '../quota/charge.ts'
+import { type Charge, type Decision, decisionsOf, type Meter, metersOf, refundedMeter } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Asker, type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Once } from '../quota/once.ts'
@@ -157,39 +157,40 @@ function refusedOf(
   charge: Charge,
   decision: Decision,
 ): Settlement | Denial | Promise<Settlement | Denial> {
-  // A refusal names one meter.
-  const of = charge.others === undefined ? null : refusingMeter(charge, decision)
-  const meter = of?.charge ?? charge
-  const by = of?.decision ?? decision
   const isReused = decision.once?.kind === 'reused'
-  if (isReused || !isOfReserve(meter, by)) return refusalSettled(charging, order, meter, by, isReused)
-  return refusedOfReserve(charging, order, meter, by)
+  if (isReused || !isOfAnyReserve(charge, decision)) return refusalSettled(charging, order, charge, decision, isReused)
+  return refusedOfReserve(charging, order, charge, decision)
+}
+
+function isOfAnyReserve(charge: Charge, decision: Decision): boolean {
+  if (charge.others === undefined) return isOfReserve(charge, decision)
+  const decisions = decisionsOf(decision)
+  return metersOf(charge).some((meter, i) => isOfReserve(meter, decisions[i] as Decision))
 }
 
 async function refusedOfReserve(
   charging: Charging,
   order: Order,
-  meter: Charge,
-  by: Decision,
+  charge: Charge,
+  decision: Decision,
 ): Promise<Settlement | Denial> {
   const isKnown = await charging.knownUsers.lookUp(order.caller.user)
-  return isKnown ? settle(charging, order) : refusalSettled(charging, order, meter, by, false)
+  return isKnown ? settle(charging, order) : refusalSettled(charging, order, charge, decision, false)
 }
 
-/** @param meter that refuses, and `by` what was decided on it */
 function refusalSettled(
   { observe }: Charging,
   order: Order,
-  meter: Charge,
-  by: Decision,
+  charge: Charge,
+  decision: Decision,
   isReused: boolean,
 ): Settlement | Denial {
   const { rules, route, caller } = order
   const isLetThrough = isShadowed(rules, route, caller.user, rules.policy())
   if (isReused && !isLetThrough && route.repetition !== null) return keyReused(route.repetition)
   const kind = isLetThrough ? 'shadowed' : 'refused'
-  const refusedBy = isReused ? 'key' : refusingLimit(order, meter, by, kind)
-  return settled(observe, decidedOn(order, kind, meter, by, refusedBy))
+  const refusedBy = isReused ? 'key' : refusingLimit(order, charge, decision, kind)
+  return settled(observe, decidedOn(order, kind, charge, decision, refusedBy))
 }
 
 function chargeOf({ caller, category, cost, others, once }: Order, policy: Policy): Charge {
@@ -222,18 +223,18 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
 /** The limit that a 429 names, or would have. */
 function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: 'refused' | 'shadowed'): RefusingLimit {
   const { rules, caller, accept } = order
-  if (kind === 'shadowed') return withSource(windowOf(charge, decision), order, charge, decision)
+  if (kind === 'shadowed') return withSource(windowOf(charge, decision), order, decision)
   const refusal = refusalOf(caller, charge, decision, rules, accept)
   const policy = rules.policy()
   const { named } = refusal
   if (named?.caller === caller && named.policy === policy) return named.limit
-  const limit = withSource(refusal.by, order, charge, decision)
+  const limit = withSource(refusal.by, order, decision)
   refusal.named = { caller, policy, limit }
   return limit
 }
 
-function withSource(by: Refusal['by'], { rules, caller }: Order, charge: Charge, decision: Decision): RefusingLimit {
-  const made = rules.policy().sourceOf(charge.category, caller, by.scope, by.window)
+function withSource(by: Refusal['by'], { rules, caller }: Order, decision: Decision): RefusingLimit {
+  const made = rules.policy().sourceOf(by.category, caller, by.scope, by.window)
   // While the store is out a share of the limits holds.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share`, episode: undefined }
 }
@@ -287,11 +288,11 @@ function settled<S extends Settled>(observe: Observer, outcome: S): S {
   return outcome
 }
 
-/** Of what is accepted each meter, and of any other the first. */
+/** Of what is accepted each meter, of a refusal the one that refuses, and of any other the first. */
 function reportMeters(observe: Observer, outcome: Settled): void {
-  const { kind, decision } = outcome
-  const [first, ...others] = metersOf(outcome.charge) as [Charge, ...Charge[]]
-  observe({ ...outcome, charge: first })
+  const { kind, charge, decision } = outcome
+  const [first, ...others] = metersOf(charge) as [Charge, ...Charge[]]
+  observe({ ...outcome, charge: first, ...(decision?.accepted === false && refusingMeter(charge, decision)) })
   if (kind !== 'charged') return
   for (const [i, charge] of others.entries()) {
     const of = { charge, decision: decision?.others?.[i] ?? null, tokens: charge.cost }
@@ -306,20 +307,16 @@ export function isPaid(settlement: Settled | null): settlement is Paid {
 
 /**
  * Gives back what a request was charged that certainly reached nobody, of all its meters.
- * @returns of the first of them how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
+ * @returns of each how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
  */
-export function giveBack(charging: Charging, paid: Paid): Promise<number> | null {
-  const made = refund(charging, paid, 0, undefined, { ...paid, kind: 'given_back' })
-  paid.charge.others?.forEach((_, i) => {
-    refund(charging, paid, i + 1, undefined, { ...paid, kind: 'given_back' })
-  })
-  return made
+export function giveBack(charging: Charging, paid: Paid): readonly (Promise<number> | null)[] {
+  return metersOf(paid.charge).map((_, i) => refund(charging, paid, i, undefined, { ...paid, kind: 'given_back' }))
 }
 
 /**
  * Gives back what a request has not cost, or charges what it cost beyond.
  * @param meter of the charge. Default the first
- * @returns as `giveBack`
+ * @returns as `giveBack`, of this meter
  */
 export function correct(
   charging: Charging,

@@ -6,7 +6,7 @@ import { USUAL_METHODS } from '../edge/head-rules.ts'
 import { TEXT_BYTES } from '../edge/request-turn.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { AskedPrice } from '../inputs/price.ts'
+import type { Price } from '../inputs/price.ts'
 import { householdOf } from '../lib/peers.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Decision } from '../quota/charge.ts'
@@ -22,12 +22,13 @@ import { callerByAddress } from './client-address.ts'
 import type { Exchange, Given } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
+import { costsAnything, type FurtherMeter, withMeters } from './meters.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
 import { exempted, isShadowed, type Order, type Settlement, unpriced } from './settlement.ts'
-import type { Route } from './snapshot.ts'
+import type { Route, RouteTariff } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
 
@@ -246,7 +247,7 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
   }
 }
 
-/** What the request costs: nothing on a public route. */
+/** What the request costs in each meter: nothing on a public route. */
 export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
   const said = exchange.given?.charges ?? null
@@ -254,58 +255,92 @@ export function price(exchange: Exchange, route: Route, target: Target): Stop | 
     exchange.cost = said[0]?.[1] ?? 0
     return null
   }
-  if (tariff?.price.kind === 'asked') return priceAsked(exchange, route, tariff.price, target)
-  const cost = tariff?.price.cost ?? 0
-  if (hasBody(exchange.req)) return priceBehindBody(exchange, route, cost)
-  exchange.cost = cost
+  if (tariff !== null && isAsked(tariff)) return priceAsked(exchange, route, tariff, target)
+  if (hasBody(exchange.req)) return priceBehindBody(exchange, route, tariff)
+  if (tariff !== null) takeCosts(exchange, tariff, '')
   return null
 }
 
-async function priceBehindBody(exchange: Exchange, route: Route, cost: number): Promise<Stop | null> {
+function isAsked({ price, others }: RouteTariff): boolean {
+  return price.kind === 'asked' || others?.some((meter) => meter.price.kind === 'asked') === true
+}
+
+/** @param tariff `null` for nothing */
+async function priceBehindBody(exchange: Exchange, route: Route, tariff: RouteTariff | null): Promise<Stop | null> {
   const body = await earlyBody(exchange, route)
   if (body instanceof Stop) return body
   exchange.body = body
-  exchange.cost = cost
+  if (tariff !== null) takeCosts(exchange, tariff, '')
   return null
 }
 
-/** A price by what the request asks for. It is looked at behind the credential: a stranger may not make it dear. */
+/** Prices by what the request asks for. They are looked at behind the credential: a stranger may not make them dear. */
 function priceAsked(
   exchange: Exchange,
   route: Route,
-  price: AskedPrice,
+  tariff: RouteTariff,
   target: Target,
 ): Stop | null | Promise<Stop | null> {
   const { req, res } = exchange
-  const { maxBody } = price
+  const maxBody = pricedBodyOf(tariff)
   if (maxBody !== null) {
     const body = awaited(exchange, () => readBody(req, res, maxBody))
-    return askedBehindBody(exchange, route, price, target, body)
+    return askedBehindBody(exchange, route, tariff, target, body)
   }
-  if (hasBody(req)) return askedBehindBody(exchange, route, price, target, earlyBody(exchange, route))
-  return ask(exchange, route, price, target)
+  if (hasBody(req)) return askedBehindBody(exchange, route, tariff, target, earlyBody(exchange, route))
+  return ask(exchange, route, tariff, target)
+}
+
+/** The largest body that all prices take which are read from it, in bytes; `null` if none is. */
+function pricedBodyOf({ price, others }: RouteTariff): number | null {
+  const own = price.kind === 'asked' ? price.maxBody : null
+  if (others === null) return own
+  const all = [price, ...others.map((meter) => meter.price)]
+  const bounds = all.flatMap((each) => (each.kind === 'asked' && each.maxBody !== null ? each.maxBody : []))
+  return bounds.length === 0 ? null : Math.min(...bounds)
 }
 
 async function askedBehindBody(
   exchange: Exchange,
   route: Route,
-  price: AskedPrice,
+  tariff: RouteTariff,
   target: Target,
   awaitedBody: Promise<Buffer | Stop | null>,
 ): Promise<Stop | null> {
   const body = await awaitedBody
   if (body instanceof Stop) return body
   exchange.body = body
-  return ask(exchange, route, price, target)
+  return ask(exchange, route, tariff, target)
 }
 
-function ask(exchange: Exchange, route: Route, price: AskedPrice, { query }: Target): Stop | null {
+function ask(exchange: Exchange, route: Route, tariff: RouteTariff, { query }: Target): Stop | null {
+  const refused = takeCosts(exchange, tariff, query)
+  return refused !== null && !letThrough(exchange, route, refused) ? denied(refused) : null
+}
+
+/** @returns why a meter has no price; then the request costs nothing */
+function takeCosts(exchange: Exchange, { price, others }: RouteTariff, query: string): Denial | null {
+  const cost = costOf(exchange, price, query)
+  if (typeof cost !== 'number') return cost
+  if (others !== null) {
+    const further: FurtherMeter[] = []
+    for (const rule of others) {
+      const of = costOf(exchange, rule.price, query)
+      if (typeof of !== 'number') return of
+      further.push({ rule, cost: of, made: null, finalCost: null })
+    }
+    exchange.others = further
+  }
+  exchange.cost = cost
+  return null
+}
+
+function costOf(exchange: Exchange, price: Price, query: string): number | Denial {
+  if (price.kind === 'fixed') return price.cost
   const { req, body } = exchange
   const { rawHeaders } = req
   const priced = priceOf(price, { body, query, rawHeaders, length: body?.length || announcedLength(exchange) })
-  if (isDenial(priced) && !letThrough(exchange, route, priced)) return denied(priced)
-  exchange.cost = isDenial(priced) ? 0 : priced.cost
-  return null
+  return isDenial(priced) ? priced : priced.cost
 }
 
 /** `null` for a body in chunks, and for one that a proxy which asks may have kept back. */
@@ -390,7 +425,7 @@ async function placeAwaited(full: Promise<Exhausted | null>, req: Exchange['req'
 /** What the request is to be charged; `null` for nothing, as of a caller who is exempt. */
 export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const { req, rules, caller, cost } = exchange
-  if (route.tariff === null || caller === null || cost === 0) return null
+  if (route.tariff === null || caller === null || !costsAnything(exchange)) return null
   const twoKeys = severalKeys(exchange, route)
   if (twoKeys !== null) return denied(twoKeys)
   const exempt = exemptionOf(rules, exchange, caller)
@@ -400,8 +435,9 @@ export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const { category } = route.tariff
   const once = exempt === null ? onceOf(exchange, route) : null
   const { accept } = req.headers
-  const order = { rules, route, caller, plan, category, cost, once, accept }
-  if (exempt === null) return exchange.given?.charges == null ? order : withCharges(order, exchange.given.charges)
+  const own = { rules, route, caller, plan, category, cost, once, accept }
+  const order = exchange.others === undefined ? own : withMeters(own, exchange.others)
+  if (exempt === null) return exchange.given?.charges == null ? order : withCharges(own, exchange.given.charges)
   exempted(exchange.context, order, exempt)
   return null
 }

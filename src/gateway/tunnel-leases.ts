@@ -6,9 +6,10 @@ import { type Trace, traceparentOf } from '../lib/trace-context.ts'
 import type { Observation } from '../observe/observation.ts'
 import { callerByAddress } from './client-address.ts'
 import { type Exemption, exemptionOf } from './exemption.ts'
+import { costsAnything, type FurtherMeter, withMeters } from './meters.ts'
 import { lineOf, plan } from './plan.ts'
 import { type Charging, exempted, isShadowed, settle } from './settlement.ts'
-import type { Route, Rules } from './snapshot.ts'
+import type { Route, RouteTariff, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
 type LeaseEnd = Extract<Observation, { type: 'tunnel_ended' }>['why']
@@ -30,6 +31,7 @@ interface Leased extends Asking {
   readonly caller: Caller | null
   readonly letIn: Denial | null
   readonly cost: number
+  readonly others?: readonly FurtherMeter[]
   /** Those of its handshake. */
   readonly rules: Rules
 }
@@ -160,15 +162,17 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
   }
 
   async function judgeCaller(lease: Lease): Promise<LeaseEnd | null> {
-    const { route, cost } = lease.exchange
+    const { exchange } = lease
+    const { route } = exchange
     if (lease.caller === null) return null
     const caller = await callerNow(lease, lease.caller)
     if (caller === null) return 'credential'
     lease.caller = caller
     // What costs nothing has no limit that could end it.
-    if (cost === 0 || route?.tariff == null) return null
-    const exempt = exemptionOf(rules(), lease.exchange, caller)
-    if (exempt === null && isBlocked(rules(), caller, route, route.tariff.category)) return 'blocked'
+    if (route?.tariff == null || !costsAnything(exchange)) return null
+    const exempt = exemptionOf(rules(), exchange, caller)
+    if (exempt === null && isBlocked(rules(), caller, route, chargedCategories(exchange, route.tariff)))
+      return 'blocked'
     return chargeIfDue(options, lease, caller, route, exempt)
   }
 
@@ -212,11 +216,18 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
   return judge
 }
 
-function isBlocked(rules: Rules, caller: Caller, route: Route, category: string): boolean {
+function isBlocked(rules: Rules, caller: Caller, route: Route, categories: readonly string[]): boolean {
   const policy = rules.policy()
-  const { personal, organisation, global } = policy.limitsFor(category, caller)
-  const isZero = [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
+  const isZero = categories.some((category) => {
+    const { personal, organisation, global } = policy.limitsFor(category, caller)
+    return [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
+  })
   return isZero && !isShadowed(rules, route, caller.user, policy)
+}
+
+function chargedCategories({ cost, others = [] }: Leased, { category }: RouteTariff): string[] {
+  const further = others.filter((meter) => meter.cost > 0).map(({ rule }) => rule.category)
+  return cost > 0 ? [category, ...further] : further
 }
 
 /** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
@@ -228,17 +239,18 @@ async function chargeIfDue(
   exempt: Exemption | null,
 ): Promise<LeaseEnd | null> {
   const everyMs = route.tunnelChargeMs
-  if (everyMs === null || route.tariff?.price.kind !== 'fixed') return null
+  if (everyMs === null || route.tariff === null) return null
   const openMs = (lease.charges + 1) * everyMs
   if (performance.now() - lease.openedAt < openMs) return null
-  const { requestId, req, trace } = lease.exchange
-  const { category, price } = route.tariff
+  const { requestId, req, trace, cost, others } = lease.exchange
+  const { category } = route.tariff
   const rules = options.rules()
   const plan = rules.policy().planOf(caller)
   const traceparent = trace?.traceparent ?? traceparentOf(req.headers)
   const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
   const of = { once: null, accept: undefined, tunnel }
-  const order = { rules, route, caller, plan, category, cost: price.cost, ...of }
+  const own = { rules, route, caller, plan, category, cost, ...of }
+  const order = others === undefined ? own : withMeters(own, others)
   if (exempt !== null) {
     exempted(options, order, exempt)
     lease.charges++

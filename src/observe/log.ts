@@ -290,30 +290,30 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient, charged, decidedAt, refusedBy, exempt, notUpgraded, access } = done
+  const { reason, lenient, charged, others, decidedAt, refusedBy, exempt, notUpgraded, access } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
-    `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
+    `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${others === undefined ? '' : otherFields(others)}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
     `${payerFields(done)}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${access === null ? '' : accessFields(access)}${error === null ? '' : `,"error":"${error}"`}` +
-    `${refusedBy === null ? '' : limitFields(refusedBy)}` +
+    `${refusedBy === null ? '' : limitFields(refusedBy, category)}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${notUpgraded === null ? '' : `,"notUpgraded":${json(scrub(notUpgraded))}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
   )
 }
 
 /** A charge of an open tunnel. Its own cost stands here, and that of the handshake in the line of the request. */
 function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | undefined): string {
-  const { kind, tokens, charge, decision, caller, plan, route, refusedBy, exempt } = outcome
+  const { kind, tokens, charge, isFurther, decision, caller, plan, route, refusedBy, exempt } = outcome
   const { cost, category } = charge
   const names = { plan: plan?.name ?? null, namedPlan: caller.plan, organisation: caller.organisation }
   return (
     `{"level":${INFO},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${tunnel.requestId}"` +
     `${traceFields(tunnel)},"user":${json(caller.user)}${tunnel.kind === null ? '' : `,"kind":"${tunnel.kind}"`},"method":${json(tunnel.method)},"route":${json(route)}` +
-    `,"category":${json(category)},"cost":${cost}${tokens === cost ? '' : `,"charged":${tokens}`}${decision === null ? '' : `,"decidedAt":${decision.at}`}` +
+    `,"category":${json(category)}${isFurther === true ? ',"further":true' : ''},"cost":${cost}${tokens === cost ? '' : `,"charged":${tokens}`}${decision === null ? '' : `,"decidedAt":${decision.at}`}` +
     `${payerFields(names)}${exempt === undefined ? '' : `,"exempt":"${exempt}"`},"outcome":"${kind}"${kind === 'shadowed' ? ',"shadowed":true' : ''}` +
-    `,"openMs":${tunnel.openMs},"everyMs":${tunnel.everyMs}${typeof refusedBy === 'object' && refusedBy !== null ? limitFields(refusedBy) : ''},"msg":"tunnel charge"}\n`
+    `,"openMs":${tunnel.openMs},"everyMs":${tunnel.everyMs}${typeof refusedBy === 'object' && refusedBy !== null ? limitFields(refusedBy, category) : ''},"msg":"tunnel charge"}\n`
   )
 }
 
@@ -338,10 +338,20 @@ function payerFields({
   )
 }
 
-/** `limit` of a 429 and what the charge met; `plan` stands with the user. */
-function limitFields({ scope, window, limit, used, requested, resetAt, source }: RefusingLimit): string {
+/** The further meters of a request: a list, so that the fields of the first one mean what they mean elsewhere. */
+function otherFields(others: NonNullable<RequestDone['others']>): string {
+  const all = others.map(({ charged, ...of }) => (charged === null ? of : { ...of, charged }))
+  return `,"others":${JSON.stringify(all)}`
+}
+
+/** `limit` of a 429 and what the charge met; `plan` stands with the user. @param first category of the line; of a further one the limit says it */
+function limitFields(
+  { scope, category, window, limit, used, requested, resetAt, source }: RefusingLimit,
+  first: string | null,
+): string {
+  const of = category === first ? '' : `,"meter":${json(category)}`
   return (
-    `,"scope":"${SCOPE_TITLES[scope]}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
+    `${of},"scope":"${SCOPE_TITLES[scope]}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
     `,"resetAt":"${resetAt}","source":${json(source)}`
   )
 }

@@ -358,6 +358,8 @@ export interface TunnelCharge {
 /** The limit that a 429 names, and how the charge met it. */
 export interface RefusingLimit {
   readonly scope: ScopeName
+  /** Of the meter that has no room. */
+  readonly category: string
   /** Name of the window. */
   readonly window: string
   readonly limit: number
@@ -419,6 +421,8 @@ export interface RequestDone {
   readonly cost: number
   /** What it cost by its response (`settle`); `null` if it was not settled by that. */
   readonly charged: number | null
+  /** The same of its further meters. Missing of a route with one. */
+  readonly others?: readonly { readonly category: string; readonly cost: number; readonly charged: number | null }[]
   /** The plan whose limits the caller has; `null` for none, and where nothing would be charged. */
   readonly plan: string | null
   /** The same as metrics have it: `none` for a caller without one, `null` if no plans are configured too. */

@@ -39,6 +39,10 @@ export function attributesOf(done: RequestDone, hasUser: boolean): Record<string
     'tollgate.shadowed': done.shadowed || null,
     'tollgate.user': hasUser ? user : null,
   }
+  for (const { category, cost, charged } of done.others ?? []) {
+    attributes[`tollgate.cost.${category}`] = cost
+    attributes[`tollgate.charged.${category}`] = charged ?? cost
+  }
   return Object.fromEntries(
     Object.entries(attributes).filter((each): each is [string, string | number | boolean] => each[1] !== null),
   )

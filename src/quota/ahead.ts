@@ -1,5 +1,5 @@
-import type { Charge, Decision, ScopeName } from './charge.ts'
-import { SCOPE_NAMES } from './charge.ts'
+import type { Charge, Decision, Meter, ScopeName } from './charge.ts'
+import { decisionsOf, metersOf, SCOPE_NAMES } from './charge.ts'
 import type { Payer } from './payer.ts'
 import type { Policy } from './policy.ts'
 import { violations } from './refusal.ts'
@@ -52,21 +52,26 @@ export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: D
   const all = violations(charge, decision)
   const [worst] = all
   if (worst === undefined) return null
-  const isNever = all.some(({ limit }) => limit.limit < charge.cost)
+  const isNever = all.some(({ meter, limit }) => limit.limit < meter.cost)
   const until = isNever ? Number.POSITIVE_INFINITY : worst.resetAt
-  return freeFrom(ahead, payer, decision.at, until, (policy, moment) => {
-    const then = policy.limitsFor(charge.category, payer)
-    return SCOPE_NAMES.every((scope) =>
-      (then[scope] ?? []).every((limit) => {
-        const usage = usageIn(charge, decision, scope, limit)
-        return usage !== null && usageAt(usage, limit.window, moment).used + charge.cost <= limit.limit
-      }),
-    )
-  })
+  const decisions = decisionsOf(decision)
+  return freeFrom(ahead, payer, decision.at, until, (policy, moment) =>
+    metersOf(charge).every((meter, i) => hasRoom(meter, decisions[i] as Decision, payer, policy, moment)),
+  )
+}
+
+function hasRoom(meter: Meter, decision: Decision, payer: Payer, policy: Policy, moment: number): boolean {
+  const then = policy.limitsFor(meter.category, payer)
+  return SCOPE_NAMES.every((scope) =>
+    (then[scope] ?? []).every((limit) => {
+      const usage = usageIn(meter, decision, scope, limit)
+      return usage !== null && usageAt(usage, limit.window, moment).used + meter.cost <= limit.limit
+    }),
+  )
 }
 
 /** `null` for a window that the charge was not held against: nobody has asked what is used in it. */
-function usageIn({ limits }: Charge, decision: Decision, scope: ScopeName, { window }: Limit): Usage | null {
+function usageIn({ limits }: Meter, decision: Decision, scope: ScopeName, { window }: Limit): Usage | null {
   const i = (limits[scope] ?? []).findIndex((limit) => limit.window.seconds === window.seconds)
   return i < 0 ? null : (decision[scope]?.[i] ?? NOT_RUNNING)
 }

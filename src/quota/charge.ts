@@ -125,6 +125,11 @@ export function metersOf(charge: Charge): readonly Charge[] {
   return [{ user, organisation, category, cost, limits }, ...charge.others]
 }
 
+/** What was decided on each meter of a charge, in their order. */
+export function decisionsOf(decision: Decision): readonly Decision[] {
+  return decision.others === undefined ? [decision] : [decision, ...decision.others]
+}
+
 /** Many charges and refunds settled as one, in order, refunds first. */
 export interface Batch {
   /** The process that sends it; a random name for each start. */

@@ -16,7 +16,9 @@ const TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded'
 
 /** The 429 as a problem of type `quota-exceeded`, for clients that accept `application/problem+json`. */
 export function problemBody(charge: Charge, decision: Decision, detail: string): QuotaProblem {
-  const violated = violations(charge, decision).map(({ scope, limit }) => policyName(scope, charge.category, limit))
+  const violated = violations(charge, decision).map(({ meter, scope, limit }) =>
+    policyName(scope, meter.category, limit),
+  )
   return quotaProblem(violated, detail)
 }
 

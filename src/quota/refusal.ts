@@ -1,4 +1,4 @@
-import { type Charge, type Decision, metersOf, SCOPE_NAMES, type ScopeName } from './charge.ts'
+import { type Charge, type Decision, decisionsOf, type Meter, metersOf, SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
@@ -36,6 +36,8 @@ export interface RefusalBody {
 const BEIJING = 'Asia/Shanghai'
 
 interface Violation {
+  /** The one that has no room. */
+  readonly meter: Meter
   readonly scope: ScopeName
   readonly limit: Limit
   readonly used: number
@@ -44,47 +46,50 @@ interface Violation {
   readonly startedAt: number | null
 }
 
-/**
- * The meter of a refused charge that a response names: the one whose window is reported first of all of them. As a charge of it alone,
- * with its decision.
- */
+/** The meter of a refused charge that a response names, as a charge of it alone, with its decision: the one with the latest reset. */
 export function refusingMeter(charge: Charge, decision: Decision): { charge: Charge; decision: Decision } {
-  const decisions = [decision, ...(decision.others ?? [])]
-  const meters = metersOf(charge).map((meter, i) => ({ charge: meter, decision: decisions[i] as Decision }))
-  const [worst] = meters
-    .flatMap((of) => violations(of.charge, of.decision).map((violation) => ({ of, violation })))
-    .sort((a, b) => worstFirst(a.violation, b.violation))
-  return worst?.of ?? (meters[0] as { charge: Charge; decision: Decision })
+  if (charge.others === undefined) return { charge, decision }
+  const meters = metersOf(charge)
+  const { category } = violations(charge, decision)[0]?.meter ?? charge
+  const i = meters.findIndex((meter) => meter.category === category)
+  return { charge: meters[i] as Charge, decision: decisionsOf(decision)[i] as Decision }
 }
 
-/** Every window that refuses the charge, the one to report first. Empty for an accepted decision. Of its first meter alone. */
+/** Every window that refuses the charge, of all its meters, the one to report first. Empty for an accepted decision. */
 export function violations(charge: Charge, decision: Decision): Violation[] {
   if (decision.accepted) return []
-  const { personal, organisation, global } = decision.limits ?? charge.limits
   const all: Violation[] = []
-  addOver(all, 'personal', personal, decision.personal, charge.cost, decision.at)
-  if (organisation !== null && decision.organisation !== null)
-    addOver(all, 'organisation', organisation, decision.organisation, charge.cost, decision.at)
-  if (global !== null) addOver(all, 'global', global, decision.global ?? [], charge.cost, decision.at)
+  addViolations(all, charge, decision)
+  charge.others?.forEach((meter, i) => {
+    addViolations(all, meter, decision.others?.[i] as Decision)
+  })
   return all.length > 1 ? all.sort(worstFirst) : all
+}
+
+function addViolations(all: Violation[], meter: Meter, decision: Decision): void {
+  const { personal, organisation, global } = decision.limits ?? meter.limits
+  addOver(all, meter, 'personal', personal, decision.personal, decision.at)
+  if (organisation !== null && decision.organisation !== null)
+    addOver(all, meter, 'organisation', organisation, decision.organisation, decision.at)
+  if (global !== null) addOver(all, meter, 'global', global, decision.global ?? [], decision.at)
 }
 
 function addOver(
   all: Violation[],
+  meter: Meter,
   scope: ScopeName,
   limits: readonly Limit[],
   usages: readonly Usage[],
-  cost: number,
   at: number,
 ): void {
   for (let i = 0; i < limits.length; i++) {
     const limit = limits[i] as Limit
     const usage = usageAt(usages[i] ?? NOT_RUNNING, limit.window, at)
-    if (usage.used + cost <= limit.limit) continue
+    if (usage.used + meter.cost <= limit.limit) continue
     // A window that has not started and still refuses would end one length from now.
     const reset = endOf(limit.window, usage === NOT_RUNNING ? at : usage.startedAt)
     const startedAt = usage === NOT_RUNNING ? null : usage.startedAt
-    all.push({ scope, limit, used: usage.used, resetAt: reset, startedAt })
+    all.push({ meter, scope, limit, used: usage.used, resetAt: reset, startedAt })
   }
 }
 
@@ -99,7 +104,7 @@ function worstFirst(a: Violation, b: Violation): number {
 }
 
 /**
- * The body of a 429, field by field what the contract promises.
+ * The body of a 429, field by field what the contract promises. Of several meters it names the one with the latest reset.
  * @param timeZone IANA name of the zone that `msg` speaks in
  * @param freeAt when the charge has room since a limit ends by itself before its window does, in milliseconds since the epoch;
  *   default when the windows end
@@ -112,22 +117,22 @@ export function refusalBody(
 ): RefusalBody {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('an accepted charge has no refusal')
-  const { scope, limit } = worst
+  const { meter, scope, limit } = worst
   const until = freeAt ?? worst.resetAt
   const beijing = localTime(until, BEIJING)
   const there = timeZone === BEIJING ? beijing : localTime(until, timeZone)
   const after = `${there} ${timeZone} (${offsetOf(until, timeZone).name})`
   return {
     error: 'quota_exceeded',
-    msg: sentence(worst, neverFits(charge, decision), charge, { after, isTemporary: freeAt !== null }),
+    msg: sentence(worst, neverFits(charge, decision), { after, isTemporary: freeAt !== null }),
     retryAfterSeconds: secondsUntil(until, decision.at),
     quota: {
       scope: SCOPE_TITLES[scope],
-      category: charge.category,
+      category: meter.category,
       window: limit.window.name,
       limit: limit.limit,
       used: worst.used,
-      requested: charge.cost,
+      requested: meter.cost,
       resetAt: new Date(until).toISOString(),
       retryAtBeijing: beijing,
       timeZone: BEIJING,
@@ -144,9 +149,9 @@ export function secondsUntil(moment: number, now: number): number {
  * A refusing window whose limit is below the cost, so that no waiting helps; `null` for none. It may be another than
  * the one to report. While the store is out a share of the limits holds, and that ends.
  */
-export function neverFits(charge: Charge, decision: Decision): Pick<Violation, 'scope' | 'limit'> | null {
+export function neverFits(charge: Charge, decision: Decision): Pick<Violation, 'meter' | 'scope' | 'limit'> | null {
   if (decision.limits !== undefined) return null
-  return violations(charge, decision).find(({ limit }) => charge.cost > limit.limit) ?? null
+  return violations(charge, decision).find(({ meter, limit }) => meter.cost > limit.limit) ?? null
 }
 
 /** @param who asks for so many tokens: `This request` */
@@ -157,23 +162,26 @@ export function neverFitsSentence(
   cost: number,
   who: string,
 ): string {
-  const tokens = `${cost} ${category} ${cost === 1 ? 'token' : 'tokens'}`
+  // The unit itself is a usual name of a category.
+  const unit = cost === 1 ? 'token' : 'tokens'
+  const tokens = category === 'tokens' ? `${cost} ${unit}` : `${cost} ${category} ${unit}`
   const of = `the ${SCOPE_TITLES[scope]} ${spoken(window)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
   return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
 }
 
 function sentence(
-  { scope, limit }: Violation,
+  worst: Violation,
   never: ReturnType<typeof neverFits>,
-  { category, cost }: Charge,
   { after, isTemporary }: { readonly after: string; readonly isTemporary: boolean },
 ): string {
+  const { meter, scope, limit } = isTemporary && never !== null ? never : worst
+  const { category } = meter
   if (isTemporary) {
-    const named = never ?? { scope, limit }
-    const of = `${SCOPE_TITLES[named.scope]} ${spoken(named.limit.window)} ${category} limit of ${named.limit.limit}`
+    const of = `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} limit of ${limit.limit}`
     return `The ${of} leaves no room for this request, and it ends by itself. Requests may continue after ${after}.`
   }
-  if (never !== null) return neverFitsSentence(never.scope, never.limit, category, cost, 'This request')
+  if (never !== null)
+    return neverFitsSentence(never.scope, never.limit, never.meter.category, never.meter.cost, 'This request')
   return (
     `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
     `Requests may continue after ${after}.`

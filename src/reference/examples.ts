@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts'
+import { type Config, metersIn } from '../config/config.ts'
 import { failureRate } from '../failures/failure-rate.ts'
 import { bucketStart, NOTHING } from '../failures/histogram.ts'
 import { createPolicy } from '../quota/policy.ts'
@@ -20,9 +20,10 @@ export type Examples = ReturnType<typeof examplesOf>
 export function examplesOf(config: Pick<Config, 'quota' | 'routes' | 'unmatched' | 'timeZone'>) {
   const { quota, routes, timeZone } = config
   const policy = createPolicy(quota)
-  const charged = routes.find((route) => !route.public && route.cost.kind === 'fixed' && route.cost.cost > 0)
-  const category = charged?.public === false ? charged.category : (policy.categories[0] ?? '')
-  const cost = charged?.public === false && charged.cost.kind === 'fixed' ? charged.cost.cost : 1
+  const charged = routes
+    .flatMap((route) => (route.public ? [] : metersIn(route)))
+    .flatMap(({ category, cost }) => (cost.kind === 'fixed' && cost.cost > 0 ? { category, cost: cost.cost } : []))
+  const { category, cost } = charged[0] ?? { category: policy.categories[0] ?? '', cost: 1 }
   const { personal } = policy.limitsFor(category, ALICE)
   const at = Math.min(STARTED + LATER_MS, ...personal.map(({ window }) => endOf(window, STARTED) - 1))
   const counters = policy.categories.map((name) =>

@@ -1,4 +1,4 @@
-import type { Cost, RouteConfig, Segment, UnmatchedConfig } from '../config/config.ts'
+import type { Charged, MeterConfig, RouteConfig, Segment, UnmatchedConfig } from '../config/config.ts'
 import { type Folding, foldLiteral } from '../routing/folding.ts'
 import { createRouteTable } from '../routing/route-table.ts'
 import { canonicalLiteral } from '../routing/target.ts'
@@ -17,7 +17,7 @@ export interface Access {
   /** `null` for what matches no route. */
   readonly route: RouteConfig | null
   /** `null` where it is public. */
-  readonly charged: { readonly category: string; readonly cost: Cost } | null
+  readonly charged: Pick<Charged, keyof MeterConfig | 'others'> | null
 }
 
 export interface Place {

@@ -1,4 +1,4 @@
-import type { Cost, RouteConfig } from '../config/config.ts'
+import { type Cost, type MeterConfig, metersIn, type RouteConfig } from '../config/config.ts'
 import { formatDuration, formatSize } from '../config/units.ts'
 import { priceText as asText, shownPrice } from '../inputs/shown-price.ts'
 import { isObject } from '../lib/json.ts'
@@ -77,13 +77,19 @@ function variablesOf(path: string): string[] {
 function extensionOf({ route, charged }: Access): Json {
   const match = route === null ? {} : { match: route.match }
   if (charged === null) return { ...match, public: true }
-  const { category, cost } = charged
-  return { ...match, category, cost: shownPrice(cost) }
+  const { others } = charged
+  return { ...match, ...meterOf(charged), ...(others !== null && { others: others.map(meterOf) }) }
+}
+
+function meterOf({ category, cost }: MeterConfig): Json {
+  return { category, cost: shownPrice(cost) }
 }
 
 function priceText({ charged, route }: Access): string {
   if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
-  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${settledText(route)}${tunnelText(route)}${repetitionText(route?.idempotency ?? null)}`
+  const meters = metersIn(charged)
+  const costs = meters.map(({ category, cost }) => `category \`${category}\`, ${costText(cost)}`).join('; and ')
+  return `**Quota:** ${costs}.${meters.length > 1 ? ALL_OR_NOTHING : ''}${settledText(meters)}${tunnelText(route)}${repetitionText(route?.idempotency ?? null)}`
 }
 
 function repetitionText(idempotency: RouteConfig['idempotency']): string {
@@ -97,12 +103,17 @@ function tunnelText(route: RouteConfig | null): string {
   return ` A WebSocket costs that again every ${formatDuration(route.tunnelChargeMs)} while it is open.`
 }
 
-function settledText(route: RouteConfig | null): string {
-  if (route?.settle == null) return ''
-  return ` That is reserved: what it costs is known by its response, and told by \`X-Tollgate-Charged\` if that is known when the response begins.${sumText(route.settle)}`
+const ALL_OR_NOTHING = ' It is charged in all of them, or refused.'
+
+function settledText(meters: readonly MeterConfig[]): string {
+  const settled = meters.filter(({ settle }) => settle !== null)
+  if (settled.length === 0) return ''
+  const what =
+    meters.length === 1 ? 'That' : `Of ${settled.map(({ category }) => `\`${category}\``).join(' and ')} that`
+  return ` ${what} is reserved: what it costs is known by its response, and told by \`X-Tollgate-Charged\` if that is known when the response begins.${settled.map(({ settle }) => (settle === null ? '' : sumText(settle))).join('')}`
 }
 
-function sumText({ source, reading }: NonNullable<RouteConfig['settle']>): string {
+function sumText({ source, reading }: NonNullable<MeterConfig['settle']>): string {
   if (!('max' in reading)) return ''
   const most = `at most ${tokens(reading.max)}`
   if (source?.kind === 'size')
@@ -139,13 +150,14 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
 
 /** Nothing is known of a body but what it is priced by. */
 function bodyOf({ charged }: Access): Json {
-  if (charged === null || charged.cost.kind === 'fixed') return { schema: {} }
-  const { source, reading } = charged.cost
-  if (source.kind !== 'body' || reading.kind !== 'values') return { schema: {} }
-  const values = [...reading.values.keys()].map(valueOfKey)
-  const names = source.path.map(([name = '']) => name)
-  const schema = names.reduceRight<Json>((inner, name) => ({ type: 'object', properties: { [name]: inner } }), {
-    examples: values,
-  })
-  return { schema, example: names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), values[0]) }
+  for (const { cost } of charged === null ? [] : metersIn(charged)) {
+    if (cost.kind === 'fixed' || cost.source.kind !== 'body' || cost.reading.kind !== 'values') continue
+    const values = [...cost.reading.values.keys()].map(valueOfKey)
+    const names = cost.source.path.map(([name = '']) => name)
+    const schema = names.reduceRight<Json>((inner, name) => ({ type: 'object', properties: { [name]: inner } }), {
+      examples: values,
+    })
+    return { schema, example: names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), values[0]) }
+  }
+  return { schema: {} }
 }

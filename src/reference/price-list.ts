@@ -1,4 +1,4 @@
-import type { Config, Cost, RouteConfig } from '../config/config.ts'
+import type { Charged, Config, Cost, MeterConfig, RouteConfig } from '../config/config.ts'
 import type { PriceListBody } from '../contract/client.ts'
 import { dearest } from '../inputs/price.ts'
 import { shownPrice } from '../inputs/shown-price.ts'
@@ -31,21 +31,19 @@ export function priceList({ quota, routes, unmatched }: PriceOptions, policy: Po
 function othersOf(unmatched: Config['unmatched']): PriceList['others'] {
   if (unmatched.kind === 'refuse') return null
   if (unmatched.kind === 'forward') return { public: true }
-  return { public: false, category: unmatched.category, cost: shownPrice(unmatched.cost) }
+  return { public: false, ...metersOf(unmatched) }
 }
 
 function pricedRoute(route: RouteConfig): PricedRoute {
   const methods = route.methods === '*' ? ['*'] : route.methods
   const path = route.match.slice(route.match.indexOf('/'))
   if (route.public) return { methods, path, public: true }
-  const { category, cost, settle, idempotency, tunnelChargeMs } = route
+  const { idempotency, tunnelChargeMs } = route
   return {
     methods,
     path,
     public: false,
-    category,
-    cost: shownPrice(cost),
-    ...(settle !== null && { settle: { max: mostOf(settle, cost) } }),
+    ...metersOf(route),
     ...(tunnelChargeMs !== null && { tunnelCharge: { seconds: tunnelChargeMs / 1000 } }),
     ...(idempotency !== null && {
       idempotency: {
@@ -55,6 +53,14 @@ function pricedRoute(route: RouteConfig): PricedRoute {
       },
     }),
   }
+}
+
+function metersOf({ others, ...first }: Pick<Charged, keyof MeterConfig | 'others'>) {
+  return { ...meterOf(first), ...(others !== null && { others: others.map(meterOf) }) }
+}
+
+function meterOf({ category, cost, settle }: MeterConfig) {
+  return { category, cost: shownPrice(cost), ...(settle !== null && { settle: { max: mostOf(settle, cost) } }) }
 }
 
 /** The most that any response may make of it. */

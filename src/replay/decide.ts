@@ -2,6 +2,7 @@ import {
   type Charge,
   type CounterOf,
   type Decision,
+  type Meter,
   type Refund,
   type ScopeName,
   settleBatch,
@@ -17,6 +18,7 @@ import type { Tariff, Tariffs, UnchargedReason } from './tariffs.ts'
 /** The limit that a refusal names. */
 export interface Refusing {
   readonly scope: ScopeName
+  readonly category: string
   readonly window: string
   readonly limit: number
 }
@@ -45,7 +47,7 @@ export interface DecideOptions {
 export function decideAll(journal: Journal, { tariffs, policy, known, listener }: DecideOptions): void {
   const counterOf = createCounters()
   /** Charges of which the response changes the amount, by their places in the journal. */
-  const open = new Map<number, Refund>()
+  const open = new Map<number, readonly Refund[]>()
   /** Tunnels that were refused. */
   const closed = new Set<string>()
 
@@ -64,8 +66,10 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
     const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, entry.at) as [Decision]
     if (decision.accepted) {
       listener.charged(entry, tariff)
-      const amount = tariff.cost - tariff.finalCost
-      if (amount !== 0) open.set(position, { charge, decision, amount })
+      const refunds = tariff.meters.flatMap(({ cost, finalCost }, meter): Refund[] =>
+        cost === finalCost ? [] : [{ charge, decision, meter, amount: cost - finalCost }],
+      )
+      if (refunds.length > 0) open.set(position, refunds)
       return
     }
     const by = refusingOf(charge, decision)
@@ -78,10 +82,10 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
   }
 
   function settle(position: number): void {
-    const refund = open.get(position)
-    if (refund === undefined) return
+    const refunds = open.get(position)
+    if (refunds === undefined) return
     open.delete(position)
-    settleBatch({ refunds: [refund], charges: [] }, counterOf, 0)
+    settleBatch({ refunds, charges: [] }, counterOf, 0)
   }
 
   journal.forEach(decide, settle)
@@ -89,17 +93,20 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
 
 const CLOSED = { kind: 'uncharged', why: 'closed' } as const
 
-function chargeOf({ payer, category, cost }: Tariff, policy: Policy): Charge {
-  const limits = policy.limitsFor(category, payer)
-  const organisation = limits.organisation === null ? null : payer.organisation
-  return { user: payer.user, organisation, category, cost, limits }
+function chargeOf({ payer, meters }: Tariff, policy: Policy): Charge {
+  const [first, ...others] = meters.map(({ category, cost }): Meter => {
+    const limits = policy.limitsFor(category, payer)
+    const organisation = limits.organisation === null ? null : payer.organisation
+    return { user: payer.user, organisation, category, cost, limits }
+  })
+  return { ...(first as Meter), ...(others.length > 0 && { others }) }
 }
 
 function refusingOf(charge: Charge, decision: Decision): Refusing {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('a refusal without a limit')
-  const { scope, limit } = worst
-  return { scope, window: limit.window.name, limit: limit.limit }
+  const { meter, scope, limit } = worst
+  return { scope, category: meter.category, window: limit.window.name, limit: limit.limit }
 }
 
 function createCounters(): CounterOf {

@@ -17,6 +17,8 @@ export interface Entry {
   readonly cost: number | null
   /** Tokens that stayed charged; `null` if that is the cost, or not known. */
   readonly charged: number | null
+  /** The same of each of its meters; missing of a request with one. */
+  readonly meters?: readonly EntryMeter[]
   /**
    * - `passed` it was forwarded
    * - `unreached` it was forwarded to nobody, and given back
@@ -32,6 +34,13 @@ export interface Entry {
   readonly failed?: true
   /** Of a WebSocket; missing of any other request. */
   readonly tunnel?: TunnelEntry
+}
+
+/** What a request was charged in one of several categories. */
+export interface EntryMeter {
+  readonly category: string
+  readonly cost: number | null
+  readonly charged: number | null
 }
 
 /** The handshake of a WebSocket, or a charge for it while it was open. */

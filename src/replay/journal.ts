@@ -1,4 +1,4 @@
-import type { Entry, EntryTarget, TunnelEntry } from './entry.ts'
+import type { Entry, EntryMeter, EntryTarget, TunnelEntry } from './entry.ts'
 import { orderOf } from './order.ts'
 
 /**
@@ -48,6 +48,8 @@ export class JournalBuilder {
   readonly #blocks: Block[] = []
   /** By position: few entries are of WebSockets. */
   readonly #tunnels = new Map<number, TunnelEntry>()
+  /** The same: few routes have several meters. */
+  readonly #meters = new Map<number, readonly EntryMeter[]>()
 
   add({
     at,
@@ -63,6 +65,7 @@ export class JournalBuilder {
     fate,
     failed,
     tunnel,
+    meters,
   }: Entry): void {
     const row = this.#size % BLOCK
     if (row === 0) this.#blocks.push(newBlock())
@@ -81,6 +84,7 @@ export class JournalBuilder {
     texts[text + 5] = organisation
     flags[row] = FATES.indexOf(fate) * 4 + (failed === true ? FAILED : 0) + (target.kind === 'rule' ? OF_RULE : 0)
     if (tunnel !== undefined) this.#tunnels.set(this.#size, tunnel)
+    if (meters !== undefined) this.#meters.set(this.#size, meters)
     this.#size++
   }
 
@@ -114,6 +118,7 @@ export class JournalBuilder {
     const text = (position % BLOCK) * TEXTS
     const flag = flags[position % BLOCK] as number
     const tunnel = this.#tunnels.get(position)
+    const meters = this.#meters.get(position)
     const target: EntryTarget = { kind: (flag & OF_RULE) !== 0 ? 'rule' : 'path', text: texts[text + 1] ?? '' }
     return {
       at: numbers[number] as number,
@@ -129,6 +134,7 @@ export class JournalBuilder {
       fate: FATES[flag >> 2] as Entry['fate'],
       ...((flag & FAILED) !== 0 && { failed: true as const }),
       ...(tunnel !== undefined && { tunnel }),
+      ...(meters !== undefined && { meters }),
     }
   }
 

@@ -1,5 +1,5 @@
 import { isObject } from '../lib/json.ts'
-import { type Entry, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
+import { type Entry, type EntryMeter, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
 
 /** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests, and those with `"msg":"tunnel charge"` what open WebSockets cost. */
 export const readOwnLine: LineReader = (line) => {
@@ -20,8 +20,11 @@ type Field =
   | 'shadowed'
   | 'replayed'
   | 'exempt'
+  | 'category'
   | 'cost'
   | 'charged'
+  | 'others'
+  | 'further'
   | 'user'
   | 'plan'
   | 'organisation'
@@ -35,7 +38,8 @@ type Field =
 type Seen = Readonly<Partial<Record<Field, unknown>>>
 
 function readingOf(seen: Seen): Reading {
-  if (seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) return NOT_A_REQUEST
+  // A charge of an open tunnel has a line for each meter: the first one is read, and the file says what it costs in each.
+  if ((seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) || seen.further === true) return NOT_A_REQUEST
   const { time, durationMs = 0, method, route, decidedAt } = seen
   if (!isMoment(time)) return unreadable('"time" is no moment in milliseconds')
   if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs < time))
@@ -70,16 +74,22 @@ function parsed(line: string): Seen | null {
 }
 
 /** `null` for a request that was never charged, nor refused by the quota. */
-function fateOf({ outcome, error, shadowed, scope, replayed, exempt, cost, charged }: Seen): Entry['fate'] | null {
+function fateOf(seen: Seen): Entry['fate'] | null {
+  const { outcome, error, shadowed, scope, replayed, exempt, cost, others } = seen
   if (outcome === 'refused') return 'refused'
   if (shadowed === true) return scope === undefined ? 'undecided' : 'shadowed'
   if (outcome === 'denied' || outcome === 'answered') return null
   // The cost stands there from the moment before the charge on.
-  if (outcome === 'aborted' && cost === 0) return null
+  if (outcome === 'aborted' && cost === 0 && others === undefined) return null
   if (exempt === 'address') return 'exempt'
   if (replayed === true) return 'repeated'
-  if (outcome === 'failed' && error === 'upstream_unreachable' && charged === 0) return 'unreached'
+  if (outcome === 'failed' && error === 'upstream_unreachable' && isGivenBack(seen)) return 'unreached'
   return exempt === 'user' ? 'exempt_user' : 'passed'
+}
+
+/** All its meters are, if one is. */
+function isGivenBack({ charged, others }: Seen): boolean {
+  return charged === 0 || (Array.isArray(others) && others.some((each) => isObject(each) && each.charged === 0))
 }
 
 interface Checked {
@@ -101,12 +111,22 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
     plan: textOf(seen.namedPlan === undefined ? seen.plan : seen.namedPlan),
     organisation: textOf(seen.organisation),
     cost: tokensOf(seen.cost),
-    // Of others it is 0, which says nothing of what they would have cost.
-    charged: fate === 'passed' || fate === 'unreached' ? tokensOf(seen.charged) : null,
+    charged: chargedOf(seen.charged, fate),
     fate,
     ...(fate === 'passed' && hasFailed(seen) && { failed: true as const }),
     ...(isOfTunnel(seen) && { tunnel: tunnelOf(seen) }),
+    ...(Array.isArray(seen.others) && { meters: [seen, ...seen.others].flatMap((each) => meterOf(each, fate)) }),
   }
+}
+
+/** Of other fates it is 0, which says nothing of what they would have cost. */
+function chargedOf(charged: unknown, fate: Entry['fate']): number | null {
+  return fate === 'passed' || fate === 'unreached' ? tokensOf(charged) : null
+}
+
+function meterOf(seen: unknown, fate: Entry['fate']): [] | [EntryMeter] {
+  if (!isObject(seen) || typeof seen.category !== 'string') return []
+  return [{ category: seen.category, cost: tokensOf(seen.cost), charged: chargedOf(seen.charged, fate) }]
 }
 
 function hasFailed({ clientStatus }: Seen): boolean {

@@ -21,7 +21,6 @@ export interface Tally {
 
 export interface FirstRefusal extends Refusing {
   readonly at: number
-  readonly category: string
 }
 
 export interface Report {
@@ -48,27 +47,26 @@ export class Reporter implements Listener {
 
   charged(entry: Entry, tariff: Tariff): void {
     for (const tally of this.#tallies(entry, tariff)) {
-      tally.tokens += tariff.finalCost
+      for (const { finalCost } of tariff.meters) tally.tokens += finalCost
       if (entry.fate === 'refused') tally.spared++
     }
   }
 
   refused(entry: Entry, tariff: Tariff, by: Refusing): void {
-    const { category } = tariff
-    addTo(this.#windows, `${by.scope} ${category} ${by.window}`)
+    addTo(this.#windows, `${by.scope} ${by.category} ${by.window}`)
     for (const tally of this.#tallies(entry, tariff)) {
       tally.refused++
       if (entry.fate !== 'refused') tally.newlyRefused++
-      tally.first ??= { ...by, at: entry.at, category }
+      tally.first ??= { ...by, at: entry.at }
     }
   }
 
   shadowed(entry: Entry, tariff: Tariff, by: Refusing): void {
-    addTo(this.#windows, `${by.scope} ${tariff.category} ${by.window}`)
+    addTo(this.#windows, `${by.scope} ${by.category} ${by.window}`)
     for (const tally of this.#tallies(entry, tariff)) {
       tally.shadowed++
       if (entry.fate === 'refused') tally.spared++
-      tally.first ??= { ...by, at: entry.at, category: tariff.category }
+      tally.first ??= { ...by, at: entry.at }
     }
   }
 

@@ -1,22 +1,28 @@
 import { createAddressCallers } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
-import type { MeterRule, Route } from '../gateway/snapshot.ts'
+import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import type { Payer } from '../quota/policy.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Entry } from './entry.ts'
+
+/** What a request of the log costs in one category. */
+export interface TariffMeter {
+  readonly category: string
+  /** Whole tokens, at least 1. */
+  readonly cost: number
+  /** What remains charged when the response has ended. */
+  readonly finalCost: number
+}
 
 /** What a request of the log costs whom under a configuration. */
 export interface Tariff {
   readonly kind: 'charge'
   /** As the configuration writes it. */
   readonly route: string
-  readonly category: string
-  /** Whole tokens, at least 1. */
-  readonly cost: number
-  /** What remains charged when the response has ended. */
-  readonly finalCost: number
+  /** All that it is charged in, at least one. */
+  readonly meters: readonly TariffMeter[]
   readonly payer: Payer
   /** Whether a refusal is only counted. */
   readonly isShadowed: boolean
@@ -66,8 +72,9 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
     const route = routeOf(entry)
     if (route === null) return uncharged('no_route')
     if (route.tariff === null) return uncharged('not_charged')
-    const cost = costOf(route.tariff.price, entry)
-    if (cost === 0) return uncharged('not_charged')
+    const isGivenBack = entry.fate === 'unreached' && givesBack
+    const meters = metersOf(route.tariff, entry, isGivenBack)
+    if (meters.length === 0) return uncharged('not_charged')
     const payer = payerOf(entry, route)
     if (payer === null) return uncharged('no_caller')
     if (exempt.has(payer.user) || (entry.fate === 'exempt' && isByAddress)) return uncharged('exempt')
@@ -75,12 +82,25 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
     if (entry.fate === 'undecided') return uncharged('undecided')
     const times = timesOf(entry, route)
     if (times === 0) return uncharged('not_due')
-    const finalCost = entry.fate === 'unreached' && givesBack ? 0 : finalCostOf(route.tariff, entry, cost)
     const isShadowed = config.quota.shadow || route.shadow
-    const { category } = route.tariff
-    return { kind: 'charge', route: route.match, category, cost, finalCost, payer, isShadowed, times }
+    return { kind: 'charge', route: route.match, meters, payer, isShadowed, times }
   }
 }
+
+/** Those that it costs something in. */
+function metersOf(tariff: RouteTariff, entry: Entry, isGivenBack: boolean): TariffMeter[] {
+  const rules: readonly MeterRule[] = tariff.others === null ? [tariff] : [tariff, ...tariff.others]
+  return rules.flatMap((rule, i) => {
+    const logged = entry.meters?.find(({ category }) => category === rule.category) ?? (i === 0 ? entry : NOT_LOGGED)
+    const cost = costOf(rule.price, logged, entry.target)
+    const finalCost = isGivenBack ? 0 : finalCostOf(rule, logged, cost)
+    return cost === 0 ? [] : [{ category: rule.category, cost, finalCost }]
+  })
+}
+
+type Logged = Pick<Entry, 'cost' | 'charged'>
+
+const NOT_LOGGED: Logged = { cost: null, charged: null }
 
 /** How many charges of an open WebSocket are due between the one that the log has and the one before it; 1 of anything else. */
 function timesOf({ tunnel }: Entry, { tunnelChargeMs }: Route): number {
@@ -148,7 +168,7 @@ function isByLength(price: Price): boolean {
 }
 
 /** By the query, which some logs have; else what the log says, where the price depends on what the log does not have; else the dearest. */
-function costOf(price: Price, { cost, target }: Entry): number {
+function costOf(price: Price, { cost }: Logged, target: Entry['target']): number {
   if (price.kind === 'fixed') return price.cost
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))
 }
@@ -161,7 +181,7 @@ function costByQuery(price: Price, { kind, text }: Entry['target']): number | nu
   return 'cost' in priced ? priced.cost : null
 }
 
-function finalCostOf({ settle, price }: MeterRule, { charged }: Entry, cost: number): number {
+function finalCostOf({ settle, price }: MeterRule, { charged }: Logged, cost: number): number {
   if (charged === null) return cost
   if (settle === null) return isByLength(price) ? Math.min(charged, cost) : cost
   return 'max' in settle.reading ? Math.min(charged, Math.max(settle.reading.max, cost)) : charged

@@ -47,21 +47,36 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
 }
 
 /**
- * `RateLimit-Policy` and `RateLimit` for a charge.
- * @param beyond tokens that it is known to cost beyond its cost, or less
+ * `RateLimit-Policy` and `RateLimit` for a charge, of all its meters.
+ * @param beyond tokens that its first meter is known to cost beyond its cost, or less
  * @param requestId for a list that begins with it, since each accepted request has one. Default none
+ * @param beyondOthers the same as `beyond` for each of the further meters. Default none
  */
 export function rateLimitFields(
-  { category, cost, limits: own }: Charge,
+  charge: Charge,
   decision: Decision,
   beyond = 0,
   requestId: string | null = null,
+  beyondOthers: readonly number[] = [],
 ): string[] {
+  const { category, cost, limits: own, others } = charge
   const limits = decision.limits ?? own
-  const policy = rateLimitPolicy(category, limits, decision.at)
-  const rest = rateLimit(category, limits, decision, cost, beyond)
+  let policy = rateLimitPolicy(category, limits, decision.at)
+  let rest = rateLimit(category, limits, decision, cost, beyond)
+  if (others !== undefined) {
+    for (const [i, meter] of others.entries()) {
+      const [, of = '', , left = ''] = rateLimitFields(meter, decision.others?.[i] as Decision, beyondOthers[i])
+      policy = joined(policy, of)
+      rest = joined(rest, left)
+    }
+  }
   if (requestId === null) return ['RateLimit-Policy', policy, 'RateLimit', rest]
   return ['X-Request-Id', requestId, 'RateLimit-Policy', policy, 'RateLimit', rest]
+}
+
+/** A category may have no limit, and then adds nothing to the lists. */
+function joined(list: string, more: string): string {
+  return list === '' || more === '' ? list + more : `${list}, ${more}`
 }
 
 /** For a response of the upstream to a request that the quota refused and that was let through. */

@@ -1,5 +1,5 @@
 import { withBaselines } from '../config/baselines-text.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, metersIn } from '../config/config.ts'
 import { parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Environment } from '../config/substitute.ts'
@@ -149,10 +149,8 @@ function whyOf(users: readonly number[], covered: number, limit: number, { perce
 /** A request must fit into its limits. */
 function dearestOf(category: string, { routes, unmatched }: Config): number {
   const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
-  const costs = charged.flatMap((rule) => {
-    if (!('category' in rule) || rule.category !== category) return []
-    return [dearest(rule.cost)]
-  })
+  const meters = charged.flatMap(metersIn).filter((meter) => meter.category === category)
+  const costs = meters.map(({ cost }) => dearest(cost))
   return Math.max(1, ...costs)
 }
 

@@ -20,12 +20,14 @@ export class Peaks implements Listener {
   readonly #users = new Map<string, Map<string, Runs>>()
   readonly #all = new Map<string, Runs>()
 
-  charged({ at, fate }: Entry, { category, finalCost, payer }: Tariff): void {
+  charged({ at, fate }: Entry, { meters, payer }: Tariff): void {
     if (FREE.has(fate)) return
-    const users = this.#users.get(category) ?? new Map<string, Runs>()
-    this.#users.set(category, users)
-    addTo(users, payer.user, at, finalCost)
-    addTo(this.#all, category, at, finalCost)
+    for (const { category, finalCost } of meters) {
+      const users = this.#users.get(category) ?? new Map<string, Runs>()
+      this.#users.set(category, users)
+      addTo(users, payer.user, at, finalCost)
+      addTo(this.#all, category, at, finalCost)
+    }
   }
 
   refused(): void {

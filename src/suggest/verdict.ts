@@ -14,12 +14,13 @@ export class Verdict implements Listener {
   readonly #refused = new Map<string, Count>()
   readonly #uncharged = new Map<UnchargedReason, number>()
 
-  charged(_entry: Entry, { category, payer }: Tariff): void {
-    this.#see(category, payer.user)
+  charged(_entry: Entry, tariff: Tariff): void {
+    this.#see(tariff)
   }
 
-  refused(_entry: Entry, { category, payer }: Tariff, { scope, window }: Refusing): void {
-    this.#see(category, payer.user)
+  refused(_entry: Entry, tariff: Tariff, { scope, category, window }: Refusing): void {
+    const { payer } = tariff
+    this.#see(tariff)
     countIn(this.#refused, '', payer.user)
     countIn(this.#refused, limitName(scope, category, window), payer.user)
   }
@@ -47,9 +48,9 @@ export class Verdict implements Listener {
     return { refused: shareIn(this.#refused, name), charged: shareIn(this.#charged, category) }
   }
 
-  #see(category: string, user: string): void {
+  #see({ meters, payer: { user } }: Tariff): void {
     countIn(this.#charged, '', user)
-    countIn(this.#charged, category, user)
+    for (const { category } of meters) countIn(this.#charged, category, user)
   }
 }
 

@@ -140,3 +140,34 @@ test('makes a terminal do nothing that a user id asks of it', () => {
   })
   expect(text.split('\n')[0]).toBe('NO ROUTE   GET /x of \\u{1b}[31mred\\u{202e}')
 })
+
+test('tollgate explain has the cost of each of several meters, and the windows of each category', () => {
+  const limit = {
+    scope: 'Personal',
+    window: '1d',
+    limit: 100,
+    used: 90,
+    remaining: 10,
+    startedAt: null,
+    resetAt: null,
+  } as const
+  const of = { ...limit, source: 'baseline', steps: ['baseline 100'] }
+  const text = asText({
+    ...{ user: 'alice', method: 'POST', path: '/chat', route: { match: 'POST /chat', line: 4 } },
+    ...{ category: 'requests', cost: 1, price: null, decision: 'refuse', why: '429', reasons: [] },
+    limits: [{ ...of, refuses: false }],
+    others: [{ category: 'tokens', cost: 40, price: null, limits: [{ ...of, refuses: true }] }],
+  })
+  expect(text.split('\n').slice(3)).toEqual([
+    'route      POST /chat   (line 4)',
+    'category   requests',
+    'cost       1',
+    'category   tokens',
+    'cost       40',
+    '',
+    '   Personal  1d  90 of 100 used  not running  baseline 100',
+    '',
+    'tokens:',
+    '!  Personal  1d  90 of 100 used  not running  baseline 100',
+  ])
+})

@@ -50,8 +50,16 @@ test('what a request of a category costs at least is by its cheapest route; what
     { ...rule, match: 'GET /health', category: null, cost: null, public: true },
     { ...rule, match: 'PUT /c', category: 'idle', cost: 0 },
     { ...rule, match: 'POST /shadow', category: 'read', cost: 1, shadow: true },
+    {
+      ...{ ...rule, match: 'POST /chat', category: 'requests', cost: 1 },
+      others: [{ category: 'tokens', cost: null, price: { body: ['size'], values: { small: 100, large: 900 } } }],
+    },
   ])
-  expect([...cheapest]).toEqual([['read', 2]])
+  expect([...cheapest]).toEqual([
+    ['read', 2],
+    ['requests', 1],
+    ['tokens', 100],
+  ])
 })
 
 test('a window refuses since its first refusal of this run, if all of them are known', () => {

@@ -154,14 +154,16 @@ describe.each<[string, () => Promise<Store>]>([
     const refused = await asked(order(11))
     expect(refused).toMatchObject({
       kind: 'refused',
-      charge: { category: 'tokens', cost: 11 },
-      refusedBy: { scope: 'personal', window: '1h', limit: 100, used: 90, requested: 11, source: 'baseline of tokens' },
+      refusedBy: {
+        ...{ category: 'tokens', scope: 'personal', window: '1h', limit: 100 },
+        ...{ used: 90, requested: 11, source: 'baseline of tokens' },
+      },
     })
     expect(reports().slice(2)).toEqual([['refused', 'tokens', 0, false]])
     expect(await used()).toEqual([1, 90])
     await paid(order(1))
     await paid(order(1))
-    expect(await asked(order(1))).toMatchObject({ kind: 'refused', charge: { category: 'requests' } })
+    expect(await asked(order(1))).toMatchObject({ kind: 'refused', refusedBy: { category: 'requests' } })
     expect(await used()).toEqual([3, 92])
   })
 

@@ -33,8 +33,8 @@ const text = (edge = '', route = '', quota = ''): string =>
     `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     `
 edge: { ${edge} }
-quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } }, ${quota} }
-routes: [{ match: GET /free, category: read, cost: 0 }, { match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
+quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 }, seconds: { 1h: 3 } }, global: { read: { 1h: 99, 1d: 999 } } }, ${quota} }
+routes: [{ match: GET /free, category: read, cost: 0 }, { match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }, { match: GET /both, charges: { read: 1, seconds: 1 }, tunnel_charge: 1s }]
 drain: { timeout: 100ms }
 store_options: { deadline: 5s }`,
   )
@@ -248,6 +248,21 @@ describe('what an open tunnel costs (tunnel_charge)', () => {
     const [first] = later
     const [record] = app.requests()
     expect(first?.tunnel?.requestId).toBe(record?.requestId)
+  })
+
+  it('what an open tunnel costs (tunnel_charge) is charged in each of several meters, and ends where one of them has no room', async () => {
+    await start()
+    const ws = await open(bearer('alice'), '/both')
+    await isClosed(ws)
+    expect(ended()).toEqual(['quota'])
+    expect(ofTunnel().map(({ kind, charge, isFurther }) => [kind, charge.category, isFurther === true])).toEqual([
+      ['charged', 'read', false],
+      ['charged', 'seconds', true],
+      ['charged', 'read', false],
+      ['charged', 'seconds', true],
+      ['refused', 'seconds', false],
+    ])
+    expect(app.requests()[0]).toMatchObject({ cost: 1, others: [{ category: 'seconds', cost: 1, charged: null }] })
   })
 
   it('what an open tunnel costs (tunnel_charge) is reported in shadow as what would have been refused, and nobody is cut off', async () => {

@@ -45,6 +45,7 @@ export function refusingLimit(changes: Partial<RefusingLimit> = {}): RefusingLim
   const startedAt = Date.UTC(2026, 7, 6, 15)
   return {
     scope: 'personal',
+    category: 'write',
     window: '1h',
     limit: 120,
     used: 118,

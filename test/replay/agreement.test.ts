@@ -34,13 +34,14 @@ quota:
   ${plans ? 'plans: { team: { personal: { read: { 1h: 9 } }, organisation: { read: { 1h: 14 } } } }' : ''}
   ${exempt ? 'exempt: { users: [monitoring] }' : ''}
   baselines:
-    personal: { read: { 1h: 12 }, write: { 1h: 70 } }
-    global: { read: { 1h: 40 }, write: { 1h: 200 } }
+    personal: { read: { 1h: 12 }, write: { 1h: 70 }, requests: { 1h: 6 }, tokens: { 1h: 90 } }
+    global: { read: { 1h: 40 }, write: { 1h: 200 }, tokens: { 1h: 300 } }
 routes:
   - { match: GET /free, public: true }
   - { match: GET /items/:id, category: read, cost: 2 }
   - { match: GET /watched, category: read, cost: 3, shadow: ${routeShadow} }
-  - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }`
+  - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
+  - { match: POST /chat, charges: { requests: 1, tokens: { cost: 15, settle: { header: X-Tokens, max: 40 } } } }`
 
 interface Happened {
   readonly file: string
@@ -77,10 +78,10 @@ async function happens(
       state = (state * 48_271) % 2_147_483_647
       return state % below
     }
-    for (let i = 0; i < 70; i++) {
-      if (i === 60) await upstream.close()
-      const path = ['/free', '/items/1', '/items/2', '/watched', '/report'][random(5)] as string
-      const method = path === '/report' ? 'POST' : 'GET'
+    for (let i = 0; i < 90; i++) {
+      if (i === 80) await upstream.close()
+      const path = ['/free', '/items/1', '/items/2', '/watched', '/report', '/chat'][random(6)] as string
+      const method = path === '/report' || path === '/chat' ? 'POST' : 'GET'
       const response = await fetch(url + path, { method, headers: headersOf(USERS[random(4)] as string) })
       await response.text()
       statuses.push(String(response.status))
@@ -118,7 +119,8 @@ test('the store, the reports, the log and a replay of it under the same file agr
       const { file, observations, statuses, used } = await happens(text, seed, upstream)
       const count = (status: string) => statuses.filter((each) => each === status).length
       const outcomes = observations.filter((seen): seen is Settled => seen.type === 'settled')
-      const ofKind = (...kinds: Settled['kind'][]) => outcomes.filter(({ kind }) => kinds.includes(kind)).length
+      const ofKind = (...kinds: Settled['kind'][]) =>
+        outcomes.filter(({ kind, isFurther }) => kinds.includes(kind) && isFurther === undefined).length
 
       // Each outcome once: each request that costs something has one, and each charge that was corrected one more.
       const costly = observations.filter((seen): seen is RequestDone => seen.type === 'request' && seen.cost > 0)
@@ -127,16 +129,24 @@ test('the store, the reports, the log and a replay of it under the same file agr
       expect(ofKind('shadowed')).toBe(costly.filter(({ shadowed }) => shadowed).length)
       const settling = costly.filter(
         ({ route, decidedAt, outcome, shadowed }) =>
-          route === 'POST /report' && decidedAt !== null && outcome !== 'refused' && !shadowed,
+          (route === 'POST /report' || route === 'POST /chat') &&
+          decidedAt !== null &&
+          outcome !== 'refused' &&
+          !shadowed,
       )
       expect(new Set(outcomes).size).toBe(outcomes.length)
-      expect(ofKind('corrected')).toBe(settling.filter(({ outcome }) => outcome === 'forwarded').length)
+      expect(outcomes.filter(({ kind }) => kind === 'corrected').length).toBe(
+        settling.filter(({ outcome }) => outcome === 'forwarded').length,
+      )
       expect(tokensIn(observations)).toBe(used)
 
       const lines = readFileSync(file, 'utf8')
         .split('\n')
         .filter((line) => line.includes('"msg":"request"'))
-      const bill = lines.map((line) => JSON.parse(line)).reduce((sum, { cost, charged = cost }) => sum + charged, 0)
+      const bill = lines
+        .map((line) => JSON.parse(line))
+        .flatMap((line) => [line, ...(line.others ?? [])])
+        .reduce((sum, { cost, charged = cost }) => sum + charged, 0)
       expect(bill).toBe(used)
 
       const all = { format: 'auto', from: 0, to: Number.POSITIVE_INFINITY } as const

@@ -21,6 +21,7 @@ routes:
   - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 500, missing: 100 } }
   - { match: PUT /streams/*, category: write, cost: { size: request, per: 1MiB, max: 30 } }
   - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
+  - { match: POST /chat, charges: { read: 1, write: { cost: { body: id, values: { 1: 10, 2: 25 } }, settle: { header: X-Tokens, max: 50 } } } }
   - { match: POST /ticket, category: write, cost: 5, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
 `
 const { config } = understood(YAML)
@@ -42,7 +43,9 @@ const BASE: Entry = {
 const rule = (text: string) => ({ method: text.split(' ')[0] ?? '', target: { kind: 'rule' as const, text } })
 const priced = (changes: Partial<Entry>) => {
   const tariff = tariffs({ ...BASE, ...changes })
-  return tariff.kind === 'uncharged' ? tariff.why : [tariff.route, tariff.cost, tariff.finalCost]
+  return tariff.kind === 'uncharged'
+    ? tariff.why
+    : [tariff.route, ...tariff.meters.flatMap(({ cost, finalCost }) => [cost, finalCost])]
 }
 
 describe('what a request of the log costs under the configuration', () => {
@@ -65,6 +68,18 @@ describe('what a request of the log costs under the configuration', () => {
     ['what its response said', { ...rule('POST /report'), charged: 7 }, ['POST /report', 20, 7]],
     ['what its bytes came to', { ...rule('PUT /streams/*'), cost: 30, charged: 7 }, ['PUT /streams/*', 30, 7]],
     ['no more than settle.max', { ...rule('POST /report'), charged: 70 }, ['POST /report', 20, 50]],
+    [
+      'in each of several meters what the log says of it',
+      {
+        ...rule('POST /chat'),
+        meters: [
+          { category: 'write', cost: 10, charged: 7 },
+          { category: 'read', cost: 1, charged: null },
+        ],
+      },
+      ['POST /chat', 1, 1, 10, 7],
+    ],
+    ['the dearest in a meter that the log does not have', rule('POST /chat'), ['POST /chat', 1, 1, 25, 25]],
     ['nothing if it reached nobody', { fate: 'unreached' }, ['GET /items/:id', 2, 0]],
     ['nothing as a repetition', { ...rule('POST /ticket'), fate: 'repeated' }, 'repeated'],
     ['its price as a repetition where no key counts', { fate: 'repeated' }, ['GET /items/:id', 2, 2]],

@@ -38,12 +38,12 @@ const LINES = [
   },
 ]
 
-async function replayed(limit: number, route: string, more = '') {
+async function replayed(limit: number, route: string, more = '', seen: readonly object[] = LINES) {
   const file = join(folder, 'own.log')
-  writeFileSync(file, LINES.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  writeFileSync(file, seen.map((line) => `${JSON.stringify(line)}\n`).join(''))
   const rules = `
-quota: { baselines: { personal: { read: { 1h: ${limit} } }, global: { read: { 1h: 1000 } } }, ${more} }
-routes: [{ match: GET /live, category: read, cost: 2, ${route} }, { match: GET /x, category: read, cost: 2 }]`
+quota: { baselines: { personal: { read: { 1h: ${limit} }, write: { 1h: 99 } }, global: { read: { 1h: 1000 } } }, ${more} }
+routes: [{ match: GET /live, ${route.includes('charges') ? '' : 'category: read, cost: 2,'} ${route} }, { match: GET /x, category: read, cost: 2 }]`
   const all = { format: 'auto', from: 0, to: Number.POSITIVE_INFINITY } as const
   const { journal } = await readLogs([file], all)
   const { total, uncharged } = await replay(understood(yaml('http://127.0.0.1:9', rules)).config, journal)
@@ -55,6 +55,14 @@ const nothing = { refused: 0, newlyRefused: 0, spared: 0, shadowed: 0 }
 
 test('under the configuration that wrote the log each charge is as it was', async () => {
   expect(await replayed(8, 'tunnel_charge: 1s')).toEqual([{ ...nothing, refused: 1, tokens: 8 }, {}])
+})
+
+test('a WebSocket with several meters has a line for each of them, and each charge of it is one', async () => {
+  const seen = LINES.flatMap((line) =>
+    'openMs' in line ? [line, { ...line, category: 'write', cost: 3, further: true }] : [line],
+  )
+  const of = 'charges: { read: 2, write: 3 }, tunnel_charge: 1s'
+  expect(await replayed(8, of, '', seen)).toEqual([{ ...nothing, refused: 1, tokens: 3 * 5 + 2 }, {}])
 })
 
 test('under a higher limit the charge that closed it is let through', async () => {

@@ -16,6 +16,9 @@ const ALLOWANCE = 'src/quota/ledger/outage-allowance.ts'
 const RECENT = 'src/quota/ledger/recent-refusals.ts'
 const REFUSAL = 'src/quota/refusal.ts'
 const REPORT = 'src/gateway/settlement.ts'
+const METERS = 'src/gateway/meters.ts'
+const COSTS = 'src/gateway/response-costs.ts'
+const STEPS = 'src/gateway/steps.ts'
 const HALF_HOURS = 'src/usage/half-hours.ts'
 
 export const METER_MUTATIONS: readonly Mutation[] = [
@@ -178,19 +181,39 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     ],
     'ledger',
   ),
-  report(REFUSAL, 'a refusal names the first of several meters', ['return worst?.of ?? (meters', 'return (meters']),
+  report(REFUSAL, 'a refusal names the first of several meters', ['[0]?.meter ?? charge', '[9]?.meter ?? charge']),
   report(REPORT, 'the first of several meters is reported alone', [
     "  if (kind !== 'charged') return\n",
     '  if (kind) return\n',
   ]),
   report(REPORT, 'the first of several meters alone is given back', [
-    "    refund(charging, paid, i + 1, undefined, { ...paid, kind: 'given_back' })\n",
-    '    void i\n',
+    'metersOf(paid.charge).map((_, i) => refund(',
+    '[paid.charge].map((_, i) => refund(',
   ]),
   report(REPORT, 'a correction is one of the first meter', ['...(meter > 0 && { meter }),', '']),
   report(REPORT, 'a further meter passes for a request', [
     'observe({ ...outcome, ...of, isFurther: true })',
     'observe({ ...outcome, ...of })',
+  ]),
+  report(REFUSAL, 'a 429 knows the first of several meters alone', [
+    'addViolations(all, meter, decision.others?.[i] as Decision)',
+    'void i',
+  ]),
+  report(METERS, 'what costs nothing is asked of the quota', [
+    'all.filter((meter) => meter.cost > 0)',
+    'all.filter((meter) => meter.cost >= 0)',
+  ]),
+  report(METERS, 'what becomes of a further meter is that of the first', [
+    'exchange.others?.find(({ rule }) => rule.category === category) ?? exchange',
+    'category === "" ? exchange.others?.[0] ?? exchange : exchange',
+  ]),
+  report(COSTS, 'a cost is told before each meter is known', [
+    'hasField && !known.includes(undefined)',
+    'hasField && known.length > 0',
+  ]),
+  report(STEPS, 'a body may have no price in a further meter', [
+    "      if (typeof of !== 'number') return of\n",
+    "      if (typeof of !== 'number') continue\n",
   ]),
   report(HALF_HOURS, 'each meter is an accepted request', ['    if (isFurther === true) return\n', '']),
 ]

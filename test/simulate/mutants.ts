@@ -30,7 +30,7 @@ const CHECKS: Record<Check, readonly string[]> = {
     'test/quota/ledger/refunds.test.ts',
     'test/quota/ledger/settlement.test.ts',
   ),
-  meters: vitest('test/gateway/several-meters.test.ts'),
+  meters: vitest('test/gateway/several-meters.test.ts', 'test/e2e/several-meters.test.ts'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
   cost: vitest('test/gateway/response-cost.test.ts', 'test/routing/final-cost.test.ts'),
   history: vitest('test/store/packed-history.test.ts', 'test/store/sqlite/history.test.ts'),

@@ -134,8 +134,8 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'if (amount === 0) {',
   ]),
   report('a request that reached nobody counts as one of the repetitions', [
-    'refund(charging, paid, 0, undefined,',
-    'refund(charging, paid, 0, paid.charge.cost,',
+    'refund(charging, paid, i, undefined,',
+    'refund(charging, paid, i, paid.charge.cost,',
   ]),
   report('a correction gives back what the request cost', ['charge.cost - tokens,', 'tokens,']),
   // Bills.

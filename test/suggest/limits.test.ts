@@ -27,7 +27,7 @@ describe('a suggested limit', () => {
 describe('what was used in the busiest run', () => {
   const HOUR = 3_600_000
   const charge = (peaks: Peaks, user: string, at: number, finalCost: number): void => {
-    const tariff = { category: 'read', finalCost, payer: { user } } as Tariff
+    const tariff = { meters: [{ category: 'read', cost: finalCost, finalCost }], payer: { user } } as unknown as Tariff
     peaks.charged({ at } as never, tariff)
   }
 

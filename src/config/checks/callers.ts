@@ -3,6 +3,7 @@ import { isFact } from '../../inputs/header-names.ts'
 import { foldedName } from '../../lib/field-names.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
+import { isCharged, metersOf } from './meters.ts'
 
 /** Who asks: places that exclude each other, and what strangers can make of the others. */
 export function checkCallers(parsed: PartialConfig): Finding[] {
@@ -134,11 +135,11 @@ function isSame(a: string, b: string): boolean {
 /** Only what changes something is asked for the origin of the page, and of a key only the upstream can ask. */
 function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: PartialConfig): Finding[] {
   const dear = routes.find(
-    ({ public: isPublic, match, cost }) =>
+    ({ public: isPublic, match, ...meters }) =>
       isPublic === false &&
       match !== undefined &&
       (match.methods === '*' || match.methods.includes('GET')) &&
-      !(cost?.kind === 'fixed' && cost.cost === 0),
+      metersOf(meters).some(isCharged),
   )
   if (dear?.match === undefined) return []
   const path = dear.match.match.replace(/^\S+ +/, '').replaceAll(/:[^/]+|\*$/g, '1')

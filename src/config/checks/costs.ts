@@ -1,9 +1,10 @@
 import type { Price } from '../../inputs/price.ts'
 import type { Limits } from '../../quota/charge.ts'
 import { createPolicy, type Policy } from '../../quota/policy.ts'
-import type { ParsedRoute, PartialConfig } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
+import { metersOf, type WrittenMeter } from './meters.ts'
 
 interface Ceiling {
   /** Whose requests it keeps out. Default everybody's. */
@@ -29,12 +30,12 @@ interface Ceilings {
 export function checkCosts({ quota, routes, unmatched }: PartialConfig): Finding[] {
   const of = ceilingsOf(quota)
   if (of === null) return []
-  const check = (route: Partial<Pick<ParsedRoute, 'category' | 'cost'>>, path: Path): Finding[] => {
-    const findings = checkCost(route, path, of.everybody)
-    return findings.length > 0 ? findings : checkCost(route, path, of.plans)
-  }
-  const findings = routes.flatMap((route, i) => check(route, ['routes', i]))
-  return unmatched?.kind === 'charge' ? [...findings, ...check(unmatched, ['unmatched'])] : findings
+  const meters = routes.flatMap((route, i) => metersOf(route, ['routes', i]))
+  if (unmatched?.kind === 'charge') meters.push(...metersOf(unmatched, ['unmatched']))
+  return meters.flatMap((meter) => {
+    const findings = checkCost(meter, of.everybody)
+    return findings.length > 0 ? findings : checkCost(meter, of.plans)
+  })
 }
 
 type CeilingsByCategory = ReadonlyMap<string, Ceilings>
@@ -84,15 +85,11 @@ function lowest(all: readonly Ceiling[]): Ceiling {
   })
 }
 
-function checkCost(
-  { category, cost }: Partial<Pick<ParsedRoute, 'category' | 'cost'>>,
-  path: Path,
-  ceilings: ReadonlyMap<string, Ceilings>,
-): Finding[] {
+function checkCost({ category, cost, path, costAt }: WrittenMeter, ceilings: ReadonlyMap<string, Ceilings>): Finding[] {
   const of = category === undefined ? undefined : ceilings.get(category)
   if (of === undefined) return []
-  const costs: (readonly [number, Path])[] =
-    cost === undefined ? [[1, [...path, 'cost']]] : placedCosts(cost, [...path, 'cost'])
+  const placed = cost?.kind === 'asked' ? [...path, 'cost'] : costAt
+  const costs: (readonly [number, Path])[] = cost === undefined ? [[1, placed]] : placedCosts(cost, placed)
   return costs
     .filter(([tokens]) => tokens > of.atWorst.limit)
     .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', of) }))

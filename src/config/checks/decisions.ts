@@ -2,6 +2,7 @@ import { partsOf } from '../../inputs/price.ts'
 import { type HostPort, isLoopback } from '../addresses.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, formatPath, type Path } from '../problems.ts'
+import { metersOf } from './meters.ts'
 import { checkTokenLength, collide } from './network.ts'
 
 /** Who may ask for decisions, and what cannot be decided there. */
@@ -33,7 +34,8 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
 
 /** A proxy may ask by the head of a request alone, and a price that is in the body is known to nobody then. */
 function checkBodies({ routes }: PartialConfig): Finding[] {
-  return routes.flatMap(({ cost }, i): Finding[] => {
+  const meters = routes.flatMap((route, i) => metersOf(route, ['routes', i]))
+  return meters.flatMap(({ cost, path }): Finding[] => {
     const parts = cost === undefined ? [] : partsOf(cost)
     const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
     const isMeasured = parts.some(({ source }) => source.kind === 'size')
@@ -42,6 +44,6 @@ function checkBodies({ routes }: PartialConfig): Finding[] {
       ? 'gets 400 for such a request: add otherwise, the tokens of one without its body'
       : 'is charged the max'
     const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
-    return [{ path: ['routes', i, 'cost'], severity: 'warning', message }]
+    return [{ path: [...path, 'cost'], severity: 'warning', message }]
   })
 }

@@ -10,6 +10,7 @@ import { canonicalLiteral } from '../../routing/target.ts'
 import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import { foldingOf } from '../schema/listen.ts'
+import { isCharged, metersOf, type WrittenMeter } from './meters.ts'
 
 type Rule = Partial<ParsedRoute>
 
@@ -20,54 +21,76 @@ export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => numbe
   const inputs = fieldInputs(configured)
   const own = ownPaths(parsed.published)
   const { categories } = parsed.names
+  const about = { categories, configured, inputs }
   const findings: Finding[] = []
   for (const [i, route] of routes.entries()) {
     const path = ['routes', i]
     findings.push(
       ...checkAccess(route, path),
       ...checkReach(route, path, edge.allow_in_path, own),
-      ...checkBody(route, path),
       ...checkTunnel(route, path),
-      ...checkSettle(route, path),
-      ...checkSource(route, path),
       ...checkRepetition(route, path),
       ...checkKey(route, path, inputs),
       ...checkLiterals(route, path),
-      ...checkPatterns(route.cost, path),
-      ...checkPricedFields(route.cost, path, configured, inputs),
+      ...checkMeters(metersOf(route, path), route.match, about),
     )
-    findings.push(...checkCategory(route.category, path, categories))
   }
-  if (unmatched?.kind === 'charge') {
-    findings.push(...checkCategory(unmatched.category, ['unmatched'], categories))
-    findings.push(...checkPatterns(unmatched.cost, ['unmatched']))
-    findings.push(...checkPricedFields(unmatched.cost, ['unmatched'], configured, inputs))
-  }
+  if (unmatched?.kind === 'charge') findings.push(...checkMeters(metersOf(unmatched, ['unmatched']), undefined, about))
   return [...findings, ...checkShapes(parsed, lineOf)]
+}
+
+/** What of the rest of the file the meters are held against. */
+interface About {
+  readonly categories: readonly string[] | null
+  readonly configured: Configured
+  readonly inputs: readonly FieldInput[]
+}
+
+function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], about: About): Finding[] {
+  return meters.flatMap((meter) => [
+    ...checkSettle(meter),
+    ...checkSource(meter),
+    ...checkBody(meter, match),
+    ...checkPatterns(meter),
+    ...checkPricedFields(meter, about),
+    ...checkCategory(meter, about.categories),
+    ...checkKeyOf(meter, meters),
+  ])
+}
+
+/** As a key of a dictionary (RFC 9651). */
+const DICTIONARY_KEY = /^[a-z][a-z0-9_-]*$/
+
+/** What each meter cost is told by its name. */
+function checkKeyOf({ category = '', path }: WrittenMeter, meters: readonly WrittenMeter[]): Finding[] {
+  if (meters.length === 1 || DICTIONARY_KEY.test(category) || meters.every(({ settle }) => settle == null)) return []
+  const message = `${quote(category)} is no name in X-Tollgate-Charged: begin it with a small letter, and write no capital letters`
+  return [{ path: path.slice(0, -1), key: category, message }]
 }
 
 function checkAccess(route: Rule, path: Path): Finding[] {
   if (route.public === undefined) return []
   if (!route.public) {
-    const isBare = 'category' in route && route.category === undefined
+    const isBare = (['category', 'charges'] as const).every((key) => key in route && route[key] === undefined)
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge', 'settle', 'idempotency'] as const)
+  return (['category', 'cost', 'charges', 'anonymous', 'shadow', 'tunnel_charge', 'settle', 'idempotency'] as const)
     .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }
 
-function checkCategory(category: string | undefined, path: Path, known: readonly string[] | null): Finding[] {
+function checkCategory({ category, path, costAt }: WrittenMeter, known: readonly string[] | null): Finding[] {
   if (category === undefined || known === null || known.includes(category)) return []
   const are = known.length === 1 ? 'is' : 'are'
   const cure =
     didYouMean(category, known) || `; there ${are} ${known.join(', ')}, add it to quota.baselines or choose one`
-  return [{ path: [...path, 'category'], message: `unknown category ${quote(category)}${cure}` }]
+  const place = path === costAt ? { path: path.slice(0, -1), key: category } : { path: [...path, 'category'] }
+  return [{ ...place, message: `unknown category ${quote(category)}${cure}` }]
 }
 
 /** Requests of methods without a body would all be refused, and so would those with one whose query is priced. */
-function checkBody({ cost, match }: Rule, path: Path): Finding[] {
+function checkBody({ cost, path }: WrittenMeter, match: Rule['match']): Finding[] {
   if (cost?.kind !== 'asked' || cost.otherwise !== null || match === undefined) return []
   const { kind } = cost.source
   if (kind !== 'body') return kind === 'query' ? checkBodies(match.methods, path) : []
@@ -88,10 +111,12 @@ function checkBodies(methods: '*' | readonly string[], path: Path): Finding[] {
 }
 
 /** A WebSocket repeats a cost in tokens: what is asked for is there once. */
-function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): Finding[] {
+function checkTunnel(route: Rule, path: Path): Finding[] {
+  const { tunnel_charge: every, match } = route
   if (every === undefined) return []
+  const meters = metersOf(route)
   const at = [...path, 'tunnel_charge']
-  if (cost?.kind === 'asked' || cost?.cost === 0) {
+  if (meters.some(({ cost }) => cost?.kind === 'asked') || !meters.some(isCharged)) {
     return [{ path: at, message: 'repeats a cost in tokens, and there is none: add cost: 1 or more, or remove it' }]
   }
   if (match === undefined || match.methods === '*' || match.methods.includes('GET')) return []
@@ -99,8 +124,8 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
 }
 
 /** What costs nothing asks for no charge, which a response could correct. */
-function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
-  if (settle === undefined || cost === undefined) return []
+function checkSettle({ settle, cost, path }: WrittenMeter): Finding[] {
+  if (settle == null || cost === undefined) return []
   if (cost.kind === 'asked') return freeValues(cost, path)
   if (cost.cost === 0) {
     const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
@@ -135,7 +160,7 @@ function freeValues({ reading }: AskedPrice, path: Path): Finding[] {
 const NO_MEMBERS = /^[$/]|\[(?:\d+|\*)\]|\.\.|\.$/
 
 /** A path that no member has leaves every request its reserve, or what `missing` says. */
-function checkSource({ settle }: Rule, path: Path): Finding[] {
+function checkSource({ settle, path }: WrittenMeter): Finding[] {
   if (settle?.source?.kind !== 'json') return []
   const { paths, sum } = settle.source
   const written = [...paths.map((text) => ['json', text]), ...[...(sum?.keys() ?? [])].map((text) => ['sum', text])]
@@ -146,8 +171,8 @@ function checkSource({ settle }: Rule, path: Path): Finding[] {
 }
 
 /** Of requests that cost nothing each repetition does too. */
-function checkRepetition({ idempotency, cost }: Rule, path: Path): Finding[] {
-  if (idempotency === undefined || cost?.kind !== 'fixed' || cost.cost > 0) return []
+function checkRepetition(route: Rule, path: Path): Finding[] {
+  if (route.idempotency === undefined || metersOf(route).some(isCharged)) return []
   const message = 'is for requests that are charged, and these cost nothing: add cost: 1 or more, or remove it'
   return [{ path: [...path, 'idempotency'], message }]
 }
@@ -174,7 +199,7 @@ function configuredIn({ auth, upstream }: PartialConfig): Configured {
 }
 
 /** Values are texts, and no patterns. */
-function checkPatterns(cost: Rule['cost'], path: Path): Finding[] {
+function checkPatterns({ cost, path }: WrittenMeter): Finding[] {
   if (cost?.kind !== 'asked' || cost.reading.kind !== 'values' || !cost.reading.values.has('*')) return []
   const others =
     cost.otherwise === null ? 'each of which gets 400: write every value, or otherwise' : 'which cost otherwise'
@@ -183,12 +208,7 @@ function checkPatterns(cost: Rule['cost'], path: Path): Finding[] {
 }
 
 /** What the upstream does not get of a client's request is not what is served. */
-function checkPricedFields(
-  cost: Rule['cost'],
-  path: Path,
-  configured: Configured,
-  inputs: readonly FieldInput[],
-): Finding[] {
+function checkPricedFields({ cost, path }: WrittenMeter, { configured, inputs }: About): Finding[] {
   if (cost === undefined) return []
   const { parameters } = credentialPlaces(configured)
   return partsOf(cost).flatMap(({ source }): Finding[] => {

@@ -2,6 +2,7 @@ import { dearest } from '../../inputs/price.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { type Lookup, type NumberedRule, otherRules } from './lookup.ts'
+import { metersOf } from './meters.ts'
 
 /**
  * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/`
@@ -89,16 +90,20 @@ function savingsBy(kinds: readonly Kind[], { unmatched = { kind: 'refuse' } }: P
 /** Costs nothing, and asks for no credential. */
 const OPEN = -1
 
-/** The most that a rule takes: a body chooses among its costs in any spelling of the path. */
-function priceOf({ public: isPublic, cost }: Pick<NumberedRule, 'public' | 'cost'>): number {
+/** The most that a rule takes in all its meters: a body chooses among its costs in any spelling of the path. */
+function priceOf({
+  public: isPublic,
+  ...meters
+}: Pick<NumberedRule, 'public'> & Parameters<typeof metersOf>[0]): number {
   if (isPublic) return OPEN
-  return cost === undefined ? 1 : dearest(cost)
+  const costs = metersOf(meters).map(({ cost }) => (cost === undefined ? 1 : dearest(cost)))
+  return costs.reduce((sum, cost) => sum + cost)
 }
 
 function priceAt(place: Place, unmatched: NonNullable<PartialConfig['unmatched']>): number | null {
   if (place !== 'unmatched') return priceOf(place)
   if (unmatched.kind === 'refuse') return null
-  return unmatched.kind === 'forward' ? OPEN : priceOf({ cost: unmatched.cost })
+  return unmatched.kind === 'forward' ? OPEN : priceOf(unmatched)
 }
 
 /** For each place that takes less, the cheapest spellings of one method: one of each kind. */
@@ -175,7 +180,7 @@ function sentence(all: readonly Saving[], where: 'here' | 'so', lineOf: (path: P
   const [most, ...others] = all.toSorted((a, b) => b.costs - b.instead - (a.costs - a.instead)) as [Saving, ...Saving[]]
   const { rule, requests, costs, instead } = most
   const takes = instead === OPEN ? 'cost nothing and need no credential' : `cost ${instead}`
-  const upTo = rule.cost?.kind === 'asked' ? 'up to ' : ''
+  const upTo = metersOf(rule).some(({ cost }) => cost?.kind === 'asked') ? 'up to ' : ''
   const dear = `${upTo}${costs} (${rule.match.match}, line ${lineOf(['routes', rule.index, 'match'])})`
   const more = others.length === 0 ? '' : ` So would spellings of ${otherRules(others.length)}.`
   return `${listed(requests, 'and')} would ${takes} ${where} instead of ${dear}.${more}`

@@ -1,6 +1,7 @@
 import type { LimitTable } from '../../quota/limit-layers.ts'
-import type { ParsedRoute, PartialConfig } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
+import { isCharged, metersOf } from './meters.ts'
 
 /** Warns of limits that hold for what rules charge although nobody wrote them, with the lines that say the same. */
 export function checkUnwritten(
@@ -8,7 +9,8 @@ export function checkUnwritten(
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   if (windows !== undefined || baselines === undefined) return []
-  const charged = [...routes, ...(unmatched?.kind === 'charge' ? [unmatched] : [])].filter(isCharged)
+  const rules = [...routes, ...(unmatched?.kind === 'charge' ? [unmatched] : [])]
+  const charged = rules.flatMap((rule) => metersOf(rule)).filter(isCharged)
   const isWritten = (category: string): boolean => lineOf(['quota', 'baselines', 'personal', category]) !== null
   const named = new Set(charged.map(({ category = '' }) => category))
   const unwritten = [...baselines.personal.keys()].filter((category) => named.has(category) && !isWritten(category))
@@ -20,10 +22,6 @@ export function checkUnwritten(
   const written = inBraces(scopes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => [name, inBraces(rows)]))
   const message = `nobody wrote limits for ${unwritten.join(' and ')}, so built-in ones hold: write your own below quota, for example those in force, baselines: ${written}`
   return [{ path: ['quota', 'baselines'], severity: 'warning', message }]
-}
-
-function isCharged({ category, cost }: Partial<Pick<ParsedRoute, 'category' | 'cost'>>): boolean {
-  return category !== undefined && !(cost?.kind === 'fixed' && cost.cost === 0)
 }
 
 function rowsOf(table: LimitTable, categories: readonly string[]): (readonly [string, string])[] {

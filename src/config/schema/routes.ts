@@ -1,11 +1,49 @@
+import type { z } from 'zod'
 import type { Price } from '../../inputs/price.ts'
 import { repetitionHeaderProblem } from '../headers.ts'
 import { parsePattern } from '../pattern.ts'
 import { fixed, price } from './price.ts'
 import { settle } from './settle.ts'
-import { choice, duration, either, flag, integer, list, name, read, section, text } from './values.ts'
+import { tokens } from './tokens.ts'
+import { byName, choice, duration, either, flag, integer, list, name, read, section, text } from './values.ts'
 
 /** The route map. */
+
+/** Categories that one request is charged in. */
+const MOST_METERS = 4
+
+/** What a rule charges in one category. */
+interface Meter {
+  readonly category: string
+  readonly cost: Price
+  readonly settle: z.output<typeof settle> | null
+}
+
+const charges = byName(
+  either(
+    'tokens (an integer from 0 to 1000000000) or { cost, settle }',
+    [
+      tokens().transform((cost): Omit<Meter, 'category'> => ({ cost: fixed(cost), settle: null })),
+      section(
+        { cost: price('As in a rule. Default 1').optional(), settle: settle.optional() },
+        'With a cost of its own',
+      ).transform(({ cost = fixed(1), settle = null }): Omit<Meter, 'category'> => ({ cost, settle })),
+    ],
+    { description: 'Tokens, or the cost and what settles it' },
+  ),
+  'a map of categories to what they are charged, like { requests: 1, tokens: 2000 }',
+  {
+    description:
+      'Instead of category, cost and settle: what a request costs in each of up to four categories, of which the first counts the request. It is charged in all of them, or refused',
+  },
+)
+  .refine(({ size }) => size > 0 && size <= MOST_METERS, {
+    error: `names no category, or more than four: name 1 to ${MOST_METERS}`,
+  })
+  .transform((all): readonly [Meter, ...Meter[]] => {
+    const [first, ...others] = [...all].map(([category, of]): Meter => ({ category, ...of }))
+    return [first as Meter, ...others]
+  })
 
 const shadow = () =>
   flag({
@@ -49,6 +87,7 @@ export const route = section(
     cost: price(
       'Tokens, 0 to 1000000000, or by what the request asks for. Default 1; 0 authenticates and charges nothing',
     ).optional(),
+    charges: charges.optional(),
     public: flag({ description: 'No credential, no charge. Default false' }).default(false),
     health: flag({
       description:
@@ -69,26 +108,27 @@ export const route = section(
   },
   'A rule: the most specific one wins, whatever the order',
 ).transform(
-  ({
-    match,
-    health,
-    shadow,
-    tunnel_charge = null,
-    settle = null,
-    idempotency = null,
-    response_timeout = null,
-    idle_timeout = null,
-    ...access
-  }) => ({
+  (
+    {
+      match,
+      health,
+      shadow,
+      tunnel_charge = null,
+      idempotency = null,
+      response_timeout = null,
+      idle_timeout = null,
+      ...access
+    },
+    context,
+  ) => ({
     ...match,
     health: whichCount(health),
     shadow,
     tunnelChargeMs: tunnel_charge,
-    settle,
     idempotency,
     responseTimeoutMs: response_timeout,
     idleTimeoutMs: idle_timeout,
-    ...accessOf(access),
+    ...accessOf(access, context),
   }),
 )
 
@@ -98,16 +138,35 @@ function whichCount(health: boolean | undefined): 'always' | 'charged' | 'never'
   return health ? 'always' : 'never'
 }
 
-interface WrittenAccess {
-  readonly public: boolean
+interface WrittenMeters {
   readonly category?: string | undefined
   readonly cost?: Price | undefined
+  readonly settle?: Meter['settle'] | undefined
+  readonly charges?: readonly [Meter, ...Meter[]] | undefined
+}
+
+interface WrittenAccess extends WrittenMeters {
+  readonly public: boolean
   readonly anonymous?: boolean | undefined
 }
 
 /** A public rule asks for no credential and charges nothing. */
-function accessOf({ public: isPublic, category = '', cost = fixed(1), anonymous }: WrittenAccess) {
-  return isPublic ? { public: true as const } : { public: false as const, category, cost, anonymous: anonymous ?? null }
+function accessOf({ public: isPublic, anonymous, ...meters }: WrittenAccess, context: z.RefinementCtx) {
+  if (isPublic) return { public: true as const, settle: null }
+  return { public: false as const, ...metersOf(meters, context), anonymous: anonymous ?? null }
+}
+
+/** The first meter, with the others: they are written as `charges`, or as one alone. */
+function metersOf(written: WrittenMeters, context: z.RefinementCtx) {
+  const { category = '', cost = fixed(1), settle = null, charges } = written
+  if (charges === undefined) return { category, cost, settle, others: null }
+  for (const key of ['category', 'cost', 'settle'] as const) {
+    if (written[key] === undefined) continue
+    const message = 'stands beside charges, which say it for each category: write it there, or remove charges'
+    context.addIssue({ code: 'custom', path: [key], message, input: written })
+  }
+  const [first, ...others] = charges
+  return { ...first, others: others.length === 0 ? null : others }
 }
 
 export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })
@@ -120,23 +179,30 @@ export const unmatched = either(
     }).transform((kind): { kind: 'refuse' } | { kind: 'forward' } => ({ kind })),
     section(
       {
-        category: name.meta({ description: 'A category of quota.baselines' }),
+        category: name.meta({ description: 'A category of quota.baselines' }).optional(),
         cost: price('As in a rule. Default 1').optional(),
+        settle: settle.optional(),
+        charges: charges.optional(),
         shadow: shadow(),
         ...timeouts(),
       },
       'Charged',
-    ).transform(({ category, cost = fixed(1), shadow, response_timeout = null, idle_timeout = null }) => ({
-      kind: 'charge' as const,
-      category,
-      cost,
-      shadow,
-      responseTimeoutMs: response_timeout,
-      idleTimeoutMs: idle_timeout,
-    })),
+    ).transform(({ shadow, response_timeout = null, idle_timeout = null, ...meters }, context) => {
+      if (meters.category === undefined && meters.charges === undefined) {
+        const message = 'has neither category nor charges: add category (and cost)'
+        context.addIssue({ code: 'custom', message, input: meters })
+      }
+      return {
+        kind: 'charge' as const,
+        ...metersOf(meters, context),
+        shadow,
+        responseTimeoutMs: response_timeout,
+        idleTimeoutMs: idle_timeout,
+      }
+    }),
   ],
   {
     description:
-      'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost, shadow }. Default refuse',
+      'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost, shadow } as in a rule. Default refuse',
   },
 )

@@ -81,6 +81,9 @@ export const settle = z.strictObject({
   missing: amount,
 })
 
+/** A window, and whether it refuses. */
+const explained = z.strictObject({ ...limit.shape, refuses: z.boolean() })
+
 export const explain = name(
   z.strictObject({
     user: z.string(),
@@ -95,6 +98,18 @@ export const explain = name(
     price: askedPrice.nullable(),
     /** Only for a rule with `settle`: the cost is a reserve. */
     settle: settle.optional(),
+    /** Only for a rule with several meters: the further ones, each as the first one is described here. */
+    others: z
+      .array(
+        z.strictObject({
+          category: z.string(),
+          cost: count.nullable(),
+          price: askedPrice.nullable(),
+          settle: settle.optional(),
+          limits: z.array(explained),
+        }),
+      )
+      .optional(),
     /** Only for a rule with `idempotency`: repetitions by the header cost nothing. `for` is written as in the file. */
     idempotency: z.strictObject({ header: z.string(), for: z.string(), replays: count }).optional(),
     /** Only for a rule with `tunnel_charge`: a WebSocket costs `cost` again each time, written as in the file, while it is open. */
@@ -106,7 +121,7 @@ export const explain = name(
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
     why: z.string(),
     reasons: z.array(z.strictObject({ code: reasonCode, values: reasonValues })).min(1),
-    limits: z.array(z.strictObject({ ...limit.shape, refuses: z.boolean() })),
+    limits: z.array(explained),
   }),
   'Explain',
   'What would become of a request now, and why: `why` in English sentences, `reasons` the same by codes with values, which never change their meaning.',

@@ -52,6 +52,10 @@ const route = z.strictObject({
   category: z.string().nullable(),
   cost: count.nullable(),
   price: askedPrice.nullable(),
+  /** Only where a request is charged in several categories: the further ones. */
+  others: z
+    .array(z.strictObject({ category: z.string(), cost: count.nullable(), price: askedPrice.nullable() }))
+    .optional(),
   health: z.boolean(),
   shadow: z.boolean(),
   hits: count,

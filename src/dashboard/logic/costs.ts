@@ -10,10 +10,13 @@ export type AskedPrice = NonNullable<Rule['price']>
  */
 export function cheapestOf(rules: readonly Rule[]): ReadonlyMap<string, number> {
   const all = new Map<string, number>()
-  for (const { category, cost, price, shadow } of rules) {
-    if (category === null || shadow) continue
-    for (const each of amountsOf(cost ?? price ?? 0)) {
-      if (each > 0) all.set(category, Math.min(each, all.get(category) ?? each))
+  for (const { others = [], shadow, ...first } of rules) {
+    if (shadow) continue
+    for (const { category, cost, price } of [first, ...others]) {
+      if (category === null) continue
+      for (const each of amountsOf(cost ?? price ?? 0)) {
+        if (each > 0) all.set(category, Math.min(each, all.get(category) ?? each))
+      }
     }
   }
   return all

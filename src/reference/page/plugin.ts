@@ -100,9 +100,14 @@ const conceal = (original: RequestOf, { specSelectors }: System) => {
 
 /** @param extension what the gateway says of an operation */
 function priceOf(extension: unknown): string | null {
-  const { public: isPublic, category, cost } = plain(extension)
+  const { public: isPublic, category, cost, others } = plain(extension)
   if (isPublic === true) return 'public'
   if (typeof category !== 'string') return null
+  const further = Array.isArray(others) ? others.map(plain) : []
+  return [{ category, cost }, ...further].map(meterText).join(', ')
+}
+
+function meterText({ category, cost }: Readonly<Record<string, unknown>>): string {
   return `${category} · ${range(amountsOf(cost))}`
 }
 

@@ -140,9 +140,18 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
   )
 }
 
-function Cost({ rule: { public: isPublic, category, cost, price } }: { readonly rule: Rule }) {
-  const { t, number } = useTexts()
+function Cost({ rule: { public: isPublic, others = [], ...first } }: { readonly rule: Rule }) {
+  const { t } = useTexts()
   if (isPublic) return t('routes.free')
+  return [first, ...others].map((meter) => (
+    <div key={meter.category}>
+      <MeterCost {...meter} />
+    </div>
+  ))
+}
+
+function MeterCost({ category, cost, price }: Pick<Rule, 'category' | 'cost' | 'price'>) {
+  const { t, number } = useTexts()
   if (price === null) return t('routes.costOf', { category: category ?? '–', cost: number(cost ?? 0) })
   return (
     <>

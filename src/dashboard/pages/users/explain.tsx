@@ -105,8 +105,12 @@ export function ExplainForm({ user }: { readonly user: string }) {
 }
 
 function Explanation({ response, at }: Explained) {
-  const { t, number, time } = useTexts()
-  const { decision, reasons, route, category, cost, price, settle, tunnelCharge, limits } = response
+  const { t, time } = useTexts()
+  const { decision, reasons, route, category, tunnelCharge, limits, others = [] } = response
+  const rows = [
+    ...limits.map((limit) => ({ ...rowOf(limit), ...(category !== null && others.length > 0 && { category }) })),
+    ...others.flatMap((other) => other.limits.map((limit) => ({ ...rowOf(limit), category: other.category }))),
+  ]
   return (
     <div aria-live="polite">
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
@@ -124,15 +128,35 @@ function Explanation({ response, at }: Explained) {
         </Fact>
         {category !== null && <Fact name={t('word.category')}>{category}</Fact>}
         <Fact name={t('explain.price')}>
-          {cost !== null ? number(cost) : price === null ? '–' : <Price of={price} />}{' '}
-          {settle !== undefined && <span className="muted">{t('explain.reserved')}</span>}
+          <MeterPrice of={response} />
           {tunnelCharge !== undefined && <span className="muted">{t('explain.tunnel', { every: tunnelCharge })}</span>}
         </Fact>
+        {others.map((other) => (
+          <Fragment key={other.category}>
+            <Fact name={t('word.category')}>{other.category}</Fact>
+            <Fact name={t('explain.price')}>
+              <MeterPrice of={other} />
+            </Fact>
+          </Fragment>
+        ))}
       </Facts>
-      {limits.length > 0 && (
-        <LimitRows label={t('explain.title')} limits={limits.map(rowOf)} shadow={decision === 'shadow'} />
-      )}
+      {rows.length > 0 && <LimitRows label={t('explain.title')} limits={rows} shadow={decision === 'shadow'} />}
     </div>
+  )
+}
+
+/** Of one meter. */
+function MeterPrice({
+  of: { cost, price, settle },
+}: {
+  readonly of: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>
+}) {
+  const { t, number } = useTexts()
+  return (
+    <>
+      {cost !== null ? number(cost) : price === null ? '–' : <Price of={price} />}{' '}
+      {settle !== undefined && <span className="muted">{t('explain.reserved')}</span>}
+    </>
   )
 }
 

@@ -1,0 +1,45 @@
+import type { FinalCost } from '../routing/final-cost.ts'
+import type { Order } from './settlement.ts'
+import type { MeterRule, RouteTariff } from './snapshot.ts'
+
+/** The meters of a request: its exchange is the first of them, as its route and its charge are. */
+
+/** What becomes of what is charged in one category, as of an `Exchange`. */
+interface Outcome {
+  made: Promise<number> | null
+  finalCost: FinalCost | null
+}
+
+export interface FurtherMeter extends Outcome {
+  readonly rule: MeterRule
+  /** Whole tokens. With 0 the quota is not asked for it, and no response corrects it. */
+  readonly cost: number
+}
+
+interface Costs {
+  readonly cost: number
+  readonly others?: readonly FurtherMeter[]
+}
+
+/** Whether any meter of a request is charged. */
+export function costsAnything({ cost, others }: Costs): boolean {
+  return cost > 0 || others?.some((meter) => meter.cost > 0) === true
+}
+
+/** An order of the first meter, with the further ones. What costs nothing is not asked for, so any of them may become the first. */
+export function withMeters(order: Order, others: readonly FurtherMeter[]): Order {
+  const { category, cost } = order
+  const all = [{ category, cost }, ...others.map((meter) => ({ category: meter.rule.category, cost: meter.cost }))]
+  const [first, ...further] = all.filter((meter) => meter.cost > 0)
+  return { ...order, ...first, ...(further.length > 0 && { others: further }) }
+}
+
+/** What becomes of the meter of a category. */
+export function meterIn(exchange: Costs & Outcome, category: string): Outcome {
+  return exchange.others?.find(({ rule }) => rule.category === category) ?? exchange
+}
+
+/** What a route says of the meter of a category. */
+export function ruleIn(tariff: RouteTariff, category: string): MeterRule {
+  return tariff.others?.find((rule) => rule.category === category) ?? tariff
+}
