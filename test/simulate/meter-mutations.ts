@@ -3,6 +3,7 @@ import type { Check, Mutation } from './mutations.ts'
 /** Mistakes in a charge of several meters: all of them are charged, or none, and each is given back, owed and reported by itself. */
 
 const LUA = 'src/store/redis/charge.lua'
+const ONE_LUA = 'src/store/redis/charge-one.lua'
 const ONCE_LUA = 'src/store/redis/once.lua'
 const BATCH = 'src/store/redis/charge-batch.ts'
 const REPLY = 'src/store/redis/charge-reply.ts'
@@ -26,6 +27,20 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]',
     'list.fits = list.fits and (key == 0 or shape.name ~= plan[PLAN_OWN_SHAPE].name or #list > 2 or plan[PLAN_COST] <= section[ROOM])',
   ]),
+  lua('the script forgets the limits of everybody for several meters', [
+    'list.fits = list.fits and plan[PLAN_COST] <= everybody[ROOM]',
+    'list.fits = list.fits and everybody ~= nil',
+  ]),
+  lua('the script lets several meters fill what everybody shares again and again', [
+    'section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost',
+    'section[ADDED] = (section[ADDED] or 0) + cost',
+  ]),
+  one(
+    ONE_LUA,
+    'the script settles the first meter of one charge alone',
+    ['batch.meters and batch.meters[1], 2', 'batch.meters and batch.meters[1], 99'],
+    'one charge',
+  ),
   lua('the script accepts several meters that have no room', [
     'fits, mine, theirs, all = group.fits, nil, nil, nil',
     'fits, mine, theirs, all = true, nil, nil, nil',
@@ -39,7 +54,7 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'if group then put_group({ group[1] }) end',
   ]),
   lua('the script charges several meters by what it read before the first was charged', [
-    '    open(each.section, each.key, each.shape)\n    recorded = recorded - 1\n    measure(each.section, each.key, each.limits)\n',
+    '        open(section, key, each.shape)\n        recorded = recorded - 1\n        measure(section, key, each.limits)\n',
     '',
   ]),
   lua('the script leaves open what several meters open anew', ['    shared[at] = nil\n', '']),
@@ -48,8 +63,8 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'shared',
   ]),
   lua('the script tells the second reading of several meters', [
-    '    recorded = recorded - 1\n    measure(each',
-    '    measure(each',
+    '        recorded = recorded - 1\n        measure(section, key, each',
+    '        measure(section, key, each',
   ]),
   lua('the script remembers the first of several meters alone', ['        costs = group.costs\n', '']),
   lua('the receipt of several meters has no starts', [

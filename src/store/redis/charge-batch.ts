@@ -150,7 +150,7 @@ class BatchWriter {
     if (everybody !== null && all !== null) this.#open(everybody, all)
   }
 
-  /** A charge of several opens every section by itself, whatever others of the batch share. */
+  /** A charge of several opens the sections of its user and its organisation by themselves, whatever others of the batch share. */
   #meters(charge: Charge): void {
     if ((charge.others?.length ?? 0) >= MOST_METERS) {
       throw new StoreError(`a charge has at most ${MOST_METERS} meters`, 'other', 'no')
@@ -167,7 +167,7 @@ class BatchWriter {
     if (own !== null) this.#opened.push({ counter: sectionOf(first, category).counter, shape: own })
     const their = theirs === null ? null : this.#ownerOf('organisation', organisation ?? '', category)
     if (their !== null && theirs !== null) this.#openAlone(their, theirs)
-    if (everybody !== null && all !== null) this.#openAlone(everybody, all)
+    if (everybody !== null && all !== null) this.#open(everybody, all)
     return { user: first.position, plan: position, organisation: their?.position ?? null }
   }
 

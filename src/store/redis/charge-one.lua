@@ -41,7 +41,8 @@
             or '4' (accepted and charged, as it was repeated too often);
             then the numbers of each section of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes, and all sections of a charge that has further meters, in their order; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
+            where its shape changes, and of a charge that has further meters those of its user and organisation by each meter;
+            then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
             the receipt; at the end for each of `uses` the tokens that were given back, and 2^47 (6). From these the caller
             works out everything else by the same arithmetic.
 

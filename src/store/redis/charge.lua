@@ -266,14 +266,20 @@ end
 local groups = batch.meters and {}
 for _, group in ipairs(batch.meters or {}) do groups[group[1]] = group end
 
--- Opens the sections of one meter for a charge of several, whatever others share, and adds them to a list.
-local function open_alone(list, key, plan, their_key)
+-- Sections of charges of several meters, used again for each.
+local pool, pooled = {}, 0
+
+-- Opens the sections of one meter for a charge of several, and adds them to a list. Several of a user and of an organisation may be under
+-- one key, so each is opened by itself, whatever others share. That of everybody is shared, since a category has a key of its own.
+local function open_meter(list, key, plan, their_key)
   local function add(at, shape, of)
     if not shape then return end
     local common = shared[at]
     if common and common[ADDED] then put(common, at, common[ADDED]) end
     shared[at] = nil
-    local section = blank()
+    pooled = pooled + 1
+    pool[pooled] = pool[pooled] or blank()
+    local section = pool[pooled]
     open(section, at, shape)
     measure(section, at, of)
     list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]
@@ -282,28 +288,45 @@ local function open_alone(list, key, plan, their_key)
   if plan[PLAN_OWN_SHAPE] and returning and returning[key] then returning[key].is_back = true end
   add(key, plan[PLAN_OWN_SHAPE], plan[PLAN_OWN_LIMITS])
   add(their_key, plan[PLAN_THEIR_SHAPE], plan[PLAN_THEIR_LIMITS])
-  add(plan[PLAN_ALL_KEY], plan[PLAN_ALL_SHAPE], plan[PLAN_ALL_LIMITS])
+  local all_key, all = plan[PLAN_ALL_KEY], plan[PLAN_ALL_SHAPE]
+  if not all then return end
+  local everybody = shared[all_key]
+  if not everybody or everybody[SHAPE] ~= all then everybody = share(all_key, all) end
+  if everybody[LIMITS] ~= plan[PLAN_ALL_LIMITS] then measure(everybody, all_key, plan[PLAN_ALL_LIMITS]) end
+  list.fits = list.fits and plan[PLAN_COST] <= everybody[ROOM]
+  list[#list + 1] = { section = everybody, shape = all, cost = plan[PLAN_COST] }
 end
 
 -- The sections of all meters of a charge, and whether they all have room. None is charged yet.
 local function open_group(key, plan, their_key, group)
   local list = { fits = true, costs = { plan[PLAN_COST] } }
-  open_alone(list, key, plan, their_key)
+  pooled = 0
+  open_meter(list, key, plan, their_key)
   for i = 2, #group, 2 do
     local of = batch.plans[group[i]]
     list.costs[#list.costs + 1] = of[PLAN_COST]
-    open_alone(list, key, of, group[i + 1])
+    open_meter(list, key, of, group[i + 1])
   end
   return list
 end
 
--- Several of them may be under one key, where each moves what the others have read: so each is read again, which the reply does not have.
+-- What others share is written once for all of them. Several of the others may be under one key, where the first moves what the next ones
+-- have read: so these are read again, which the reply does not have.
 local function put_group(list)
+  local moved = {}
   for _, each in ipairs(list) do
-    open(each.section, each.key, each.shape)
-    recorded = recorded - 1
-    measure(each.section, each.key, each.limits)
-    put(each.section, each.key, each.cost)
+    local section, key, cost = each.section, each.key, each.cost
+    if not key then
+      section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost
+    else
+      if moved[key] then
+        open(section, key, each.shape)
+        recorded = recorded - 1
+        measure(section, key, each.limits)
+      end
+      put(section, key, cost)
+      moved[key] = true
+    end
   end
 end
 
