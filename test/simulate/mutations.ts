@@ -457,8 +457,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   ledger('two batches are under way at once', ['this.#work ??= this.#settleAll()', 'this.#work = this.#settleAll()']),
   settlement('decisions are handed to the wrong callers', [
-    '(sent[i] as WaitingCharge, decisions[debts + i])',
-    '(sent[i] as WaitingCharge, decisions[decisions.length - 1 - i])',
+    '(sent[i] as WaitingCharge, told[i])',
+    '(sent[i] as WaitingCharge, told[told.length - 1 - i])',
   ]),
   // The outage.
   settlement('what was admitted alone is forgotten when its batch is dropped', [
@@ -588,8 +588,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'error !== null ? null : refusals.recall(charge)',
   ]),
   settlement('a key of another request refuses its user', [
-    'else if (decision.once === undefined) refusals',
-    'else refusals',
+    'else if (decision.once === undefined) return refusals',
+    'else return refusals',
   ]),
   // Whose limits hold.
   plans(POLICY, 'the plan of the credential comes before that of the override', [
