@@ -856,7 +856,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'a body of any length is read for its cost',
-    ["if (length > this.#source.maxBody) this.#know('unread')", ''],
+    ["length > this.#source.maxBody ? 'unread' : null", 'null'],
     ['cost'],
   ),
   edit(
@@ -868,7 +868,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'a coded body is read however long it gets',
-    ['{ maxOutputLength: maxBody }', '{ maxOutputLength: 2 ** 30 }'],
+    ['{ maxOutputLength: this.#source.maxBody }', '{ maxOutputLength: 2 ** 30 }'],
     ['cost'],
   ),
   edit(
@@ -892,13 +892,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'the client of a repetition reads what its charge cost',
-    ['this.#known === null || !hasField ?', 'this.#known === null ?'],
+    ['tokens === null || !hasField ?', 'tokens === null ?'],
     ['cost'],
   ),
   edit(
     RESPONSE_COST,
     'a body in no coding is not read if its head says so',
-    [" || this.#coding === 'identity'", ''],
+    [" || coding === 'identity'", ''],
     ['cost'],
   ),
   edit(FINAL_COST, 'a status has no cost but that of its class', ['rule.status.get(String(status)) ??', ''], ['cost']),
