@@ -9,7 +9,8 @@ import type {
 } from '../contract/api.ts'
 import { SCOPE_NAMES } from '../quota/charge.ts'
 import { payerOf } from '../quota/policy.ts'
-import { SCOPE_TITLES } from '../quota/refusal.ts'
+import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
+import { promised } from '../quota/window.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
@@ -125,7 +126,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
     const trace = policy.trace(category, payerOf(user), origin)
     const rows = SCOPE_NAMES.flatMap((scope) =>
       (trace[scope] ?? []).map((each) => ({
-        ...{ scope: SCOPE_TITLES[scope], window: each.window.name, limit: each.limit },
+        ...{ scope: SCOPE_TITLES[scope], window: each.window.name, limit: promised(each), ...overOf(each) },
         ...layers(each),
       })),
     )

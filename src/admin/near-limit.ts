@@ -1,6 +1,6 @@
 import { usageOf } from '../quota/counter.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
-import type { Limit } from '../quota/window.ts'
+import { type Limit, promised } from '../quota/window.ts'
 
 /** The limits of one of them in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null
@@ -110,9 +110,9 @@ function shareOf({ counters }: Used, limitsOf: LimitsOf, categories: readonly st
   let greatest = 0
   for (const [category, counter] of counters) {
     if (!categories.includes(category)) continue
-    for (const { window, limit } of limitsOf(category) ?? []) {
-      const { used } = usageOf(counter, window, at)
-      if (used > 0) greatest = Math.max(greatest, used / limit)
+    for (const limit of limitsOf(category) ?? []) {
+      const { used } = usageOf(counter, limit.window, at)
+      if (used > 0) greatest = Math.max(greatest, used / promised(limit))
     }
   }
   return greatest

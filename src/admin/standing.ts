@@ -11,6 +11,7 @@ import {
   type Standing,
   standingOf,
 } from '../quota/standing.ts'
+import { promised } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
 
@@ -121,8 +122,11 @@ export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot)
 function shownIn(view: View, payer: Payer, at: number, counters: CountersOf): StandingResponse {
   const { state, block } = standingIn(view, payer, at, counters)
   if (block === null) return { state, by: null }
-  const { scope, category, window, limit, used } = block
+  const { scope, category, window, used } = block
   const end = endOfBlock({ cheapest: view.setup.cheapest, ahead: view.ahead }, payer, counters, block, at)
   const resetAt = end === Number.POSITIVE_INFINITY ? null : new Date(end).toISOString()
-  return { state, by: { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt } }
+  return {
+    state,
+    by: { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt },
+  }
 }

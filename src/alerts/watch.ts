@@ -1,7 +1,7 @@
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Settled } from '../observe/observation.ts'
 import { type Charge, type Decision, EVERYBODY, type Limits, type ScopeName } from '../quota/charge.ts'
-import { beginOf, type Limit, resetAt, type Usage } from '../quota/window.ts'
+import { beginOf, type Limit, promised, resetAt, type Usage } from '../quota/window.ts'
 import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
 
 /**
@@ -50,7 +50,7 @@ interface Meeting {
   /** Position among the limits of the scope. */
   readonly position: number
   readonly limit: Limit
-  /** What the limit is for known users. */
+  /** What the limit promises to known users. */
   readonly full: number
   /** The least used tokens of each threshold. */
   readonly least: readonly number[]
@@ -133,7 +133,7 @@ function meetingOf(watched: Watched, limits: Limits): Meeting[] {
   const position = limits[scope]?.findIndex((limit) => limit.window.name === window) ?? -1
   const limit = limits[scope]?.[position]
   if (limit === undefined) return []
-  const full = limit.limit + (limit.kept ?? 0)
+  const full = promised(limit) + (limit.kept ?? 0)
   return [{ watched, position, limit, full, least: at.map((share) => leastOf(share, full)) }]
 }
 

@@ -19,7 +19,7 @@ import type { Payer } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, type QuotaViolation, refusalBody, SCOPE_TITLES } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
-import { type Limit, lacksRoom } from '../quota/window.ts'
+import { type Limit, lacksRoom, promised } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
 import { type Asked, priceOf } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
@@ -324,7 +324,12 @@ function limitsOf(
   return SCOPE_NAMES.flatMap((scope) =>
     (trace[scope] ?? []).map(({ source, steps, ...limit }): ExplainedLimit => {
       const status = windowStatus(scope, limit, snapshot[scope]?.[i], snapshot.at)
-      return { ...status, source, steps, refuses: cost > 0 && lacksRoom(status, cost) }
+      return {
+        ...status,
+        source,
+        steps,
+        refuses: cost > 0 && lacksRoom({ used: status.used, limit: limit.limit }, cost),
+      }
     }),
   )
 }
@@ -389,7 +394,8 @@ function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case)
   const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
   const never = freeAt === null ? neverFits(charge, decision) : null
   if (never !== null) {
-    const { window, limit } = never.limit
+    const { window } = never.limit
+    const limit = promised(never.limit)
     const { category, cost } = never.meter
     const values = { scope: SCOPE_TITLES[never.scope], category, window: window.name, limit, cost }
     return {
@@ -431,7 +437,7 @@ function ofNewUser({ scope, category, window }: ExplainedRefusal['window'], { co
   const limit = scope === SCOPE_TITLES.global ? global?.find((each) => each.window.name === window) : undefined
   if (reserve === undefined || limit?.kept === undefined) return []
   const after = formatDuration(reserve.knownAfterMs)
-  return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]
+  return [REASONS.newUser({ kept: limit.kept, whole: promised(limit) + limit.kept, after })]
 }
 
 function room({ policy }: View, payer: Payer, meters: readonly PricedMeter[]): Reason {

@@ -2,6 +2,7 @@ import { type Config, metersIn } from '../config/config.ts'
 import { originOf, resolve } from '../control/settings.ts'
 import type { Changes } from '../control/state.ts'
 import { createPlanLayers, type LimitScope, type Origin, type PlanLayers } from '../quota/limit-layers.ts'
+import { promised } from '../quota/window.ts'
 import { fileOrigin } from './explain.ts'
 
 /** With many plans the first ones are named, since a line of the log is no place for a thousand. */
@@ -48,9 +49,11 @@ function lineOf(layers: PlanLayers, category: string, scope: LimitScope, whose: 
   const limits = layers.limits(scope, category)
   if (limits.length === 0) return scope === 'organisation' ? null : `${category}, ${whose}: no limit`
   const byPlace = new Map<string, string[]>()
-  for (const { window, limit } of limits) {
+  for (const limit of limits) {
+    const { window, over } = limit
     const place = placeOf(layers, category, scope, window, origin)
-    byPlace.set(place, [...(byPlace.get(place) ?? []), `${limit} in ${window.name}`])
+    const amount = over === undefined ? limit.limit : `${promised(limit)} and ${over} over`
+    byPlace.set(place, [...(byPlace.get(place) ?? []), `${amount} in ${window.name}`])
   }
   return `${category}, ${whose}: ${[...byPlace].map(([place, parts]) => `${parts.join(', ')} (${place})`).join(', ')}`
 }

@@ -1,9 +1,14 @@
 import { parseArgs } from 'node:util'
+import { Desk } from '../admin/desk.ts'
+import { softLimits } from '../admin/soft-limits.ts'
+import { setupOf } from '../app/admin-plane.ts'
 import { retentionOf, usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { adaptive } from '../failures/adaptive.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
-import { readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
+import { isOfRuns, readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
 import { readUsage } from '../usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../usage/usage-text.ts'
 import { type Loaded, withStore } from './config.ts'
@@ -36,7 +41,9 @@ export async function usage(args: readonly string[]): Promise<number> {
     const query = await queryOf(loaded, store, fields)
     const { signal } = new AbortController()
     const found = { reachesOver: false }
-    const pieces = piecesOf(writerOf(format, query), readUsage(store, { query, limit: rows, signal }, found))
+    const ofRuns = isOfRuns(query.by) ? await softLimits(await deskOf(loaded, store)) : undefined
+    const source = { ...store, softLimits: ofRuns }
+    const pieces = piecesOf(writerOf(format, query), readUsage(source, { query, limit: rows, signal }, found))
     for await (const piece of pieces) {
       await print(piece)
       // Whoever reads only the beginning, like head, has seen enough.
@@ -46,6 +53,14 @@ export async function usage(args: readonly string[]): Promise<number> {
     for (const gap of gaps) console.error(`usage: not all of this range is known: ${gap}`)
     return gaps.length === 0 ? 0 : 1
   })
+}
+
+/** As the dashboard would show it. */
+async function deskOf({ config }: Loaded, store: Store): Promise<Desk> {
+  const setup = setupOf(config)
+  const factor = adaptive({ ...(await store.readTallies()), options: config.quota.adaptive })
+  const control = createChangeFollower({ store, observe: () => {} })
+  return new Desk({ store, control, setup: () => setup, adaptive: () => factor, lacksStore: () => false })
 }
 
 const REACHES_OVER = 'a run of the window reaches over its beginning or its end; whole days of usage.zone are exact'

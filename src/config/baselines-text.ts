@@ -1,4 +1,4 @@
-import { isScalar, parseDocument } from 'yaml'
+import { isNode, parseDocument } from 'yaml'
 
 /** A limit with the reason for it. */
 export interface WrittenLimit {
@@ -6,6 +6,8 @@ export interface WrittenLimit {
   readonly category: string
   readonly window: string
   readonly limit: number
+  /** Tokens that pass beyond it. Default none. */
+  readonly over?: number | undefined
   /** Becomes a comment: one line. */
   readonly why: string
 }
@@ -20,13 +22,13 @@ export function withBaselines(text: string, limits: readonly WrittenLimit[], hea
   const document = parseDocument(text)
   const path = ['quota', 'baselines']
   document.setIn(path, document.createNode({}))
-  for (const { scope, category, window, limit, why } of limits) {
+  for (const { scope, category, window, limit, over, why } of limits) {
     const place = [...path, scope, category]
     for (const map of [[...path, scope], place]) {
       if (!document.hasIn(map)) document.setIn(map, document.createNode({}))
     }
-    const value = document.createNode(limit)
-    if (isScalar(value)) value.comment = ` ${why}`
+    const value = document.createNode(over === undefined ? limit : { limit, over }, { flow: true })
+    if (isNode(value)) value.comment = ` ${why}`
     document.setIn([...place, window], value)
   }
   return `${head.map((line) => `# ${line}\n`).join('')}\n${document.toString({ lineWidth: 0 })}`

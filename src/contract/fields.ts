@@ -222,6 +222,13 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Distribution.others': 'Those with tokens for whom a plan or an override sets another limit, who are left out.',
   otherwise: 'What is charged for any other value, in tokens.',
   outcome: 'What became of the change.',
+  over: 'Tokens that pass beyond the limit, and are called over; missing for none.',
+  'Usage.over':
+    'Tokens that were charged beyond a soft limit; of users and organisations those of their runs beyond the limit in force now.',
+  'TollgateUsage.over': 'Tokens that were charged beyond a soft limit, by the limit in force now.',
+  'InForce.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
+  'Quota.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
+  'QuotaChanged.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
   override: 'What was set for this one; null for nothing.',
   path: 'Where the field stands, as `baselines.personal.read.1h`; empty for the body as a whole.',
   'Explain.path': 'Path of the request.',

@@ -1,7 +1,7 @@
 import { type Counter, usageOf } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import type { UsageStore } from '../quota/quota-store.ts'
-import type { Window } from '../quota/window.ts'
+import { promised, type Window } from '../quota/window.ts'
 import { everyStep } from './in-steps.ts'
 
 /** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
@@ -62,7 +62,7 @@ export async function distribution(options: DistributionOptions): Promise<Distri
     for (const { id, counter, payer } of step.some) {
       if (used.has(id) || (plan !== null && policy.planOf(payer)?.name !== plan)) continue
       const tokens = usageOf(counter, window, step.at).used
-      const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)?.limit
+      const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)
       if (tokens === 0 || limit === undefined) continue
       if (scope === 'personal' && exempt?.has(id)) {
         leftOut.exempt.add(id)
@@ -73,7 +73,7 @@ export async function distribution(options: DistributionOptions): Promise<Distri
         continue
       }
       used.set(id, tokens)
-      const part = partOf(tokens, limit)
+      const part = partOf(tokens, promised(limit))
       counts[part] = (counts[part] ?? 0) + 1
     }
     at = step.at

@@ -30,5 +30,7 @@ export function sameLimits(a: Limits, b: Limits): boolean {
 
 function same(a: readonly Limit[] | null, b: readonly Limit[] | null): boolean {
   if (a === null || b === null || a.length !== b.length) return a === b
-  return a.every(({ window, limit }, i) => limit === b[i]?.limit && window.name === b[i]?.window.name)
+  return a.every(
+    ({ window, limit, over }, i) => limit === b[i]?.limit && over === b[i]?.over && window.name === b[i]?.window.name,
+  )
 }

@@ -1,12 +1,12 @@
 import { isObject } from '../lib/json.ts'
-import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
+import { type LimitTable, type Override, type Overrides, UNLIMITED } from '../quota/policy.ts'
 import {
   type Check,
   choice,
   each,
   flag,
   type Json,
-  limit,
+  limitOrNone,
   object,
   only,
   orNull,
@@ -14,7 +14,7 @@ import {
   reason,
 } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { ControlState, OrganisationOverride, Table, UserOverride, Versioned } from './state.ts'
+import type { ControlState, OrganisationOverride, OverrideTable, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
 
 /**
@@ -87,8 +87,13 @@ export function organisationOverrideFrom(
   return { problems: [{ path: '', msg }] }
 }
 
-function asTable(table: Table): LimitTable {
-  return new Map(Object.entries(table).map(([category, row]) => [category, new Map(Object.entries(row))]))
+function asTable(table: OverrideTable): LimitTable {
+  return new Map(
+    Object.entries(table).map(([category, row]) => [
+      category,
+      new Map(Object.entries(row).map(([window, value]) => [window, value === 'unlimited' ? UNLIMITED : value])),
+    ]),
+  )
 }
 
 function nothingSet({ plans }: FileSettings, categories: readonly string[]): string {
@@ -126,7 +131,7 @@ function problemsOfBody(
     object(
       each(
         file.windows.map(({ name }) => name),
-        orNull(limit),
+        orNull(limitOrNone),
       ),
       'window',
     ),
@@ -155,15 +160,17 @@ function factorIn({ factor }: Json): { readonly factor?: number } {
   return typeof factor === 'number' && factor !== 1 ? { factor } : {}
 }
 
-function limitsIn(body: Json, categories: readonly string[]): Table {
+function limitsIn(body: Json, categories: readonly string[]): OverrideTable {
   const rows = categories
     .filter((category) => Object.hasOwn(body, category) && isObject(body[category]))
     .map((category) => [category, withoutNulls(body[category] as Json)] as const)
   return Object.fromEntries(rows.filter(([, row]) => Object.keys(row).length > 0))
 }
 
-function withoutNulls(row: Json): Record<string, number> {
-  return Object.fromEntries(Object.entries(row).filter((entry): entry is [string, number] => entry[1] !== null))
+function withoutNulls(row: Json): Record<string, number | 'unlimited'> {
+  return Object.fromEntries(
+    Object.entries(row).filter((entry): entry is [string, number | 'unlimited'] => entry[1] !== null),
+  )
 }
 
 function expiry(now: number): Check {

@@ -15,7 +15,7 @@ import {
   standingOf,
 } from '../quota/standing.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
-import { lacksRoom, type Window } from '../quota/window.ts'
+import { lacksRoom, promised, type Window } from '../quota/window.ts'
 import { type Counters, inSteps, planIn } from './in-steps.ts'
 import { sameLimits } from './moved.ts'
 
@@ -281,11 +281,11 @@ function shownBlock(
   block: Block,
   at: number,
 ): Shown {
-  const { scope, category, window, limit, used } = block
+  const { scope, category, window, used } = block
   const { cheapest, ahead = NOTHING_AHEAD } = options
   const until = endOfBlock({ cheapest, ahead }, payer, counters, block, at)
   const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
-  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt }
+  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt }
 }
 
 function createCount<T extends BlockedEverybody>() {

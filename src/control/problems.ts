@@ -59,6 +59,11 @@ export const limit = only(
   `must be a whole number of tokens from 0 to ${MAX_LIMIT}`,
 )
 
+export const limitOrNone = only(
+  (value) => value === 'unlimited' || limit(value, '').length === 0,
+  `must be a whole number of tokens from 0 to ${MAX_LIMIT}, or unlimited`,
+)
+
 export const multiplier = only(
   (value) => typeof value === 'number' && value >= MULTIPLIER.min && value <= MULTIPLIER.max,
   `must be a number from ${MULTIPLIER.min} to ${MULTIPLIER.max}`,

@@ -21,6 +21,7 @@ import type { Changes, OrganisationOverride, Packed, UserOverride } from './stat
 /** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
 
 const isTable = mapOf(mapOf(isNumber))
+const isOverrideTable = mapOf(mapOf((value) => value === 'unlimited' || isNumber(value)))
 const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
 
 /** @param isValue the form of what the layers set */
@@ -48,7 +49,7 @@ const isSettings = shapeOf({
 })
 
 const isOverrideOfUser = shapeOf({
-  limits: isTable,
+  limits: isOverrideTable,
   factor: optional(isNumber),
   plan: optional(isText),
   bypassGlobal: isFlag,
@@ -58,7 +59,7 @@ const isOverrideOfUser = shapeOf({
 })
 
 const isOverrideOfOrganisation = shapeOf({
-  limits: isTable,
+  limits: isOverrideTable,
   factor: optional(isNumber),
   reason: isText,
   expiresAt: orNull(isTime),

@@ -149,6 +149,7 @@ const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
 function over(file: FileSettings, limits: ScopedLimits, changes: ScopedTable | undefined): ScopedLimits {
   if (changes === undefined) return limits
   return {
+    ...limits,
     personal: tableOver(file, limits.personal, changes.personal),
     global: tableOver(file, limits.global, changes.global),
   }

@@ -2,9 +2,9 @@ import { inSlices } from '../lib/slices.ts'
 import type { ScopeName } from '../quota/charge.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
-import type { Limit } from '../quota/window.ts'
+import { type Limit, promised } from '../quota/window.ts'
 import type { WantedOverrides, Whose } from './override-file.ts'
-import type { Table, UserOverride } from './state.ts'
+import type { OverrideTable, UserOverride } from './state.ts'
 
 /** What requests of a rule may cost, where the quota may refuse them. */
 export interface Priced {
@@ -49,7 +49,8 @@ export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
 function tooDearIn(policy: Policy, plan: string, category: string, routes: readonly Priced[]): TooDear[] {
   const { personal: everybody } = policy.limitsOf(category)
   const { personal, organisation } = policy.limitsOf(category, plan)
-  const own = personal.filter(({ limit }, i) => limit > 0 && limit !== everybody[i]?.limit)
+  const ofAll = ({ window }: Limit) => everybody.find((each) => each.window.name === window.name)?.limit
+  const own = personal.filter((each) => each.limit > 0 && each.limit !== ofAll(each))
   const shared = (organisation ?? []).filter(({ limit }) => limit > 0)
   const found = [...among('personal', category, own, routes), ...among('organisation', category, shared, routes)]
   return found.map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
@@ -63,7 +64,7 @@ export function tooDearFor(
     limits,
     factor = 1,
     plan,
-  }: { readonly limits: Table; readonly factor?: number | undefined; readonly plan?: string | undefined },
+  }: { readonly limits: OverrideTable; readonly factor?: number | undefined; readonly plan?: string | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
@@ -81,7 +82,7 @@ export function tooDearFor(
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
-  { limits, factor = 1 }: { readonly limits: Table; readonly factor?: number | undefined },
+  { limits, factor = 1 }: { readonly limits: OverrideTable; readonly factor?: number | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
@@ -100,7 +101,7 @@ function among(scope: ScopeName, category: string, limits: readonly Limit[], rou
     const shown = dear.slice(0, SHOWN).map(({ match }) => match)
     const more = dear.length > SHOWN ? ` and ${dear.length - SHOWN} more` : ''
     const msg = `${shown.join(', ')}${more}: ${neverFitsSentence(scope, limit, category, cost, shown.length === 1 ? 'A request' : 'The dearest request')}`
-    const about = { scope: SCOPE_TITLES[scope], category, window: limit.window.name, limit: limit.limit, cost }
+    const about = { scope: SCOPE_TITLES[scope], category, window: limit.window.name, limit: promised(limit), cost }
     return [{ ...about, routes: shown, routeCount: dear.length, msg }]
   })
 }
@@ -134,7 +135,7 @@ export async function tooDearLines(
     factor < 1 ||
     (plan !== undefined && plans.has(plan)) ||
     Object.entries(limits).some(([category, row]) =>
-      Object.values(row).some((limit) => limit < (most.get(category) ?? 0)),
+      Object.values(row).some((limit) => limit !== 'unlimited' && limit < (most.get(category) ?? 0)),
     )
   const lines: (TooDear & Whose & { line: number })[] = []
   const slices = inSlices()

@@ -10,10 +10,12 @@ import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
-import { type Charge, type Meter, metersOf } from '../quota/charge.ts'
+import { type Charge, type Decision, type Meter, metersOf } from '../quota/charge.ts'
+import { isOver } from '../quota/quota-state.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
+  OVER_FIELD,
   type OwnResponse,
   REPLAY_FIELD,
   rateLimitFields,
@@ -353,14 +355,32 @@ function targetOf({ target, rules, letIn }: Passage): string {
   return path + (parameters.length === 0 || letIn !== null ? query : withoutParameters(query, parameters))
 }
 
-/** Added to the upstream's response. With a tap the RateLimit fields are written when the response says the cost. */
+/** Added to the upstream's response. With a tap the fields of the quota are written when the response says the cost. */
 function responseFields({ requestId, settlement, rules, tap }: Passage): string[] {
   if (settlement === null) return ['X-Request-Id', requestId]
   const { kind, charge, decision } = settlement
-  const saysRest = tap === null && decision !== null && rules.rateLimitFields
-  const fields = saysRest ? rateLimitFields(charge, decision, 0, requestId) : ['X-Request-Id', requestId]
+  const saysRest = tap === null && decision !== null
+  const fields = saysRest ? quotaFields(rules, charge, decision, 0, requestId) : ['X-Request-Id', requestId]
   if (kind === 'shadowed') fields.splice(2, 0, ...SHADOW_FIELD)
   if (kind === 'repeated') fields.splice(2, 0, ...REPLAY_FIELD)
+  return fields
+}
+
+/** What a response says of the quota. @param beyond, requestId as of `rateLimitFields` */
+function quotaFields(
+  rules: Passage['rules'],
+  charge: Charge,
+  decision: Decision,
+  beyond: number,
+  requestId: string | null,
+  beyondOthers: readonly number[] = [],
+): string[] {
+  const fields = rules.rateLimitFields
+    ? rateLimitFields(charge, decision, beyond, requestId, beyondOthers)
+    : requestId === null
+      ? []
+      : ['X-Request-Id', requestId]
+  if (decision.accepted && isOver(charge, decision, beyond, beyondOthers)) fields.push(...OVER_FIELD)
   return fields
 }
 
@@ -399,7 +419,7 @@ function costTapOf(x: Passage): CostTap | ResponseCosts | null {
   const asked = {
     isHead: req.method === 'HEAD',
     hasField: isCostKnown(settlement),
-    rateLimit: rules.rateLimitFields ? rateLimitOf(settlement) : null,
+    quota: quotaOf(rules, settlement),
   }
   return tariff.others === null
     ? meterTapOf(x, tariff, settlement.charge.cost, asked)
@@ -408,7 +428,7 @@ function costTapOf(x: Passage): CostTap | ResponseCosts | null {
 
 /** `null` if all charged meters are known before. */
 function costTapsOf(x: Passage, tariff: RouteTariff, { charge }: Paid, asked: Asked): ResponseCosts | null {
-  const each = { ...asked, hasField: false, rateLimit: null }
+  const each = { ...asked, hasField: false, quota: () => [] }
   const meters = metersOf(charge).map(({ category, cost }) => ({
     category,
     cost,
@@ -423,14 +443,14 @@ function meterTapOf(x: Passage, { settle, price }: MeterRule, cost: number, aske
   return open === null ? null : new SentCost(x, open, cost, asked)
 }
 
-/** The RateLimit fields, by how much the request costs beyond its charge. */
-function rateLimitOf(settlement: Paid): Asked['rateLimit'] {
+/** The fields of the quota, by how much the request costs beyond its charge. */
+function quotaOf(rules: Passage['rules'], settlement: Paid): Asked['quota'] {
   const { charge, decision } = settlement
   // What is given back of a request with a key depends on the others of the key: it may be nothing.
   const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
   return (beyond, others = []) => {
     const beyondOthers = others.map((each) => Math.max(least, each))
-    return rateLimitFields(charge, decision, Math.max(least, beyond), null, beyondOthers)
+    return quotaFields(rules, charge, decision, Math.max(least, beyond), null, beyondOthers)
   }
 }
 

@@ -41,7 +41,9 @@ export function createOwnUsage(store: Pick<HistoryStore, 'readHistory'>): OwnUsa
       kept,
     })
     if ('problems' in read) return refusal(read.problems)
-    const page = pageOfOwner(history, read.query, at, read.from, asked.limit)
+    const limitsOf = (category: string) =>
+      policy.categories.includes(category) ? policy.limitsFor(category, caller)[asked.scope] : null
+    const page = pageOfOwner(history, read.query, at, { from: read.from, limit: asked.limit, limitsOf })
     return responseOf(read.query, page, asked.categories)
   }
 }

@@ -35,10 +35,10 @@ export interface Asked {
   /** Whether the response has `X-Tollgate-Charged`. */
   readonly hasField: boolean
   /**
-   * The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response says, and of several meters the same
-   * of each further one; `null` for none.
+   * The fields of the quota, by how much it costs beyond the reserve as far as the head of the response says, and of several meters the
+   * same of each further one.
    */
-  readonly rateLimit: ((beyond: number, others?: readonly number[]) => readonly string[]) | null
+  readonly quota: (beyond: number, others?: readonly number[]) => readonly string[]
 }
 
 /** Finds out on the way what a request cost, and adds to its response what that leaves. */
@@ -50,9 +50,9 @@ export interface CostTap extends ResponseTap {
 }
 
 /** Raw fields of a response. @param tokens that the request cost; `null` if that is not known yet */
-export function fieldsOf({ hasField, rateLimit }: Asked, tokens: number | null, reserve: number): readonly string[] {
+export function fieldsOf({ hasField, quota }: Asked, tokens: number | null, reserve: number): readonly string[] {
   const charged = tokens === null || !hasField ? [] : chargedField(tokens)
-  return rateLimit === null ? charged : [...charged, ...rateLimit((tokens ?? reserve) - reserve)]
+  return [...charged, ...quota((tokens ?? reserve) - reserve)]
 }
 
 type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>

@@ -34,12 +34,12 @@ export class ResponseCosts implements ResponseTap {
 
   /** The cost is told if all meters of it are known. */
   fields(): readonly string[] {
-    const { hasField, rateLimit } = this.#asked
+    const { hasField, quota } = this.#asked
     const known = this.#meters.map(({ tap, cost }) => (tap === null ? cost : tap.known?.tokens))
     const isWhole = hasField && !known.includes(undefined)
     const charged = isWhole ? chargedFields(this.#meters.map(({ category }, i) => [category, known[i] ?? 0])) : []
     const [first = 0, ...others] = this.#meters.map(({ cost }, i) => (known[i] ?? cost) - cost)
-    return rateLimit === null ? charged : [...charged, ...rateLimit(first, others)]
+    return [...charged, ...quota(first, others)]
   }
 
   /** When the exchange is over, however it ended: the cost of each meter, `null` of one that was known before. */

@@ -7,7 +7,8 @@ import type { Charge, Decision, Meter } from '../quota/charge.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
-import { type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
+import { overOf, type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
+import { promised } from '../quota/window.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields, sentOften } from '../respond/response.ts'
 import type { Repetition, Rules } from './snapshot.ts'
@@ -79,7 +80,7 @@ export function refusingWindow(charge: Charge, decision: Decision): Refusal['by'
   if (worst === undefined) return null
   const { meter, scope, limit, used, startedAt } = worst
   const resetAt = new Date(worst.resetAt).toISOString()
-  const of = { scope, category: meter.category, window: limit.window.name, limit: limit.limit }
+  const of = { scope, category: meter.category, window: limit.window.name, limit: promised(limit), ...overOf(limit) }
   return { ...of, used, requested: meter.cost, resetAt, startedAt, at: decision.at }
 }
 
@@ -90,7 +91,7 @@ function refusalResponse(
   problem: boolean,
   longest: number,
 ): OwnResponse {
-  const { retryAfterSeconds } = body
+  const { retryAfterSeconds, quota } = body
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [
@@ -98,11 +99,11 @@ function refusalResponse(
       'Retry-After',
       String(Math.min(retryAfterSeconds, longest)),
       'X-Quota-Reset',
-      body.quota.resetAt,
+      quota.resetAt,
       ...rateLimitFields(charge, decision),
     ],
     body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
-    facts: { code: body.error, msg: body.msg, quota: body.quota, retryAfterSeconds },
+    facts: { code: body.error, msg: body.msg, quota, retryAfterSeconds },
   }
 }
 

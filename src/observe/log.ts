@@ -346,12 +346,13 @@ function otherFields(others: NonNullable<RequestDone['others']>): string {
 
 /** `limit` of a 429 and what the charge met; `plan` stands with the user. @param first category of the line; of a further one the limit says it */
 function limitFields(
-  { scope, category, window, limit, used, requested, resetAt, source }: RefusingLimit,
+  { scope, category, window, limit, over, used, requested, resetAt, source }: RefusingLimit,
   first: string | null,
 ): string {
   const of = category === first ? '' : `,"meter":${json(category)}`
   return (
-    `${of},"scope":"${SCOPE_TITLES[scope]}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
+    `${of},"scope":"${SCOPE_TITLES[scope]}","window":${json(window)},"limit":${limit}${over === undefined ? '' : `,"over":${over}`}` +
+    `,"used":${used},"requested":${requested}` +
     `,"resetAt":"${resetAt}","source":${json(source)}`
   )
 }

@@ -363,6 +363,8 @@ export interface RefusingLimit {
   /** Name of the window. */
   readonly window: string
   readonly limit: number
+  /** Tokens that pass beyond it; missing for none. */
+  readonly over?: number
   readonly used: number
   /** Tokens that the request was to cost. */
   readonly requested: number

@@ -1,5 +1,5 @@
 import type { Books } from './books.ts'
-import { isExact, multiplied } from './multiplied.ts'
+import { isExact, limitOf, multiplied, type Written } from './multiplied.ts'
 import type { Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
 
@@ -15,20 +15,27 @@ export type Mode = (typeof MODES)[number]
 /** The factor on the global limits. */
 export const MULTIPLIER = { min: 0.25, max: 4 } as const
 
-/** Token limits by category, then by window name. */
+/** Token limits by category, then by window name. `UNLIMITED` says that there is none. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+/** How a value says that its window has no limit: the window is then neither checked nor shown. */
+export const UNLIMITED = Number.POSITIVE_INFINITY
 
 export interface ScopedLimits {
   /** Names all categories, each with the windows that it has. */
   readonly personal: LimitTable
   /** A category or window that is left out has no limit of all users together. */
   readonly global: LimitTable
+  /** Tokens that pass beyond some of these limits, whatever value they have at run time. Default none. */
+  readonly over?: Readonly<Partial<Record<'personal' | 'global', LimitTable>>>
 }
 
 /** Limits of callers with this plan. A category or window that is left out follows the baselines, or has no limit of the organisation. */
 export interface PlanLimits {
   readonly personal: LimitTable
   readonly organisation: LimitTable
+  /** As of `ScopedLimits`. */
+  readonly over?: Readonly<Partial<Record<'personal' | 'organisation', LimitTable>>>
 }
 
 /** By name. */
@@ -59,7 +66,7 @@ export function modeFactor(mode: Mode, adaptive: number): number {
   return mode === 'adaptive' ? adaptive : FACTORS[mode]
 }
 
-export type LimitScope = keyof ScopedLimits | keyof PlanLimits
+export type LimitScope = 'personal' | 'organisation' | 'global'
 
 /** What a value was written in: `custom` is that of mode `custom`. */
 export type Layer = 'baselines' | 'custom' | { readonly plan: string }
@@ -89,14 +96,19 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   const factor = modeFactor(mode, adaptive)
   const ofPlan = plan === null ? undefined : plans?.get(plan)
 
-  function written(scope: LimitScope, category: string, window: Window) {
-    const own = scope === 'global' ? undefined : ofPlan?.[scope].get(category)?.get(window.name)
-    if (own !== undefined && plan !== null) return { layer: { plan }, value: own }
+  /** By the first layer that has a value; `null` if none has one, or that one says that there is no limit. */
+  function written(scope: LimitScope, category: string, window: Window): InLayer | null {
+    const valueIn = (table: LimitTable | undefined) => table?.get(category)?.get(window.name)
+    const found = (layer: Layer, value: number, over?: LimitTable): InLayer | null =>
+      value === UNLIMITED ? null : { layer, value, over: valueIn(over) }
+    const own = scope === 'global' ? undefined : valueIn(ofPlan?.[scope])
+    if (own !== undefined && plan !== null)
+      return found({ plan }, own, scope === 'global' ? undefined : ofPlan?.over?.[scope])
     if (scope === 'organisation') return null
-    const explicit = mode === 'custom' ? custom?.[scope].get(category)?.get(window.name) : undefined
-    if (explicit !== undefined) return { layer: 'custom', value: explicit } as const
-    const value = baselines[scope].get(category)?.get(window.name)
-    return value === undefined ? null : ({ layer: 'baselines', value } as const)
+    const explicit = mode === 'custom' ? valueIn(custom?.[scope]) : undefined
+    if (explicit !== undefined) return found('custom', explicit, custom?.over?.[scope])
+    const value = valueIn(baselines[scope])
+    return value === undefined ? null : found('baselines', value, baselines.over?.[scope])
   }
 
   function multiplierOf(scope: LimitScope): number {
@@ -106,7 +118,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   function limits(scope: LimitScope, category: string): Limit[] {
     return windows.flatMap((window) => {
       const found = written(scope, category, window)
-      return found === null ? [] : [{ window, limit: multiplied(found.value, factor, multiplierOf(scope)) }]
+      return found === null ? [] : [limitOf(window, found, factor, multiplierOf(scope))]
     })
   }
 
@@ -115,7 +127,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
     if (found === null) return { source: '', steps: [] }
     const { layer, value } = found
     const multiplier = multiplierOf(scope)
-    const parts = [writtenStep(layer, value, origin(scope, category, window.name, layer))]
+    const parts = [writtenStep(found, origin(scope, category, window.name, layer))]
     if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
     if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
     const result = multiplied(value, factor, multiplier)
@@ -127,10 +139,16 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   return { limits, explain }
 }
 
+/** What was written of a limit, and where. */
+interface InLayer extends Written {
+  readonly layer: Layer
+}
+
 /** The name of the layer, and its sentence. */
-function writtenStep(layer: Layer, value: number, place: string | null): [string, string] {
+function writtenStep({ layer, value, over }: InLayer, place: string | null): [string, string] {
   const at = place === null ? '' : ` (${place})`
-  if (typeof layer === 'object') return [`plan ${layer.plan}`, `plan ${layer.plan}${at}: ${value}`]
+  const amount = over === undefined ? value : `${value} and ${over} over`
+  if (typeof layer === 'object') return [`plan ${layer.plan}`, `plan ${layer.plan}${at}: ${amount}`]
   const name = layer === 'custom' ? 'custom' : 'baseline'
-  return [name, `${name} ${value}${at}`]
+  return [name, `${name} ${amount}${at}`]
 }

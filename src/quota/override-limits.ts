@@ -1,11 +1,11 @@
 import type { Limits } from './charge.ts'
-import type { LimitTable } from './limit-layers.ts'
-import { multiplied } from './multiplied.ts'
-import type { Limit, Window } from './window.ts'
+import { type LimitTable, UNLIMITED } from './limit-layers.ts'
+import { limitOf } from './multiplied.ts'
+import { type Limit, promised, type Window } from './window.ts'
 
 /** What administrators set for one user or one organisation, and the limits that it makes: pure. */
 
-/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. */
+/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. Nothing passes beyond them. */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
@@ -68,14 +68,13 @@ function withOwn(
   const isSet = ({ name }: Window): boolean => own?.has(name) === true || factor === 0
   if (!windows.some(isSet) && (factor === 1 || limits.length === 0)) return limits
   return windows.flatMap((window): Limit[] => {
-    const planned = limits.find((each) => each.window.name === window.name)?.limit
-    const limit = factor === 0 ? 0 : (own?.get(window.name) ?? planned)
-    return limit === undefined ? [] : [{ window, limit: times(limit, factor) }]
+    if (factor === 0) return [{ window, limit: 0 }]
+    const value = own?.get(window.name)
+    if (value !== undefined) return value === UNLIMITED ? [] : [limitOf(window, { value }, factor)]
+    const planned = limits.find((each) => each.window.name === window.name)
+    if (planned === undefined || factor === 1) return planned === undefined ? [] : [planned]
+    return [limitOf(window, { value: promised(planned), over: planned.over }, factor)]
   })
-}
-
-function times(limit: number, factor: number): number {
-  return factor === 1 ? limit : multiplied(limit, factor)
 }
 
 /** The reason of an override, behind a value. */

@@ -11,7 +11,7 @@ import { isExact, multiplied } from './multiplied.ts'
 import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
 import type { Payer } from './payer.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
-import type { Limit } from './window.ts'
+import { type Limit, promised } from './window.ts'
 
 /** Makes the limits in force from what administrators set: pure. */
 
@@ -24,6 +24,7 @@ export {
   type Origin,
   type QuotaSettings,
   type ScopedLimits,
+  UNLIMITED,
 } from './limit-layers.ts'
 export { MAX_LIMIT } from './multiplied.ts'
 export type { OrganisationOverride, Override, Overrides } from './override-limits.ts'
@@ -222,8 +223,10 @@ function createTraces({
         by !== undefined && own !== undefined
           ? setBy(scope, own, by)
           : chosen(ofPlan.explain(scope, category, limit.window, origin), plan, override)
-      const inPlan = () => ofPlan.limits(scope, category).find(({ window }) => window.name === limit.window.name)
-      const times = by?.factor === undefined ? made : timesFactor(made, scope, by, own ?? inPlan()?.limit ?? 0)
+      const times =
+        by?.factor === undefined
+          ? made
+          : timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
       return { ...limit, ...lessKept(times, limit) }
     }
     return {
@@ -354,6 +357,12 @@ function setBy(scope: LimitScope, own: number, by: Multiplying): Layers {
   return { source, steps: [`${value}${own}${by.factor === undefined ? because(by) : ''}`] }
 }
 
+/** 0 where nothing limits the window. */
+function promisedIn(limits: readonly Limit[], window: string): number {
+  const found = limits.find((limit) => limit.window.name === window)
+  return found === undefined ? 0 : promised(found)
+}
+
 /** @param limit that is multiplied */
 function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: number): Layers {
   const { factor = 1 } = by
@@ -369,10 +378,11 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
   }
 }
 
-function lessKept(layers: Layers, { limit, kept }: Limit): Layers {
+function lessKept(layers: Layers, limit: Limit): Layers {
+  const { kept } = limit
   if (kept === undefined) return layers
   return {
     source: `${layers.source} - reserve`,
-    steps: [...layers.steps, `reserve: ${kept} of ${limit + kept} are kept for known users`],
+    steps: [...layers.steps, `reserve: ${kept} of ${promised(limit) + kept} are kept for known users`],
   }
 }

@@ -2,7 +2,7 @@ import { type Decision, type Limits, SCOPE_NAMES, type ScopeName } from './charg
 import { type Counter, usageOf } from './counter.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
-import { beginOf, endOf, type Limit, NOT_RUNNING, resetAt, type Usage, type Window } from './window.ts'
+import { beginOf, endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage, type Window } from './window.ts'
 
 /**
  * The standard fields of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy: "name";q=;w=` and `RateLimit:
@@ -35,10 +35,15 @@ function textsOf(category: string, limits: Limits, at: number): Texts {
 
 function write(category: string, limits: Limits, at: number): Texts {
   const named = SCOPE_NAMES.flatMap((scope) =>
-    (limits[scope] ?? []).map((limit) => ({ ...limit, scope, name: policyName(scope, category, limit) })),
+    (limits[scope] ?? []).map((limit) => ({
+      window: limit.window,
+      quota: promised(limit),
+      scope,
+      name: policyName(scope, category, limit),
+    })),
   )
   const calendars = named.map(({ window }) => window).filter(({ calendar }) => calendar !== undefined)
-  const policy = named.map(({ name, limit, window }) => `"${name}";q=${limit};w=${lengthAt(window, at)}`)
+  const policy = named.map(({ name, quota, window }) => `"${name}";q=${quota};w=${lengthAt(window, at)}`)
   const before = named.map(({ name, scope }, i) => ({ scope, text: `${i === 0 ? '' : ', '}"${name}";r=` }))
   const of = (wanted: ScopeName) => before.filter(({ scope }) => scope === wanted).map(({ text }) => text)
   return {
@@ -95,11 +100,11 @@ function left(
   beyond: number,
 ): string {
   for (let i = 0; i < limits.length; i++) {
-    const { limit, window } = limits[i] as Limit
+    const { limit, over = 0, window } = limits[i] as Limit
     const usage = usages[i] ?? NOT_RUNNING
     text += names[i] as string
     const used = usage.used + beyond
-    text += used < limit ? limit - used : 0
+    text += used < limit - over ? limit - over - used : 0
     if (usage.startedAt !== 0) text += untilText(resetAt(usage, window) - at)
     else if (cost > limit || window.calendar !== undefined) text += untilText(endOf(window, at) - at)
   }

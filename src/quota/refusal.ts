@@ -1,5 +1,5 @@
 import { type Charge, type Decision, decisionsOf, type Meter, metersOf, SCOPE_NAMES, type ScopeName } from './charge.ts'
-import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
+import { endOf, type Limit, NOT_RUNNING, promised, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
 /** The scopes as a response names them. */
@@ -16,6 +16,8 @@ export interface QuotaViolation {
   readonly category: string
   readonly window: string
   readonly limit: number
+  /** Tokens that pass beyond the limit; only of a limit that has some. */
+  readonly over?: number
   readonly used: number
   readonly requested: number
   /** When requests have room again, in ISO 8601 UTC with milliseconds: at the end of the window, or of a limit that ends before. */
@@ -130,7 +132,8 @@ export function refusalBody(
       scope: SCOPE_TITLES[scope],
       category: meter.category,
       window: limit.window.name,
-      limit: limit.limit,
+      limit: promised(limit),
+      ...overOf(limit),
       used: worst.used,
       requested: meter.cost,
       resetAt: new Date(until).toISOString(),
@@ -138,6 +141,16 @@ export function refusalBody(
       timeZone: BEIJING,
     },
   }
+}
+
+/** What of a limit passes beyond it, where something does: as bodies, logs and lists have it. */
+export function overOf({ over }: Limit): { readonly over?: number } {
+  return over === undefined ? {} : { over }
+}
+
+/** A limit as sentences have it: `100`, or `100, with 20 over`. */
+function spokenLimit(limit: Limit): string {
+  return limit.over === undefined ? String(limit.limit) : `${promised(limit)}, with ${limit.over} over,`
 }
 
 /** Whole seconds, rounded up, at least 1. */
@@ -155,17 +168,12 @@ export function neverFits(charge: Charge, decision: Decision): Pick<Violation, '
 }
 
 /** @param who asks for so many tokens: `This request` */
-export function neverFitsSentence(
-  scope: ScopeName,
-  { window, limit, kept }: Limit,
-  category: string,
-  cost: number,
-  who: string,
-): string {
+export function neverFitsSentence(scope: ScopeName, limit: Limit, category: string, cost: number, who: string): string {
   // The unit itself is a usual name of a category.
   const unit = cost === 1 ? 'token' : 'tokens'
   const tokens = category === 'tokens' ? `${cost} ${unit}` : `${cost} ${category} ${unit}`
-  const of = `the ${SCOPE_TITLES[scope]} ${spoken(window)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
+  const whose = limit.kept === undefined ? '' : ' for new users'
+  const of = `the ${SCOPE_TITLES[scope]} ${spoken(limit.window)} limit of ${spokenLimit(limit)}${whose}`
   return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
 }
 
@@ -177,7 +185,7 @@ function sentence(
   const { meter, scope, limit } = isTemporary && never !== null ? never : worst
   const { category } = meter
   if (isTemporary) {
-    const of = `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} limit of ${limit.limit}`
+    const of = `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} limit of ${spokenLimit(limit)}`
     return `The ${of} leaves no room for this request, and it ends by itself. Requests may continue after ${after}.`
   }
   if (never !== null)
@@ -188,8 +196,9 @@ function sentence(
   )
 }
 
-function reserved({ limit, kept }: Limit): string {
-  return kept === undefined ? '' : ` for new users: of ${limit + kept} tokens ${kept} are kept for known ones`
+function reserved(limit: Limit): string {
+  const { kept } = limit
+  return kept === undefined ? '' : ` for new users: of ${promised(limit) + kept} tokens ${kept} are kept for known ones`
 }
 
 const UNITS = [

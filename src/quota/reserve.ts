@@ -1,6 +1,6 @@
 import type { Charge, Decision, Limits } from './charge.ts'
 import { portion } from './decimal.ts'
-import type { Limit } from './window.ts'
+import { type Limit, promised } from './window.ts'
 
 /**
  * A part of every global limit that is kept for known users. It serves users of old accounts however many new accounts
@@ -23,8 +23,8 @@ export function newcomersLimits(limits: Limits, share: number): Limits {
 }
 
 function lessReserve(whole: Limit, share: number): Limit {
-  const kept = portion(whole.limit, share)
-  return kept === 0 ? whole : { window: whole.window, limit: whole.limit - kept, kept }
+  const kept = portion(promised(whole), share)
+  return kept === 0 ? whole : { ...whole, limit: whole.limit - kept, kept }
 }
 
 /** Whether a charge was refused by a global window that has room for it in what is kept for known users. */

@@ -3,16 +3,18 @@ import { SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
-import { SCOPE_TITLES, type Scope } from './refusal.ts'
-import { beginOf, endOf, type Limit, NOT_RUNNING } from './window.ts'
+import { overOf, SCOPE_TITLES, type Scope } from './refusal.ts'
+import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from './window.ts'
 
 /** One entry of `GET /me/quota`. */
 export interface WindowStatus {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
+  /** Tokens that pass beyond the limit; only of a limit that has some. */
+  readonly over?: number
   readonly used: number
-  /** Never below 0, also if a limit was lowered under what is used. */
+  /** Of the limit: never below 0, also beyond it. */
   readonly remaining: number
   /** ISO 8601 UTC; `null` for a window that is not running. A calendar window always runs. */
   readonly startedAt: string | null
@@ -79,7 +81,7 @@ function freeSooner(status: WindowStatus, { ahead, payer, category, scope, count
   if (status.resetAt === null) return status
   const moment = freeFrom(ahead, payer, at, Date.parse(status.resetAt), (policy, then) => {
     const limit = policy.limitsFor(category, payer)[scope]?.find(({ window }) => window.name === status.window)
-    return limit === undefined || usageOf(counter ?? [], limit.window, then).used < limit.limit
+    return limit === undefined || usageOf(counter ?? [], limit.window, then).used < promised(limit)
   })
   return moment === null ? status : { ...status, resetAt: new Date(moment).toISOString() }
 }
@@ -96,7 +98,7 @@ export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' 
 }
 
 function limitOfNewUsers(limit: Limit | undefined): Pick<SharedWindowStatus, 'limitOfNewUsers'> {
-  return limit?.kept === undefined ? {} : { limitOfNewUsers: limit.limit }
+  return limit?.kept === undefined ? {} : { limitOfNewUsers: promised(limit) }
 }
 
 function byCategory<T>({ categories }: Policy, of: (category: string, i: number) => T): Record<string, T> {
@@ -108,12 +110,9 @@ function byCategory<T>({ categories }: Policy, of: (category: string, i: number)
 }
 
 /** One window as it is shown. @param at the store's time of the reading */
-export function windowStatus(
-  scope: ScopeName,
-  { window, limit }: Limit,
-  counter: Counter | undefined,
-  at: number,
-): WindowStatus {
+export function windowStatus(scope: ScopeName, limit: Limit, counter: Counter | undefined, at: number): WindowStatus {
+  const { window } = limit
+  const whole = promised(limit)
   const usage = usageOf(counter ?? [], window, at)
   // A period of a calendar runs without a charge.
   const runs = usage !== NOT_RUNNING || window.calendar !== undefined
@@ -121,9 +120,10 @@ export function windowStatus(
   return {
     scope: SCOPE_TITLES[scope],
     window: window.name,
-    limit,
+    limit: whole,
+    ...overOf(limit),
     used: usage.used,
-    remaining: Math.max(0, limit - usage.used),
+    remaining: Math.max(0, whole - usage.used),
     startedAt: runs ? new Date(startedAt).toISOString() : null,
     resetAt: runs ? new Date(endOf(window, startedAt)).toISOString() : null,
   }
@@ -136,7 +136,8 @@ export interface LimitsInForce {
   readonly global: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
-const rows = (limits: readonly Limit[]) => Object.fromEntries(limits.map(({ window, limit }) => [window.name, limit]))
+const rows = (limits: readonly Limit[]) =>
+  Object.fromEntries(limits.map((limit) => [limit.window.name, promised(limit)]))
 
 /** Of each plan, as plain JSON; without categories that it does not limit for organisations. */
 export function plansInForce(policy: Policy) {
@@ -153,11 +154,25 @@ export function plansInForce(policy: Policy) {
 }
 
 export function limitsInForce(policy: Policy): LimitsInForce {
+  return byScope(policy, rows)
+}
+
+/** What passes beyond these limits, without the windows where nothing does; `null` if there is no other. */
+export function overInForce(policy: Policy): LimitsInForce | null {
+  const isSoft = ({ over }: Limit): boolean => over !== undefined
+  const found = byScope(policy, (limits) =>
+    Object.fromEntries(limits.filter(isSoft).map(({ window, over = 0 }) => [window.name, over])),
+  )
+  const all = [found.personal, found.global].flatMap((table) => Object.values(table))
+  return all.some((row) => Object.keys(row).length > 0) ? found : null
+}
+
+function byScope(policy: Policy, rowsOf: typeof rows): LimitsInForce {
   const each = policy.categories.map((category) => ({ category, ...policy.limitsOf(category) }))
   return {
-    personal: Object.fromEntries(each.map(({ category, personal }) => [category, rows(personal)])),
+    personal: Object.fromEntries(each.map(({ category, personal }) => [category, rowsOf(personal)])),
     global: Object.fromEntries(
-      each.flatMap(({ category, global }) => (global === null ? [] : [[category, rows(global)]])),
+      each.flatMap(({ category, global }) => (global === null ? [] : [[category, rowsOf(global)]])),
     ),
   }
 }

@@ -30,13 +30,23 @@ export const MOST_WINDOWS = 8
 /** A window with the limit in force for somebody. */
 export interface Limit {
   readonly window: Window
-  /** Tokens allowed in one run of the window: an integer from 0 to 10^12. */
+  /** Tokens that pass in one run of the window: an integer from 0 to 10^12. */
   readonly limit: number
+  /**
+   * So many of them, the last ones, lie beyond the limit that was promised: they pass, and are called over. Above 0 and below `limit`.
+   * Default none.
+   */
+  readonly over?: number
   /**
    * Tokens of a global window that are kept for known users, beyond this limit of a user who is not known. Default
    * none.
    */
   readonly kept?: number
+}
+
+/** What everybody is told of a limit: the tokens before those that pass as over. */
+export function promised({ limit, over = 0 }: Pick<Limit, 'limit' | 'over'>): number {
+  return limit - over
 }
 
 /** What has been counted in one window. */
@@ -87,11 +97,12 @@ function isRunning(startedAt: number, { seconds, calendar }: Length, now: number
 /**
  * Whether a window has no room for the cheapest request of its category, so that it blocks its user. The admin page
  * asks as well: this file runs in a browser.
+ * @param over tokens that pass beyond the limit, where it is what was promised. Default none
  * @param cost of that request; `undefined` if the quota refuses nothing of the category
  */
 export function lacksRoom(
-  { used, limit }: { readonly used: number; readonly limit: number },
+  { used, limit, over = 0 }: { readonly used: number; readonly limit: number; readonly over?: number | undefined },
   cost: number | undefined,
 ): boolean {
-  return cost !== undefined && used + cost > limit
+  return cost !== undefined && used + cost > limit + over
 }

@@ -11,6 +11,7 @@ import type { Counter } from '../quota/counter.ts'
 import type { Policy } from '../quota/policy.ts'
 import { violations } from '../quota/refusal.ts'
 import type { Reserve } from '../quota/reserve.ts'
+import { promised } from '../quota/window.ts'
 import type { Entry } from './entry.ts'
 import type { Journal } from './journal.ts'
 import type { Tariff, Tariffs, UnchargedReason } from './tariffs.ts'
@@ -106,7 +107,7 @@ function refusingOf(charge: Charge, decision: Decision): Refusing {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('a refusal without a limit')
   const { meter, scope, limit } = worst
-  return { scope, category: meter.category, window: limit.window.name, limit: limit.limit }
+  return { scope, category: meter.category, window: limit.window.name, limit: promised(limit) }
 }
 
 function createCounters(): CounterOf {

@@ -47,7 +47,7 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
 }
 
 /**
- * `RateLimit-Policy` and `RateLimit` for a charge, of all its meters.
+ * `RateLimit-Policy` and `RateLimit` for a charge that some window limits, of all its meters.
  * @param beyond tokens that its first meter is known to cost beyond its cost, or less
  * @param requestId for a list that begins with it, since each accepted request has one. Default none
  * @param beyondOthers the same as `beyond` for each of the further meters. Default none
@@ -70,6 +70,7 @@ export function rateLimitFields(
       rest = joined(rest, left)
     }
   }
+  if (policy === '') return requestId === null ? [] : ['X-Request-Id', requestId]
   if (requestId === null) return ['RateLimit-Policy', policy, 'RateLimit', rest]
   return ['X-Request-Id', requestId, 'RateLimit-Policy', policy, 'RateLimit', rest]
 }
@@ -81,6 +82,9 @@ function joined(list: string, more: string): string {
 
 /** For a response of the upstream to a request that the quota refused and that was let through. */
 export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
+
+/** For a response of the upstream to a request that lies beyond a soft limit. */
+export const OVER_FIELD = ['X-Tollgate-Quota-State', 'over'] as const
 
 /** For a response of the upstream to a repetition that was not charged. */
 export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const

@@ -43,7 +43,9 @@ export async function suggestFromHistory(
   const limits = (['personal', 'global'] as const).flatMap((scope) =>
     all.filter((limit) => limit.scope === scope && baselines[scope].get(limit.category)?.has(limit.window)),
   )
-  const text = withBaselines(file.text, limits, [
+  const overOf = ({ scope, category, window }: SuggestedLimit) => baselines.over?.[scope]?.get(category)?.get(window)
+  const soft = limits.map((limit) => ({ ...limit, over: overOf(limit) }))
+  const text = withBaselines(file.text, soft, [
     `Baselines suggested from what users did, ${moment(began)} to ${moment(to)}.`,
     `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,
     'The history has runs and no requests: "tollgate replay" with a log has the share of requests.',

@@ -1,7 +1,9 @@
 import { BUCKET_MS, bucketStart } from '../failures/histogram.ts'
 import type { Observation, RequestDone, Settled } from '../observe/observation.ts'
 import { type Calendar, periodOf } from '../quota/calendar.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
 import { planLabel } from '../quota/policy.ts'
+import { overTokens } from '../quota/quota-state.ts'
 import {
   addCounts,
   LATENCY_BOUNDS,
@@ -112,7 +114,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     // What a repetition costs beyond is that of the charge that it repeats, whose windows hold it.
     const chargedAt = once?.kind === 'replayed' && kind !== 'repeated' ? once.since : decision.at
     const sums = sumsOf(at(chargedAt), route, charge.category, planLabel(plan))
-    sums.tokens += tokens
+    addTokens(sums, charge, decision, kind, tokens)
     if (isFurther === true) return
     if (kind === 'charged') sums.accepted++
     else if (kind === 'shadowed') sums.shadowed++
@@ -153,6 +155,14 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   }
 
   return { count, keepDays, take, lateMs: () => Math.ceil(latest) }
+}
+
+/** Tokens, and those of them beyond a soft limit. @param tokens by which what the charge costs is changed */
+function addTokens(sums: Sums, charge: Charge, decision: Decision, kind: Settled['kind'], tokens: number): void {
+  sums.tokens += tokens
+  if (tokens === 0 || decision.limits !== undefined || decision.once?.kind === 'replayed') return
+  const before = kind === 'charged' ? 0 : charge.cost
+  sums.over += overTokens(charge, decision, before + tokens) - overTokens(charge, decision, before)
 }
 
 const NEVER: HalfHour = { start: 0, from: 0, until: 0, day: null, cells: new Map() }

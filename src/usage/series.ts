@@ -37,6 +37,8 @@ export interface SeriesCounts {
   readonly status0: number
   /** Requests that the gateway itself answered with 5xx, so that the upstream has not seen them. */
   readonly gateway5xx: number
+  /** Of `tokens` those that were charged beyond a soft limit. */
+  readonly over: number
   /**
    * Forwarded requests by how long they took, one number for each of `LATENCY_BOUNDS` and one for the rest. Tunnels are not
    * among them.
@@ -94,7 +96,7 @@ export const COUNT_FIELDS = [
 ] as const
 
 /** Those behind the latency: a store that an older version has filled lacks them. */
-export const LATER_FIELDS = ['gateway5xx'] as const
+export const LATER_FIELDS = ['gateway5xx', 'over'] as const
 
 const SINGLE_FIELDS = [...COUNT_FIELDS, ...LATER_FIELDS]
 
@@ -115,6 +117,7 @@ export function noCounts(): Sums {
     status5xx: 0,
     status0: 0,
     gateway5xx: 0,
+    over: 0,
     latency: new Array<number>(LATENCY_BOUNDS.length + 1).fill(0),
   }
 }

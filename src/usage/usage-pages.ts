@@ -1,6 +1,7 @@
 import { inSlices } from '../lib/slices.ts'
 import { createTop } from '../lib/top.ts'
 import type { OwnerHistory } from '../quota/history-store.ts'
+import type { LimitsOf } from './beyond.ts'
 import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
 import type { UsageQuery } from './usage-query.ts'
 import { byTokens, compare, type Found, rowsOfRuns, type UsageRow } from './usage-rows.ts'
@@ -10,6 +11,8 @@ export interface OwnerStep {
   /** The store's time. */
   readonly at: number
   readonly owners: readonly OwnerHistory[]
+  /** Of these owners, by their ids. Default none are known. */
+  readonly limits?: ReadonlyMap<string, LimitsOf>
   readonly next: string | null
 }
 
@@ -47,11 +50,11 @@ export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, sign
   let place = from
   for (let lookedAt = 0; lookedAt < most; ) {
     signal.throwIfAborted()
-    const { at, owners, next } = await steps(place.step)
+    const { at, owners, limits, next } = await steps(place.step)
     const { after } = place
     for (const owner of byName(owners)) {
       if (after !== null && compare(owner.id, after.name) < 0) continue
-      for (const row of rowsOfRuns(owner, query, at, found)) {
+      for (const row of rowsOfRuns(owner, query, at, found, limits?.get(owner.id))) {
         if (after !== null && !isBehindRow(row, after, query)) continue
         if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)), ...found }
         rows.push(row)
@@ -85,9 +88,9 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
   let { step } = from
   for (let lookedAt = 0; ; ) {
     signal.throwIfAborted()
-    const { at, owners, next } = await steps(step)
+    const { at, owners, limits, next } = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found)
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, limits?.get(owner.id))
       if (rows.length > 0) seen.add(owner.id)
       for (const row of rows) top.add(row)
       if (slices.isOver()) await slices.next()
@@ -111,9 +114,9 @@ export async function* allOfRuns(
   let step: string | null = null
   do {
     signal.throwIfAborted()
-    const { at, owners, next }: OwnerStep = await steps(step)
+    const { at, owners, limits, next }: OwnerStep = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found)
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, limits?.get(owner.id))
       if (rows.length > 0) {
         seen.add(owner.id)
         yield rows
@@ -124,16 +127,15 @@ export async function* allOfRuns(
   } while (step !== null)
 }
 
-/** One page of the rows of one user or organisation. @param at the store's time of the reading */
+/** One page of the rows of one user or organisation. @param at the store's time of the reading @param limitsOf the owner */
 export function pageOfOwner(
   owner: OwnerHistory,
   query: UsageQuery,
   at: number,
-  from: UsagePlace,
-  limit: number,
+  { from, limit, limitsOf }: { readonly from: UsagePlace; readonly limit: number; readonly limitsOf: LimitsOf },
 ): UsagePage {
   const found: Found = { reachesOver: false }
-  const rows = rowsOfRuns(owner, query, at, found)
+  const rows = rowsOfRuns(owner, query, at, found, limitsOf)
   return pageOf(rows, query, from, limit, found.reachesOver)
 }
 

@@ -1,7 +1,8 @@
 import { inSlices } from '../lib/slices.ts'
 import { periodOf } from '../quota/calendar.ts'
-import type { HistoryStore } from '../quota/history-store.ts'
+import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
+import type { SoftLimits } from './beyond.ts'
 import type { UsagePlace } from './usage-cursor.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type UsagePage } from './usage-pages.ts'
@@ -12,7 +13,10 @@ import { type Found, rowsOfSeries, type UsageRow } from './usage-rows.ts'
 
 export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
   Pick<UsageLogStore, 'readSeries'> &
-  Pick<MembershipStore, 'readMemberships'>
+  Pick<MembershipStore, 'readMemberships'> & {
+    /** Whose limits count for what lies beyond them. Default none are known. */
+    readonly softLimits?: SoftLimits | undefined
+  }
 
 /** Users or organisations that one page looks at. One that found nothing till then is empty, with a cursor. */
 const LOOKED_AT = 200_000
@@ -87,7 +91,8 @@ function stepsOf(store: UsageSource, by: 'user' | 'organisation', { name, organi
           const { at, history } = await store.readHistory(scope, name)
           return { at, owners: [history], next: null }
         }
-  return organisation === null ? all : membersOnly(store, all, organisation)
+  const wanted = organisation === null ? all : membersOnly(store, all, organisation)
+  return store.softLimits === undefined ? wanted : withLimits(store.softLimits, scope, wanted)
 }
 
 /** Of each step those whose credential named the organisation last. */
@@ -96,5 +101,14 @@ function membersOnly(store: UsageSource, steps: OwnerSteps, organisation: string
     const step = await steps(cursor)
     const memberships = await store.readMemberships(step.owners.map(({ id }) => id))
     return { ...step, owners: step.owners.filter((_owner, i) => memberships[i]?.organisation === organisation) }
+  }
+}
+
+function withLimits(softLimits: SoftLimits, scope: HistoryScope, steps: OwnerSteps): OwnerSteps {
+  return async (cursor) => {
+    const step = await steps(cursor)
+    const ids = step.owners.map(({ id }) => id)
+    const limits = await softLimits(scope, ids)
+    return { ...step, limits: new Map(ids.map((id, i) => [id, limits[i] ?? (() => null)])) }
   }
 }

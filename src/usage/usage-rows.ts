@@ -1,6 +1,7 @@
 import { type Calendar, periodOf } from '../quota/calendar.ts'
 import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
+import { beyond, type LimitsOf } from './beyond.ts'
 import type { SeriesCounts, SeriesRow } from './series.ts'
 import { addCounts, noCounts } from './series.ts'
 import { ON_THE_WAY_MS } from './silence.ts'
@@ -20,6 +21,8 @@ export interface UsageRow {
   /** Orders the rows of one name and category: of a run its first charge, else the start. */
   readonly place: number
   readonly tokens: number
+  /** Those of them beyond a soft limit; `null` where no such limit is known. */
+  readonly over: number | null
   /** Whether more may still come to it. */
   readonly running: boolean
   /** Whether no run of it reaches over an end of the range. */
@@ -35,9 +38,15 @@ export interface Found {
 
 /**
  * The rows of one user or organisation, by category and start. A run counts where its first charge lies.
- * @param at the store's time of the reading
+ * @param at the store's time of the reading @param limitsOf the owner. Default none are known
  */
-export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, found: Found): UsageRow[] {
+export function rowsOfRuns(
+  owner: OwnerHistory,
+  query: UsageQuery,
+  at: number,
+  found: Found,
+  limitsOf: LimitsOf = NO_LIMITS,
+): UsageRow[] {
   const { window, windows, from, to, endsNow, category: wanted, step } = query
   if (window === null) return []
   const stepAt = stepsOf(query)
@@ -63,6 +72,8 @@ export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, f
       rows.push(last)
     }
     last.tokens += tokens
+    const above = limitsOf === NO_LIMITS ? null : beyond(limitsOf(category), own.window, tokens)
+    if (above !== null) last.over = (last.over ?? 0) + above
     if (isCounted && !last.running) last.running = own.timesOf(startedAt).end > at
   }
   if (windows === null) owner.eachRun(firstStart(window, query), to, visit, window.seconds)
@@ -74,13 +85,27 @@ export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, f
   return isInOrder(rows) ? rows : joined(rows)
 }
 
+const NO_LIMITS: LimitsOf = () => null
+
 /** A run that started before does not reach into the range. */
 function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {
   return calendar === undefined ? query.from - seconds * 1000 : periodIn(query, calendar, query.from).start
 }
 
 function emptyRow(name: string, category: string, window: Window, { start, end }: Times, place: number): Mutable {
-  return { name, category, window, start, end, place, tokens: 0, running: false, isWhole: true, counts: null }
+  return {
+    name,
+    category,
+    window,
+    start,
+    end,
+    place,
+    tokens: 0,
+    over: null,
+    running: false,
+    isWhole: true,
+    counts: null,
+  }
 }
 
 function lastOf(rows: readonly Mutable[], category: string): Mutable | undefined {
@@ -172,6 +197,7 @@ function joined(rows: readonly Mutable[]): Mutable[] {
     if (before === undefined || before.place !== row.place || before.category !== row.category) all.push(row)
     else {
       before.tokens += row.tokens
+      if (row.over !== null) before.over = (before.over ?? 0) + row.over
       before.running ||= row.running
     }
   }
@@ -197,6 +223,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
       ...times,
       place: start,
       tokens: 0,
+      over: null,
       running: times.end + ON_THE_WAY_MS > at,
       isWhole: true,
       counts: noCounts(),

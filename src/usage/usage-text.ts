@@ -30,13 +30,14 @@ export interface ShownRow extends Partial<ShownCounts> {
 export function shownRow(query: UsageQuery, row: UsageRow, range?: Pick<ShownPage, 'from' | 'to'>): ShownRow {
   const { by, from, to } = query
   const { name, category, tokens, running, counts } = row
+  const over = row.over === null ? {} : { over: row.over }
   const start = range !== undefined && row.start === from ? range.from : textOf(row.start)
   const end = range !== undefined && row.end === to ? range.to : textOf(row.end)
   const window = nameOf(row.window)
   if (counts === null && category !== null && window !== null) {
     return by === 'user'
-      ? { user: name, category, window, start, end, tokens, running }
-      : { organisation: name, category, window, start, end, tokens, running }
+      ? { user: name, category, window, start, end, tokens, ...over, running }
+      : { organisation: name, category, window, start, end, tokens, ...over, running }
   }
   const { tokens: _also, ...others } = counts ?? { tokens: 0 }
   return { ...(by !== 'all' && { [by]: name }), start, end, tokens, running, ...others }
@@ -101,7 +102,7 @@ function textRow(query: UsageQuery, row: UsageRow): TextRow {
 
 function columnsOf({ by }: UsageQuery): readonly (keyof TextRow)[] {
   const times = ['start', 'end', 'tokens', 'running', 'complete'] as const
-  if (isOfRuns(by)) return [by, 'category', 'window', ...times]
+  if (isOfRuns(by)) return [by, 'category', 'window', ...times, 'over']
   return [...(by === 'all' ? [] : [by]), ...times, ...SHOWN_COUNTS]
 }
 

@@ -79,3 +79,42 @@ routes: [{ match: GET /*, category: read, cost: 1 }]
     await store.close()
   }
 })
+
+test('an export has what lies beyond a soft limit, by the plan and the override that are in force', async () => {
+  const [file, database] = [join(folder, 'soft.yaml'), join(folder, 'soft.db')]
+  writeFileSync(
+    file,
+    `upstream: { url: "http://127.0.0.1:9" }
+store: sqlite:${database}
+quota:
+  baselines: { personal: { read: { 1h: 9 } } }
+  plans: { free: { personal: { read: { 1h: { limit: 10, over: 5 } } } } }
+  default_plan: free
+routes: [{ match: GET /*, category: read, cost: 1 }]
+`,
+  )
+  const store = openSqliteStore({ file: database, toWrite: true, retention: () => KEPT })
+  const hour = { name: '1h', seconds: 3600 }
+  await store.noteCounted([countedName(hour)])
+  const limits = { personal: [{ window: hour, limit: 15, over: 5 }], organisation: null, global: null }
+  const charges = ['alice', 'bob'].map((user) => ({ user, organisation: null, category: 'read', cost: 14, limits }))
+  await store.settle({ instance: 'i', sequence: 1, refunds: [], charges })
+  const hard = { limits: { read: { '1h': 7 } }, bypassGlobal: false, shadow: false, reason: 'hard', expiresAt: null }
+  await store.change({ kind: 'override', user: 'bob', to: hard }, { who: 'ops', why: null }, 0)
+  await store.close()
+  let text = ''
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  const swallow = (some: unknown, written?: unknown): boolean => {
+    text += String(some)
+    if (typeof written === 'function') written()
+    return true
+  }
+  vi.spyOn(process.stdout, 'write').mockImplementation(swallow as typeof process.stdout.write)
+  await usage(['export', '-c', file, '--window', '1h'])
+  const [head = '', ...lines] = text.trim().split('\r\n')
+  expect(head).toMatch(/,complete,over$/)
+  expect(lines.map((line) => line.split(',').filter((_, i) => [0, 5, 8].includes(i)))).toEqual([
+    ['alice', '14', '4'],
+    ['bob', '14', ''],
+  ])
+})

@@ -134,7 +134,7 @@ describe('a file of overrides with problems', () => {
       '{ "user": ',
     ]
     expect(await problems(lines.join('\r\n'))).toEqual([
-      'line 3, read.1h: must be a whole number of tokens from 0 to 1000000000000',
+      'line 3, read.1h: must be a whole number of tokens from 0 to 1000000000000, or unlimited',
       expect.stringContaining('line 4, red: unknown field "red"'),
       'line 5, user: stands on line 1 already: keep one, or give it another end by expiresAt',
       expect.stringContaining('line 6, user: must be a user id'),

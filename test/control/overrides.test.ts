@@ -88,7 +88,7 @@ describe('an override', () => {
     }
     expect(told(body)).toEqual([
       'red: unknown field "red"; did you mean "read"?',
-      'read.1h: must be a whole number of tokens from 0 to 1000000000000',
+      'read.1h: must be a whole number of tokens from 0 to 1000000000000, or unlimited',
       'read.2h: unknown window "2h"; there are 1h, 1d',
       'write: must be an object with 1h, 1d',
       'bypassglobal: unknown field "bypassglobal"; did you mean "bypassGlobal"?',

@@ -32,6 +32,12 @@ describe('the forecast of a window', () => {
     expect(forecastOf(runOf(1000, 900), { rate: 0, at: AT })).toEqual({ kind: 'notBefore' })
   })
 
+  test('the forecast of a window with a soft limit is full once nothing passes beyond the limit either', () => {
+    const soft = { ...runOf(1000, 1100), over: 200 }
+    expect(forecastOf(soft, { rate: 10 / MINUTE, at: AT })).toEqual({ kind: 'at', at: AT + 10 * MINUTE })
+    expect(forecastOf({ ...soft, used: 1200 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
+  })
+
   test('the forecast of a window is not known without a rate, and none of a window that has not begun', () => {
     expect(forecastOf(runOf(1000, 900), { rate: null, at: AT })).toEqual({ kind: 'unknown' })
     const notBegun = { limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }

@@ -29,8 +29,17 @@ describe('the body of an override', () => {
     const expiry = { kind: 'at', local: '2020-01-01T00:00' } as const
     expect(bodyOf({ ...FORM, limits: { 'read.1h': 'x' }, reason: ' ', expiry }, NOW)).toEqual({
       body: null,
-      problems: { 'read.1h': 'problem.limit', reason: 'problem.reason', expiresAt: 'problem.expiry' },
+      problems: { 'read.1h': 'problem.limitOrNone', reason: 'problem.reason', expiresAt: 'problem.expiry' },
     })
+  })
+
+  test('the body of an override may leave a window without a limit, and a form of it says so again', () => {
+    const limits = { 'read.1h': ' unlimited ', 'read.1d': '7' }
+    const { body } = bodyOf({ ...FORM, limits }, NOW)
+    expect(body).toMatchObject({ read: { '1h': 'unlimited', '1d': 7 } })
+    const set = { ...body, limits: { read: body?.read }, version: 1 } as unknown as OverrideResponse
+    expect(formOf(set).limits).toEqual({ 'read.1h': 'unlimited', 'read.1d': '7' })
+    expect(isSet(body as NonNullable<typeof body>, set)).toBe(true)
   })
 
   test('the body of an override is none if it would set nothing', () => {
@@ -145,7 +154,7 @@ describe('what an override uses up', () => {
   const BODY = { bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 
   function userWith(used: number, override: OverrideResponse | null): UserResponse {
-    const limit = (window: '1h' | '1d') => override?.limits.read?.[window] ?? DEFAULTS.read[window]
+    const limit = (window: '1h' | '1d') => Number(override?.limits.read?.[window] ?? DEFAULTS.read[window])
     const line = (scope: 'Personal' | 'Global', window: '1h' | '1d') => ({
       ...{ scope, window, used, limit: limit(window), remaining: Math.max(0, limit(window) - used) },
       ...{ startedAt: null, resetAt: null, source: '', steps: [] },
@@ -170,6 +179,7 @@ describe('what an override uses up', () => {
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
+    expect(usedUpUnder({ ...BODY, read: { '1h': 'unlimited' } }, userWith(200, SET), QUOTA)).toEqual([])
   })
 
   test('what an override uses up are windows under the limits of a plan that it sets, or takes away', () => {

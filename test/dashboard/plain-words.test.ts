@@ -12,7 +12,7 @@ const LATIN = new Set([
   ...['API', 'CSV', 'ID', 'JSON', 'Redis', 'Tollgate', 'UTC', 'UTF-8', 'admin', 'p95', '4xx', '5xx'],
   ...['C', 'Ctrl', 'Page', 'Up', 'Down'],
   ...['admin.token', 'admin.tokens', 'auth.shadow', 'quota.exempt', 'tollgate.log'],
-  ...['configuration', 'loaded', 'rules', 'hash', 'public', 'unmatched', 'forward'],
+  ...['configuration', 'loaded', 'rules', 'hash', 'public', 'unmatched', 'forward', 'unlimited'],
 ])
 
 const latinWords = (text: string): readonly string[] => text.replace(/\{\w+\}/g, ' ').match(/\d*[A-Za-z][\w.-]*/g) ?? []

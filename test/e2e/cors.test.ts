@@ -52,7 +52,7 @@ const allowed = ({ headers }: http.IncomingMessage) =>
 const READABLE = {
   'access-control-allow-origin': APP,
   'access-control-expose-headers':
-    'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged',
+    'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged, X-Tollgate-Quota-State',
 }
 
 describe('a response of the gateway', () => {

@@ -5,7 +5,7 @@ import { ResponseCost } from '../../src/gateway/response-cost.ts'
 import type { SettleRule } from '../../src/routing/final-cost.ts'
 import { MODEL_STREAMS, ruleOf } from './model-streams.ts'
 
-const ASKED = { isHead: false, hasField: true, rateLimit: null }
+const ASKED = { isHead: false, hasField: true, quota: () => [] }
 
 const RULE: SettleRule = {
   status: new Map(),

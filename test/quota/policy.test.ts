@@ -464,3 +464,47 @@ describe('an organisation that no plan limits', () => {
     expect(createPolicy(settings(), 1, new Map()).limitsFor('read', acme).organisation).toBe(null)
   })
 })
+
+describe('a soft limit', () => {
+  const over = { personal: table({ read: { '1h': 20 } }), global: table({ read: { '1d': 1 } }) }
+  const soft = (change: Partial<QuotaSettings> = {}) => settings({ baselines: { ...BASELINES, over }, ...change })
+  const of = (policy: Policy, user = 'alice') =>
+    policy.limitsFor('read', payerOf(user)).personal.map(({ limit, over }) => [limit, over])
+
+  it('a soft limit passes what is over beside the limit, and mode, multiplier and the factor of an override multiply both', () => {
+    expect(of(createPolicy(soft()))).toEqual([
+      [140, 20],
+      [1200, undefined],
+    ])
+    expect(of(createPolicy(soft({ mode: 'loose' })))[0]).toEqual([210, 30])
+    const global = createPolicy(soft({ global: { enabled: true, multiplier: 0.5 } })).limitsOf('read').global
+    expect(global?.[1]).toMatchObject({ limit: 60_001, over: 1 })
+    expect(of(withOverride({ factor: 0.5 }, soft()))[0]).toEqual([70, 10])
+    expect(of(withOverride({ factor: 0 }, soft()))[0]).toEqual([0, undefined])
+  })
+
+  it('a limit that an override sets is hard, and so is the share of a limit of 0', () => {
+    expect(of(withOverride({ limits: table({ read: { '1h': 50 } }) }, soft()))[0]).toEqual([50, undefined])
+    const personal = table({ read: { '1h': 0, '1d': 5 }, write: {} })
+    expect(of(createPolicy(soft({ baselines: { ...BASELINES, personal, over } })))[0]).toEqual([0, undefined])
+  })
+
+  it('what is over is traced with its limit, and the reserve keeps a part of the limit alone', () => {
+    const [first] = createPolicy(soft()).trace('read', payerOf('alice'), () => 'x.yaml:3').personal
+    expect(first?.steps).toEqual(['baseline 120 and 20 over (x.yaml:3)'])
+    const reserve = { share: 0.5, knownAfterMs: 1, rememberMs: 2 }
+    const [, day] = createPolicy(soft({ reserve })).limitsOfNewcomers('read').global ?? []
+    expect(day).toMatchObject({ limit: 60_001, over: 1, kept: 60_000 })
+  })
+
+  it('a window that a plan or an override calls unlimited has no limit, though the baselines have one', () => {
+    const none = Number.POSITIVE_INFINITY
+    const personal = table({ read: { '1h': none } })
+    const plans = new Map([['free', { personal, organisation: table({}) }]])
+    const policy = createPolicy(settings({ plans, defaultPlan: 'free' }))
+    expect(policy.limitsFor('read', payerOf('bob')).personal).toEqual([{ window: WINDOWS[1], limit: 1200 }])
+    const override = withOverride({ limits: table({ read: { '1h': none, '1d': none } }), factor: 2 })
+    expect(override.limitsFor('read', payerOf('alice')).personal).toEqual([])
+    expect(override.trace('read', payerOf('alice')).personal).toEqual([])
+  })
+})

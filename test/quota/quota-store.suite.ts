@@ -169,6 +169,19 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(decision?.global).toEqual([usage, usage])
     })
 
+    it('a charge that no window of its user limits is held to those of others, and passes where there are none', async () => {
+      const ofAll = { ...limits([1, 1], [5, 9]), personal: [] }
+      const ofTheirs = { ...withOrganisation(limits([1, 1]), [7, 9]), personal: [] }
+      const none: Limits = { personal: [], organisation: null, global: null }
+      expect(verdicts(await settle([charge('a', 5, ofAll)]))).toEqual([true])
+      expect(verdicts(await settle([charge('b', 5, ofAll)]))).toEqual([false])
+      expect(verdicts(await settle([chargeIn('acme', 'a', 6, ofTheirs)]))).toEqual([true])
+      expect(verdicts(await settle([chargeIn('acme', 'c', 6, ofTheirs)]))).toEqual([false])
+      const [free] = await settle([charge('a', 1000, none)])
+      expect(free).toMatchObject({ accepted: true, personal: [], organisation: null, global: null })
+      expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [5, 5] }, [6, 6]])
+    })
+
     it('a charge is accepted up to the limit and not one token beyond', async () => {
       const of = limits([10, 100])
       expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([

@@ -102,6 +102,7 @@ describe('the series', () => {
         status5xx: 1,
         status0: 1,
         gateway5xx: 1,
+        over: 0,
         latency: [3, 1, 0, 0, 0, 0, 0, 0, 1],
       },
     }

@@ -65,6 +65,24 @@ describe('the rows of one user', () => {
     ])
   })
 
+  test('the rows of one user have what each run used beyond a soft limit, where one is known', () => {
+    const soft = [{ window: H1, limit: 30, over: 18 }]
+    const limitsOf = (category: string) => (category === 'read' ? soft : [{ window: H1, limit: 5 }])
+    const over = (fields: UsageFields) =>
+      rowsOfRuns(history, queryOf(fields).query, AT, NOT_MET, limitsOf).map((row) => [row.tokens, row.over])
+    expect(over({ step: 'run', from: '24h' })).toEqual([
+      [10, 0],
+      [20, 8],
+      [4, 0],
+      [7, null],
+    ])
+    expect(over({})).toEqual([
+      [35, 8],
+      [7, null],
+    ])
+    expect(over({ window: 'month' })).toEqual([[41, null]])
+  })
+
   test('the rows of one user are runs, each with its end', () => {
     expect(
       shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read', from: '24h' }).query, AT, NOT_MET)),

@@ -14,6 +14,7 @@ const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
   end: AT + 3_600_000,
   place: AT,
   tokens: 118,
+  over: null,
   running: false,
   isWhole: true,
   counts: null,
@@ -24,10 +25,11 @@ describe('usage as CSV', () => {
   const csv = writerOf('csv', QUERY)
 
   test('usage as CSV begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
-    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete\r\n')
+    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete,over\r\n')
     expect(csv.line(row('alice'))).toBe(
-      'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true\r\n',
+      'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true,\r\n',
     )
+    expect(csv.line(row('alice', { over: 18 }))).toContain(',118,false,true,18\r\n')
   })
 
   test.each([
@@ -53,11 +55,11 @@ describe('usage as CSV', () => {
   test('usage as CSV has the counts of a series, and numbers below 0 as numbers', () => {
     const series = writerOf('csv', { ...QUERY, by: 'plan', window: null } as UsageQuery)
     expect(series.head).toBe(
-      '\ufeffplan,start,end,tokens,running,complete,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx\r\n',
+      '\ufeffplan,start,end,tokens,running,complete,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx,over\r\n',
     )
-    const counts = { ...noCounts(), requests: 3, status5xx: 1, gateway5xx: 2 }
+    const counts = { ...noCounts(), requests: 3, status5xx: 1, gateway5xx: 2, over: 9 }
     expect(series.line(row('free', { category: null, tokens: -4, counts }))).toMatch(
-      /^free,.*,-4,false,true,3,0,0,0,0,0,0,1,0,2\r\n$/,
+      /^free,.*,-4,false,true,3,0,0,0,0,0,0,1,0,2,9\r\n$/,
     )
   })
 })

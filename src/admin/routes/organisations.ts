@@ -4,9 +4,10 @@ import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
+import { overOf } from '../../quota/refusal.ts'
 import { organisationBlocks } from '../../quota/standing.ts'
 import { windowStatus } from '../../quota/status.ts'
-import type { Limit, Window } from '../../quota/window.ts'
+import { type Limit, promised, type Window } from '../../quota/window.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
@@ -190,7 +191,7 @@ function rowsOf({ policy, origin, setup }: View, category: string, member: Payer
     const isIt = (limit: { readonly window: Window }) => limit.window.name === window.name
     const byPlan = policy.plans.flatMap((plan) => {
       const limit = policy.limitsOf(category, plan).organisation?.find(isIt)
-      return limit === undefined ? [] : [[plan, limit.limit] as const]
+      return limit === undefined ? [] : [[plan, promised(limit)] as const]
     })
     const inForce = traced.find(isIt)
     return inForce === undefined && byPlan.length === 0 ? [] : [{ window, limits: Object.fromEntries(byPlan), inForce }]
@@ -202,10 +203,11 @@ function windowOf(
   counter: Counter | undefined,
   at: number,
 ): OrganisationResponse['windows'][string][number] {
-  const limit = inForce?.limit ?? null
-  const { used, startedAt, resetAt } = windowStatus('organisation', { window, limit: limit ?? 0 }, counter, at)
+  const limit = inForce ?? { window, limit: 0 }
+  const { used, startedAt, resetAt } = windowStatus('organisation', limit, counter, at)
   const made = inForce === undefined ? { source: '', steps: [] } : layers(inForce)
-  return { window: window.name, limits, limit, used, startedAt, resetAt, ...made }
+  const amount = inForce === undefined ? null : promised(inForce)
+  return { window: window.name, limits, limit: amount, ...overOf(limit), used, startedAt, resetAt, ...made }
 }
 
 /** Category by category, each with its entry in the audit. */

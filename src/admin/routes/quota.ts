@@ -23,8 +23,15 @@ import { type Changes, type ControlState, storedOf } from '../../control/state.t
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { createPolicy, modeFactor, type Policy, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
-import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
+import {
+  createPolicy,
+  modeFactor,
+  type Policy,
+  type QuotaSettings,
+  type ScopedLimits,
+  UNLIMITED,
+} from '../../quota/policy.ts'
+import { globalStatus, limitsInForce, overInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
@@ -247,6 +254,7 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
   const { settings, shadow, changed, policy, setup, state } = inForce
   const resting = restingIn(setup.quota, state.settings.value)
   const layers = layersShown(SETTINGS, storedOf(state).settings.value, at)
+  const over = overInForce(policy)
   return {
     version: state.settings.version,
     ...(layers.length > 0 && { layers }),
@@ -254,6 +262,7 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
     factor: modeFactor(settings.mode, factor),
     adaptive: { factor },
     effective: limitsInForce(policy),
+    ...(over !== null && { over }),
     ...(settings.plans !== undefined && {
       plans: plansInForce(policy),
       defaultPlan: settings.defaultPlan ?? null,
@@ -289,6 +298,11 @@ function settingsResponse({ mode, global, baselines, custom, shadow }: View['set
 
 function plain({ personal, global }: ScopedLimits): ScopedTable {
   const table = (limits: ScopedLimits['personal']) =>
-    Object.fromEntries([...limits].map(([category, byWindow]) => [category, Object.fromEntries(byWindow)]))
+    Object.fromEntries(
+      [...limits].map(([category, row]) => [
+        category,
+        Object.fromEntries([...row].filter(([, limit]) => limit !== UNLIMITED)),
+      ]),
+    )
   return { personal: table(personal), global: table(global) }
 }

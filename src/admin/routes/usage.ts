@@ -4,12 +4,13 @@ import * as schemas from '../../contract/admin.ts'
 import type { UsageResponse } from '../../contract/api.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { readPagedQuery } from '../../usage/usage-cursor.ts'
-import { USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
+import { isOfRuns, USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
 import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { softLimits } from '../soft-limits.ts'
 
 const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
@@ -78,8 +79,9 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...counted, silences })
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
-  if (format !== 'json') return asText(store, format, { query, limit, signal })
-  const response: UsageResponse = shownPage(query, await readUsagePage(store, { query, from, limit, signal }))
+  const ofRuns = isOfRuns(query.by) ? { ...store, softLimits: await softLimits(desk) } : store
+  if (format !== 'json') return asText(ofRuns, format, { query, limit, signal })
+  const response: UsageResponse = shownPage(query, await readUsagePage(ofRuns, { query, from, limit, signal }))
   return ok(response)
 }
 

@@ -1,4 +1,4 @@
-import type { LimitTable } from '../../quota/limit-layers.ts'
+import { type LimitTable, UNLIMITED } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -67,7 +67,7 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConf
   if (
     tables === null ||
     quota.baselines?.personal.has(category) === false ||
-    tables.some((table) => table.get(category)?.has(window))
+    tables.some((table) => (table.get(category)?.get(window) ?? UNLIMITED) !== UNLIMITED)
   )
     return []
   const message = `is never reached, since ${NOTHING_LIMITS[scope](window, category)}, or remove the alert`

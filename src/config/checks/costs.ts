@@ -70,9 +70,9 @@ function ceilingsOf(
 /** In a plan a limit of 0 keeps it from a category, as somebody wants. */
 function ceilingsIn(limits: Limits, plan?: string): Ceiling[] {
   return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
-    (limits[scope] ?? []).map(({ window, limit }) => ({
+    (limits[scope] ?? []).map(({ window, limit, over }) => ({
       limit,
-      name: `${scope} limit of window ${window.name}`,
+      name: `${scope} limit${over === undefined ? '' : ', with what is over,'} of window ${window.name}`,
       ...(plan !== undefined && { plan }),
     })),
   )

@@ -2,7 +2,7 @@ import { didYouMean } from '../../lib/suggest.ts'
 import { BOOK_SECONDS } from '../../quota/books.ts'
 import { LONGEST_SECONDS } from '../../quota/calendar.ts'
 import { portion } from '../../quota/decimal.ts'
-import type { ScopedLimits } from '../../quota/policy.ts'
+import { type LimitTable, type PlanLimits, type ScopedLimits, UNLIMITED } from '../../quota/limit-layers.ts'
 import { MOST_WINDOWS } from '../../quota/window.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
@@ -36,6 +36,9 @@ export function checkQuota(
   const names = windows?.map(({ name }) => name) ?? null
   findings.push(...checkCategories(baselines), ...checkLimits(baselines, ['quota', 'baselines'], categories, names))
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
+  findings.push(...checkOver(baselines, ['quota', 'baselines']))
+  if (custom !== undefined) findings.push(...checkOver(custom, ['quota', 'custom']))
+  for (const [plan, limits] of quota.plans ?? []) findings.push(...checkOver(limits, ['quota', 'plans', plan]))
   for (const [category, share] of store_outage ?? []) {
     if (share > 0) findings.push(...checkShare(category, share, baselines))
   }
@@ -66,11 +69,26 @@ function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] 
   return [{ path, message: 'the shares do not ascend: write good below normal, and normal below bad' }]
 }
 
+/** Whoever writes more beyond a limit than within it has mostly taken the sum for the part. */
+function checkOver({ over = {}, ...limits }: ScopedLimits | PlanLimits, path: Path): Finding[] {
+  const tables = new Map(Object.entries<LimitTable>(limits))
+  return Object.entries<LimitTable>(over).flatMap(([scope, table]) =>
+    [...table].flatMap(([category, row]) =>
+      [...row].flatMap(([window, over]): Finding[] => {
+        const limit = tables.get(scope)?.get(category)?.get(window) ?? 0
+        if (over <= limit) return []
+        const message = `lets ${over} pass beyond a limit of ${limit}, which is ${limit + over} in all: over is what is added to limit, so lower it or raise the limit`
+        return [{ path: [...path, scope, category, window, 'over'], severity: 'warning', message }]
+      }),
+    ),
+  )
+}
+
 /** A share of less than a token admits nothing, and nobody who writes one means that. */
 function checkShare(category: string, share: number, baselines: ScopedLimits): Finding[] {
   for (const scope of ['personal', 'global'] as const) {
     for (const [window, limit] of baselines[scope].get(category) ?? []) {
-      if (portion(limit, share) >= 1) continue
+      if (limit === UNLIMITED || portion(limit, share) >= 1) continue
       const of = `the ${scope} limit of window ${window}, ${limit}`
       const message = `is less than one token of ${of}, so it admits nothing: raise it, or write refuse`
       return [{ path: ['quota', 'store_outage', category, 'allow'], severity: 'warning', message }]

@@ -1,5 +1,5 @@
 import { portion } from '../../quota/decimal.ts'
-import type { ScopedLimits } from '../../quota/policy.ts'
+import { type ScopedLimits, UNLIMITED } from '../../quota/policy.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 import { formatDuration } from '../units.ts'
@@ -33,7 +33,7 @@ export function checkReserve({ quota: { reserve, global, baselines } }: PartialC
 function checkShare(share: number, { global }: ScopedLimits): Finding[] {
   for (const [category, limits] of global) {
     for (const [window, limit] of limits) {
-      if (limit === 0 || portion(limit, share) >= 1) continue
+      if (limit === 0 || limit === UNLIMITED || portion(limit, share) >= 1) continue
       const of = `the global limit of window ${window} in category ${category}, ${limit}`
       const message = `is less than one token of ${of}, so it keeps nothing there: raise it`
       return [{ path: [...PATH, 'share'], severity: 'warning', message }]

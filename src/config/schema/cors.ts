@@ -7,7 +7,10 @@ import { choice, duration, flag, list, read, section } from './values.ts'
 /** What pages of other origins may do. */
 
 /** What the gateway says of a quota and of a request. */
-const EXPOSED = ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id', 'X-Tollgate-Charged']
+const EXPOSED = [
+  ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id', 'X-Tollgate-Charged'],
+  ...['X-Tollgate-Quota-State'],
+]
 
 function parseName(name: string): Reading<string> {
   const problem = fieldNameProblem(name)

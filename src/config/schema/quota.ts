@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
-import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
+import { type LimitTable, MAX_LIMIT, MODES, MULTIPLIER, type ScopedLimits, UNLIMITED } from '../../quota/policy.ts'
 import { parseSubnet } from '../addresses.ts'
 import { parseTimeZone } from '../time-zone.ts'
 import { PERCENTAGE, parseDuration, parsePercentage, type Reading } from '../units.ts'
@@ -11,7 +11,30 @@ import { byName, choice, duration, either, flag, integer, list, read, section, t
 
 /** Limits. */
 
-const limit = integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` })
+const soft = section(
+  {
+    limit: integer(1, MAX_LIMIT, { description: `Tokens, 1 to ${MAX_LIMIT}` }),
+    over: integer(1, MAX_LIMIT, {
+      description: `Tokens that pass beyond the limit, each response with X-Tollgate-Quota-State: over. 1 to ${MAX_LIMIT}`,
+    }),
+  },
+  'A soft limit',
+)
+
+const NO_LIMIT = 'unlimited'
+
+const limit = either(
+  `an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 200 }, or ${NO_LIMIT}`,
+  [
+    integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` }),
+    soft,
+    choice([NO_LIMIT], { description: 'No limit in this window' }).transform(() => UNLIMITED),
+    z.null().transform(() => UNLIMITED),
+  ],
+  {
+    description: `Tokens, { limit: 1000, over: 200 } with tokens that pass beyond the limit, or ${NO_LIMIT} (or null)`,
+  },
+)
 
 const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }', {
   description: 'Limit of each window',
@@ -19,6 +42,43 @@ const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 120
 
 const limits = (description: string) =>
   byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }', { description })
+
+type Written = ReadonlyMap<string, ReadonlyMap<string, z.output<typeof limit>>>
+
+/** The limits, and beside them what passes beyond some. */
+function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
+  const of =
+    (pick: (value: z.output<typeof limit>) => number | null) =>
+    (table: Written): LimitTable =>
+      new Map(
+        [...table].map(([category, row]) => [
+          category,
+          new Map(
+            [...row].flatMap(([window, value]) => (pick(value) === null ? [] : [[window, pick(value) as number]])),
+          ),
+        ]),
+      )
+  const limitsOf = of((value) => (typeof value === 'number' ? value : value.limit))
+  const overOf = of((value) => (typeof value === 'number' ? null : value.over))
+  const each = (tableOf: (table: Written) => LimitTable) =>
+    Object.fromEntries(Object.entries<Written>(scopes).map(([scope, table]) => [scope, tableOf(table)])) as Record<
+      S,
+      LimitTable
+    >
+  const isSoft = Object.values<Written>(scopes).some((table) =>
+    table.values().some((row) => row.values().some((value) => typeof value !== 'number')),
+  )
+  return { ...each(limitsOf), ...(isSoft && { over: each(overOf) }) }
+}
+
+/** Without the windows that nothing limits, which the baselines have only named. */
+function limitedOnly(baselines: ScopedLimits): ScopedLimits {
+  const limited = (table: LimitTable): LimitTable =>
+    new Map(
+      [...table].map(([category, row]) => [category, new Map([...row].filter(([, limit]) => limit !== UNLIMITED))]),
+    )
+  return { ...baselines, personal: limited(baselines.personal), global: limited(baselines.global) }
+}
 
 /** Functions, so that each place in the schema has its own description. */
 const scopes = (description: string) =>
@@ -28,7 +88,7 @@ const scopes = (description: string) =>
       global: limits('Limits of all users together. Default none').prefault({}),
     },
     description,
-  )
+  ).transform((scopes) => parted(scopes))
 
 /** Of a file without baselines. */
 export const BASELINES = {
@@ -153,7 +213,7 @@ const plan = section(
     ),
   },
   'The limits of callers with this plan',
-)
+).transform((scopes) => parted(scopes))
 
 const exempt = section(
   {
@@ -254,7 +314,7 @@ export const quota = section(
       windows: toWindows(windowsOf({ windows, baselines })),
       /** In the order of `baselines.personal`. */
       categories,
-      baselines,
+      baselines: limitedOnly(baselines),
       custom,
       global,
       // What is not configured is absent: a build that does not know the key has the same fingerprint then.

@@ -160,7 +160,11 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
 }
 
 /** One of several shapes; `what` names them all, for a value that is none of them. */
-export function either<const T extends readonly [z.ZodType, z.ZodType]>(what: string, options: T, about: About) {
+export function either<const T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(
+  what: string,
+  options: T,
+  about: About,
+) {
   return z.union(options, { error: ({ input }) => wanted(what, input) }).meta({ ...about })
 }
 

@@ -8,12 +8,16 @@ import { byName, count, name, scope, time } from './values.ts'
 /** Of a global window of which `quota.reserve` keeps a part for known users, if all users are shown together. */
 export const limitOfNewUsers = count.optional()
 
+/** Of a soft limit: tokens that pass beyond it. */
+const over = count.optional()
+
 export const window = name(
   tied<SharedWindowStatus>()(
     z.strictObject({
       scope,
       window: z.string(),
       limit: count,
+      over,
       limitOfNewUsers,
       used: count,
       remaining: count,

@@ -46,6 +46,8 @@ export const settingsInForce = z.strictObject({
   /** Of the mode, in force. */
   factor: z.number(),
   effective: scopedTable,
+  /** What passes beyond these limits. Only if something does. */
+  over: scopedTable.optional(),
   /** The limits in force of each plan, and the plan of whoever has none. Only with `quota.plans`. */
   plans: byName(planLimits).optional(),
   defaultPlan: z.string().nullable().optional(),

@@ -25,6 +25,7 @@ const row = z.strictObject({
   status5xx: count.optional(),
   status0: count.optional(),
   gateway5xx: count.optional(),
+  over: z.int().optional(),
   latency: z.array(count).optional(),
 })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ends, layer } from './layers.ts'
 import { layers, limit, planInForce, recentRange, recentUse, standing, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
-import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
+import { byName, count, name, overrideRow, overrideTable, reason, time } from './values.ts'
 
 /** Users: what they have used, and what was set for one of them. */
 
@@ -25,16 +25,16 @@ const plan = planInForce.optional()
 const organisation = z.string().optional()
 
 export const overrideBody = name(
-  overrideFields.catchall(tablePatch.valueType),
+  overrideFields.catchall(overrideRow),
   'OverrideBody',
-  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default.',
+  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default; `unlimited` leaves a window without a limit.',
 )
 
 export const override = name(
   z.strictObject({
     /** For If-Match; the ETag of the user. */
     version: count,
-    limits: table,
+    limits: overrideTable,
     /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
     plan: z.string().optional(),
     bypassGlobal: z.boolean(),
@@ -61,9 +61,9 @@ export const organisationOverrideFields = z.object({
 })
 
 export const organisationOverrideBody = name(
-  organisationOverrideFields.catchall(tablePatch.valueType),
+  organisationOverrideFields.catchall(overrideRow),
   'OrganisationOverrideBody',
-  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan.',
+  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan; `unlimited` leaves a window without a limit.',
 )
 
 export const organisationOverride = name(
@@ -123,7 +123,7 @@ export const organisationOverridesInForce = name(
 )
 
 export const limitInForce = name(
-  z.strictObject({ ...window.pick({ scope: true, window: true, limit: true }).shape, ...layers.shape }),
+  z.strictObject({ ...window.pick({ scope: true, window: true, limit: true, over: true }).shape, ...layers.shape }),
   'LimitInForce',
   'A limit in force, and how it came about.',
 )

@@ -44,3 +44,14 @@ export const planLimits = name(
 
 /** Tokens to set; `null` gives a value back to the file. */
 export const tablePatch = byName(byName(z.int().min(0).max(MAX_LIMIT).nullable()).nullable())
+
+const unlimited = z.literal('unlimited')
+
+export const overrideTable = name(
+  byName(byName(z.union([count, unlimited]))),
+  'OverrideTable',
+  'Tokens by category, then by the name of the window, or `unlimited` for a window without a limit.',
+)
+
+/** What an override sets in one category; `null` follows the default. */
+export const overrideRow = byName(z.union([z.int().min(0).max(MAX_LIMIT), unlimited]).nullable()).nullable()

@@ -19,7 +19,7 @@ export type Forecast =
   /** Too little is known of how fast its tokens are used. */
   | { readonly kind: 'unknown' }
 
-type Run = Pick<WindowResponse, 'limit' | 'used' | 'remaining' | 'startedAt' | 'resetAt'>
+type Run = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'remaining' | 'startedAt' | 'resetAt'>
 
 interface ForecastSources {
   /** Tokens used in a millisecond; `null` if it is not known. */
@@ -32,14 +32,21 @@ interface ForecastSources {
   readonly least?: number
 }
 
-export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: ForecastSources): Forecast {
-  const { remaining, resetAt } = run
+export function forecastOf(run: Run, { rate, at, shorter: others = [], least = 1 }: ForecastSources): Forecast {
+  const { remaining, resetAt } = withOver(run)
+  const shorter = others.map(withOver)
   if (remaining < least) return { kind: 'full' }
   if (resetAt === null) return { kind: 'notRunning' }
   if (rate === null) return { kind: 'unknown' }
   if (rate === 0) return { kind: 'notBefore' }
   const wanted = Math.max(...[...shorter.map((other) => passedAt(other, remaining, rate, at)), at + remaining / rate])
   return wanted < Date.parse(resetAt) ? { kind: 'at', at: wanted } : { kind: 'notBefore' }
+}
+
+/** A window is full once nothing passes beyond its limit either. */
+function withOver(run: Run): Run {
+  const { limit, over = 0, used } = run
+  return over === 0 ? run : { ...run, limit: limit + over, remaining: Math.max(0, limit + over - used) }
 }
 
 /** When a window has let so many tokens pass, in this run and the next ones. @returns Infinity if it never does */

@@ -17,6 +17,8 @@ export interface OverridableWindow {
   readonly window: string
   readonly used: number
   readonly limit: number | null
+  /** Tokens that pass beyond it. Default none. */
+  readonly over?: number | undefined
   /** The limit without an override; `null` for none. Missing: that of everybody, or of the user's plan. */
   readonly byDefault?: number | null
   /** Of an organisation: what each plan of the configuration sets, `null` if it sets none. */
@@ -63,11 +65,14 @@ export type Expiry =
 export const PRESET_HOURS = [1, 24, 168, 720] as const
 
 export type OverrideProblem =
-  | 'problem.limit'
+  | 'problem.limitOrNone'
   | 'problem.factor'
   | 'problem.reason'
   | 'problem.expiry'
   | 'problem.nothing'
+/** How the API says that a window has no limit. */
+export const UNLIMITED = 'unlimited'
+
 /** By the path of the API; the whole has the empty one. */
 export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
@@ -150,12 +155,12 @@ export function bodyOf(
   now: number,
 ): { readonly body: OverrideBody | null; readonly problems: OverrideProblems } {
   const problems: Record<string, OverrideProblem> = {}
-  const limits: Record<string, Record<string, number>> = {}
+  const limits: Record<string, Record<string, number | typeof UNLIMITED>> = {}
   for (const [path, text] of Object.entries(form.limits)) {
     if (text.trim() === '') continue
-    const meant = limitOf(text.trim())
+    const meant = text.trim() === UNLIMITED ? ({ value: UNLIMITED } as const) : limitOf(text.trim())
     const [category = '', window = ''] = path.split('.')
-    if ('problem' in meant) problems[path] = meant.problem
+    if ('problem' in meant) problems[path] = 'problem.limitOrNone'
     else limits[category] = { ...limits[category], [window]: meant.value }
   }
   const factor = factorOf(form.factor.trim())
@@ -282,13 +287,16 @@ export function usedUpUnder(
     const own = list.flatMap((each) => {
       const { scope, window, used } = each
       if (scope !== SCOPE_OF[kind]) return []
-      const set = (body?.[category] as Record<string, number> | undefined)?.[window]
+      const set = (body?.[category] as Record<string, number | typeof UNLIMITED> | undefined)?.[window]
+      if (set === UNLIMITED) return []
       const byDefault = withoutOverride(category, each, of, quota, body?.plan)
       const without = set ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
       // A factor alone multiplies what lies under it.
       const base = body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
       const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
-      return limit == null ? [] : [{ scope, window, used, limit }]
+      // A limit that is set is hard.
+      const over = set === undefined && body?.factor == null ? each.over : undefined
+      return limit == null ? [] : [{ scope, window, used, limit, over }]
     })
     return [...own, ...global]
       .filter((each) => lacksRoom(each, cost))

@@ -70,7 +70,7 @@ export function canRaise(of: Overridable): boolean {
 export function isBlock(
   override: {
     readonly factor?: number | undefined
-    readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>>
+    readonly limits: Readonly<Record<string, Readonly<Record<string, number | 'unlimited'>>>>
   } | null,
   windows: Readonly<
     Record<string, readonly { readonly window: string; readonly scope?: string; readonly limit: number | null }[]>

@@ -1,4 +1,4 @@
-import type { QuotaPatch, QuotaResponse, UserResponse } from '../../contract/api.ts'
+import type { OverrideResponse, QuotaPatch, QuotaResponse, UserResponse } from '../../contract/api.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Change } from './audit-story.ts'
 import { setAt, type Value } from './settings.ts'
@@ -14,7 +14,7 @@ export function patchOf(changes: readonly Change[]): QuotaPatch {
 
 /** The override of a user that an undo brings back; `null` for none. */
 export interface OverrideBack {
-  readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly limits?: OverrideResponse['limits']
   readonly plan?: string
   readonly shadow?: boolean
 }
@@ -52,10 +52,14 @@ export function fullAfter(
 ): readonly LimitBack[] {
   if (quota.shadow || back?.shadow === true) return []
   return Object.entries(user.windows).flatMap(([category, windows]) =>
-    windows.flatMap(({ scope, window, used, resetAt }) => {
+    windows.flatMap(({ scope, window, used, over, resetAt }) => {
       if (scope !== 'Personal') return []
-      const limit = back?.limits?.[category]?.[window] ?? defaultOf(back, user, quota, { category, window })
-      if (limit === undefined || !lacksRoom({ used, limit }, quota.cheapest[category])) return []
+      const set = back?.limits?.[category]?.[window]
+      const limit = set ?? defaultOf(back, user, quota, { category, window })
+      // A limit that is set is hard.
+      const beyond = set === undefined ? over : undefined
+      if (limit === undefined || limit === 'unlimited') return []
+      if (!lacksRoom({ used, limit, over: beyond }, quota.cheapest[category])) return []
       return [{ category, window, used, limit, resetAt }]
     }),
   )

@@ -7,6 +7,8 @@ export interface UsedWindow {
   readonly used: number
   /** `null` for none. */
   readonly limit: number | null
+  /** Tokens that pass beyond it. Default none. */
+  readonly over?: number | undefined
 }
 
 export interface FullestWindow extends UsedWindow {

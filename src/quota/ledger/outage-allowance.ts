@@ -11,7 +11,7 @@ import {
 } from '../charge.ts'
 import { type Counter, running } from '../counter.ts'
 import { portion } from '../decimal.ts'
-import type { Limit, Usage } from '../window.ts'
+import { type Limit, promised, type Usage } from '../window.ts'
 import type { OutageDebts } from './outage-debts.ts'
 
 export interface OutageAllowanceOptions {
@@ -121,7 +121,7 @@ export class OutageAllowance {
     const known = this.#shares.get(limits)
     if (known?.of === of) return known.limits
     const cut = (list: readonly Limit[]): Limit[] =>
-      list.map(({ window, limit }) => ({ window, limit: portion(limit, of) }))
+      list.map((limit) => ({ window: limit.window, limit: portion(promised(limit), of) }))
     const cutLimits = {
       personal: cut(limits.personal),
       organisation: limits.organisation === null ? null : cut(limits.organisation),

@@ -228,7 +228,7 @@ class BatchWriter {
 
   #newPlan({ category, cost, limits, forced }: Charge, counted: Counted): Plan {
     const text = this.#text
-    const own = forced && counted.personal.length === 0 ? null : text.shape(category, counted.personal)
+    const own = counted.personal.length === 0 ? null : text.shape(category, counted.personal)
     const theirs = counted.organisation.length > 0 ? text.shape(category, counted.organisation) : null
     const all = limits.global === null ? null : text.shape(category, limits.global)
     const everybody = all === null ? null : this.#ownerOf('global', EVERYBODY, category)

@@ -61,9 +61,17 @@ export function createEncoder(keys: Keys): (batch: Batch, now: number, retention
   }
 }
 
-function isPlain({ refunds, charges }: Batch, { once, forced, others }: Charge): boolean {
+/** A charge without a window of the user, as where all of them are unlimited and no books are kept, is rare. */
+function isPlain({ refunds, charges }: Batch, charge: Charge): boolean {
+  const { once, forced, others } = charge
   const isAlone = charges.length === 1 && refunds.length === 0
-  return isAlone && once === undefined && forced === undefined && others === undefined
+  return (
+    isAlone &&
+    once === undefined &&
+    forced === undefined &&
+    others === undefined &&
+    countedIn(charge).personal.length > 0
+  )
 }
 
 function isWithin({ from, to }: Period, now: number): boolean {

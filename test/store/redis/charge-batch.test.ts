@@ -31,7 +31,6 @@ describe('a batch', () => {
     expect(sent).toEqual([[10]])
   })
 
-  const none: Limits = { personal: [], organisation: null, global: null }
   /** Each of another user, who has a key of his own beside that of the instance. */
   const chargesOf = (users: number) =>
     Array.from({ length: users }, (_, i) => ({ user: `u${i}`, organisation: null, category: 'read', cost: 1, limits }))
@@ -56,7 +55,6 @@ describe('a batch', () => {
     ['without a category', batchOf('')],
     ['with a category of 33 letters', batchOf('x'.repeat(33))],
     ['with a category that is not ASCII', batchOf('\u00e9')],
-    ['without windows', batchOf('read', none)],
     ['with nine windows', batchOf('read', nine)],
     ['with a charge of five meters', meters(5)],
     ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],

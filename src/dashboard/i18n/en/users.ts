@@ -68,6 +68,7 @@ export const users = {
   'users.history': 'Tokens over time',
   'users.history.none': 'Nothing was used in this time.',
   'users.history.runs': 'A run of the window {window} is counted where it begins.',
+  'users.history.over': '{over} of the tokens are over a limit.',
   'users.history.short': 'Not all of this time is known: a part is not kept, or a run reaches over its beginning.',
 
   'quick.title': 'Quick actions',
@@ -131,7 +132,7 @@ export const users = {
   'override.now': 'In force: {reason}',
   'override.limits': 'Personal limits',
   'override.limitsText':
-    'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default.',
+    'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default, and unlimited leaves the window without a limit.',
   'override.default': 'default',
   'override.factor': 'Factor',
   'override.factorText':

@@ -70,6 +70,7 @@ export const users: Translated<typeof en> = {
   'users.history': '额度用量走势',
   'users.history.none': '这段时间没有用量。',
   'users.history.runs': '窗口 {window} 的每个周期计入其开始的时刻。',
+  'users.history.over': '其中 {over} 超出上限。',
   'users.history.short': '这段时间的用量并不完整：部分数据未保留，或有周期跨越其起点。',
 
   'quick.title': '快捷操作',
@@ -128,7 +129,7 @@ export const users: Translated<typeof en> = {
   'override.none': '没有特别设置：此用户使用默认值。',
   'override.now': '生效中：{reason}',
   'override.limits': '个人上限',
-  'override.limitsText': '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值。',
+  'override.limitsText': '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值，unlimited 表示该窗口无上限。',
   'override.default': '默认',
   'override.factor': '系数',
   'override.factorText':

@@ -88,6 +88,7 @@ function LimitField({
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
+  const over = quota.over?.[scope][category]?.[window]
   const { className = '', ...wanted } = useWantedField(path)
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
   const shownForCustom = baseline === null ? undefined : String(baseline)
@@ -101,9 +102,14 @@ function LimitField({
         onChange={(event) => edit(path, event.currentTarget.value)}
         error={problemOf(path)}
       />
-      {table === 'baselines' && effective !== undefined && effective !== valueAt(quota, path) && (
-        <span className="muted">{t('quotas.effective', { limit: number(effective) })}</span>
-      )}
+      {table === 'baselines' &&
+        effective !== undefined &&
+        (over !== undefined || effective !== valueAt(quota, path)) && (
+          <span className="muted">
+            {t('quotas.effective', { limit: number(effective) })}
+            {over !== undefined && ` ${t('word.over', { over: number(over) })}`}
+          </span>
+        )}
       <Origin path={path} />
     </div>
   )

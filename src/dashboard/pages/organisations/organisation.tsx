@@ -100,24 +100,34 @@ interface Limiting {
   /** `null` for the override. */
   readonly plan: string | null
   readonly limit: number
+  /** Tokens that pass beyond it, of the limit in force. */
+  readonly over?: number
 }
 
 function limitingOf(
   { override }: OrganisationResponse,
   category: string,
-  { window, limit, limits }: OrganisationResponse['windows'][string][number],
+  { window, limit, limits, over, source }: OrganisationResponse['windows'][string][number],
 ): readonly Limiting[] {
   const { factor = 1 } = override ?? {}
-  const isSet = override?.limits[category]?.[window] !== undefined || factor === 0
-  if (isSet && limit !== null) return [{ plan: null, limit }]
-  return Object.entries(limits).map(([plan, each]) => ({ plan, limit: factor === 1 ? each : multiplied(each, factor) }))
+  const set = override?.limits[category]?.[window]
+  if (set === 'unlimited' && factor !== 0) return []
+  if ((set !== undefined || factor === 0) && limit !== null) return [{ plan: null, limit }]
+  return Object.entries(limits).map(([plan, each]) => ({
+    ...{ plan, limit: factor === 1 ? each : multiplied(each, factor) },
+    ...(over !== undefined && isMadeBy(source, plan) && { over }),
+  }))
+}
+
+function isMadeBy(source: string, plan: string): boolean {
+  return [source, source.split(' x ')[0]].includes(`plan ${plan}`)
 }
 
 function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
   return Object.entries(response.windows).flatMap(([category, list]) =>
     list.flatMap((each) =>
       limitingOf(response, category, each)
-        .filter(({ limit }) => lacksRoom({ used: each.used, limit }, quota?.cheapest[category]))
+        .filter((of) => lacksRoom({ ...of, used: each.used }, quota?.cheapest[category]))
         .map(({ plan, limit }) => {
           const { window, used, resetAt } = each
           return {
@@ -139,12 +149,12 @@ function Windows({ response, quota }: WindowsProps) {
   const { t } = useTexts()
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
     list.flatMap((each) =>
-      limitingOf(response, category, each).map(({ plan, limit }) => {
+      limitingOf(response, category, each).map(({ plan, ...limit }) => {
         const { window, used, resetAt } = each
-        const isInForce = plan === null || [each.source, each.source.split(' x ')[0]].includes(`plan ${plan}`)
+        const isInForce = plan === null || isMadeBy(each.source, plan)
         const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
-        const isFull = lacksRoom({ used, limit }, quota?.cheapest[category])
-        const row = { category, scope: 'Organisation', window, limit, ...made } as const
+        const isFull = lacksRoom({ used, ...limit }, quota?.cheapest[category])
+        const row = { category, scope: 'Organisation', window, ...limit, ...made } as const
         return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
       }),
     ),

@@ -95,7 +95,12 @@ function WindowTable({ windows, now: { at, shadow } }: WindowTableProps) {
       id: 'used',
       head: t('word.used'),
       isNumber: true,
-      cell: ({ used, limit }) => t('now.gaugeText', { used: number(used), limit: number(limit) }),
+      cell: ({ used, limit, over }) => (
+        <>
+          {t('now.gaugeText', { used: number(used), limit: number(limit) })}
+          {over !== undefined && <span className="muted"> {t('word.over', { over: number(over) })}</span>}
+        </>
+      ),
     },
     {
       id: 'reset',

@@ -16,7 +16,7 @@ export function Fullest({ windows, shadow, cheapest }: FullestProps) {
   if (windows.length === 0) return <span className="muted">{t('users.noUsage')}</span>
   return (
     <div className="window-bars">
-      {windows.map(({ category, window, used, limit }) => (
+      {windows.map(({ category, window, used, limit, over }) => (
         <div key={category}>
           <span className="muted">
             {category} {window}:{' '}
@@ -28,7 +28,7 @@ export function Fullest({ windows, shadow, cheapest }: FullestProps) {
               limit={limit}
               label={`${category} ${window}`}
               shadow={shadow}
-              isFull={lacksRoom({ used, limit }, cheapest[category])}
+              isFull={lacksRoom({ used, limit, over }, cheapest[category])}
             />
           )}
         </div>

@@ -56,12 +56,15 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
                   used={row.usage.used}
                   limit={row.limit}
                   label={name}
-                  shadow={shadow}
+                  shadow={shadow || (row.over !== undefined && row.lacksRoom !== true)}
                   isFull={row.lacksRoom === true}
                 />
               )}
             </td>
-            <td className="num">{number(row.limit)}</td>
+            <td className="num">
+              {number(row.limit)}
+              {row.over !== undefined && <span className="muted"> {t('word.over', { over: number(row.over) })}</span>}
+            </td>
             <td>{row.usage === null ? t('users.unknown') : <Ends at={row.usage.resetAt} />}</td>
             <td>
               <Source source={row.source} steps={row.steps} />

@@ -46,7 +46,9 @@ function reasonOf({ value, why }: Lying): string {
 function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
   const { limits = {}, factor, plan, bypassGlobal, shadow } = value
   const rows = Object.entries(limits).flatMap(([category, row]) =>
-    Object.entries(row).map(([window, limit]) => `${category} ${windowName(window)} ${exact(limit)}`),
+    Object.entries(row).map(([window, limit]) => {
+      return `${category} ${windowName(window)} ${limit === 'unlimited' ? t('override.noLimit') : exact(limit)}`
+    }),
   )
   const all = [
     ...rows,

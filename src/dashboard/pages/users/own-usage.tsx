@@ -31,8 +31,9 @@ export function OwnUsage({ kind, id }: OwnUsageProps) {
 }
 
 function Drawn({ response, range }: { readonly response: UsageResponse; readonly range: Range }) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const { categories, points } = ownUsageOf(response, range)
+  const over = response.rows.reduce((sum, row) => sum + (row.over ?? 0), 0)
   const total: ChartSeries = { label: t('history.tokens'), tone: 'tokens' }
   const parts = categories.map((label): ChartSeries => ({ label, tone: null }))
   return (
@@ -44,6 +45,7 @@ function Drawn({ response, range }: { readonly response: UsageResponse; readonly
       )}
       <p className="muted">
         {response.window !== null && t('users.history.runs', { window: response.window })}{' '}
+        {over > 0 && t('users.history.over', { over: number(over) })}{' '}
         {(!response.complete || response.next !== null) && t('users.history.short')}
       </p>
     </>

@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import type http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fetch, type Response } from 'undici'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedis } from '../setup/redis.ts'
+import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+
+/** Between a soft limit and its end requests pass, and the client is told: held against what the upstream saw. */
+
+const STATE = 'x-tollgate-quota-state'
+const COST = 3
+const SOFT = '{ limit: 30, over: 12 }'
+
+let upstream: Upstream
+let apps: RunningApp[]
+let answer: (seen: Seen, res: http.ServerResponse) => void
+beforeEach(async () => {
+  apps = []
+  answer = (_seen, res) => res.end('ok')
+  upstream = await startUpstream((seen, res) => answer(seen, res))
+})
+afterEach(async () => {
+  for (const app of apps) await app.stop()
+  await upstream.close()
+  expect(apps.flatMap(({ observations }) => observations).filter(({ type }) => type === 'internal_error')).toEqual([])
+})
+
+interface Options {
+  readonly quota?: string
+  readonly personal?: string
+  readonly routes?: string
+  readonly store?: string
+  readonly more?: string
+}
+
+function text({ quota = '', personal = `{ read: { 1h: ${SOFT}, 1d: 1000 } }`, routes, store, more = '' }: Options) {
+  return yaml(
+    upstream.url,
+    `
+quota: { ${quota} baselines: { personal: ${personal} } }
+edge: { shares: { address: none, user: none } }
+routes: [${routes ?? `{ match: "GET|POST /*", category: read, cost: ${COST} }`}]
+${more}`,
+    store,
+  )
+}
+
+async function start(options: Options = {}, replicas = 1): Promise<RunningApp> {
+  // One by one: the first makes the file of an embedded store.
+  for (let i = 0; i < replicas; i++) apps.push(await startApp(text(options)))
+  return apps[0] as RunningApp
+}
+
+const get = (app: RunningApp, path = '/', headers: Record<string, string> = {}) =>
+  fetch(app.url + path, { headers: { ...bearer('alice'), ...headers } })
+const stateOf = (response: Response): string | null => response.headers.get(STATE)
+
+describe('a soft limit', () => {
+  async function burst(options: Options): Promise<void> {
+    await start(options, 3)
+    const asked = Array.from({ length: 40 }, (_, i) => get(apps[i % 3] as RunningApp))
+    const responses = await Promise.all(asked)
+    const passed = responses.filter(({ status }) => status === 200)
+    expect(passed).toHaveLength(42 / COST)
+    expect(upstream.seen).toHaveLength(42 / COST)
+    expect(passed.filter((response) => stateOf(response) === 'over')).toHaveLength(12 / COST)
+    const refused = responses.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(40 - 42 / COST)
+    expect(await refused[0]?.json()).toMatchObject({ quota: { limit: 30, over: 12, used: 42, requested: COST } })
+  }
+
+  it('a burst over three gateways and one Redis passes exactly limit and over, and the last ones say over', async () => {
+    const { url, prefix, stop } = await sharedRedis()
+    await burst({ store: url, more: `store_options: { prefix: ${prefix}, deadline: 10s }` })
+    for (const app of apps.splice(0)) await app.stop()
+    await stop()
+  })
+
+  it('a burst over three gateways and one embedded store passes exactly limit and over, and the last ones say over', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-soft-'))
+    await burst({ store: `sqlite:${join(folder, 'quota.db')}` })
+    for (const app of apps.splice(0)) await app.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  it('what is left of a soft limit is never below 0, and q, /me/quota and the price of a refusal speak of the limit', async () => {
+    const app = await start()
+    let last = await get(app)
+    for (let i = 1; i < 12; i++) last = await get(app)
+    expect(stateOf(last)).toBe('over')
+    expect(last.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=30;w=3600')
+    expect(last.headers.get('ratelimit')).toContain('"personal-read-1h";r=0;t=3600')
+    const { windows } = (await (await get(app, '/me/quota')).json()) as { windows: Record<string, unknown[]> }
+    expect(windows.read?.[0]).toMatchObject({ limit: 30, over: 12, used: 36, remaining: 0 })
+    expect(windows.read?.[1]).not.toHaveProperty('over')
+  })
+
+  it('a settled response says by its own cost whether it lies over the limit, and what is given back moves the next ones', async () => {
+    const settle = 'settle: { header: X-Cost, max: 40 }'
+    const app = await start({ routes: `{ match: "GET /*", category: read, cost: ${COST}, ${settle} }` })
+    const spend = async (cost: number): Promise<string | null> => {
+      answer = (_seen, res) => res.writeHead(200, { 'X-Cost': String(cost) }).end('ok')
+      const state = stateOf(await get(app))
+      await expect.poll(() => app.observations.filter(({ type }) => type === 'settled').length % 2).toBe(0)
+      return state
+    }
+    expect(await spend(29)).toBeNull()
+    // The reserve reaches over the limit. All of it is given back, and then two thirds.
+    expect(await spend(0)).toBeNull()
+    expect(await spend(1)).toBeNull()
+    expect(await spend(9)).toBe('over')
+  })
+
+  it('in shadow the upstream is told of a request that would have been refused, and the client too', async () => {
+    const app = await start({ quota: 'shadow: true,', personal: '{ read: { 1h: { limit: 3, over: 3 } } }' })
+    const responses = [await get(app), await get(app), await get(app)]
+    expect(responses.map(stateOf)).toEqual([null, 'over', null])
+    expect(responses[2]?.headers.get('x-tollgate-shadow')).toBe('would-refuse')
+  })
+
+  it('an override is hard, a limit of 0 lets nothing pass, and a change at run time keeps what passes beyond the limit', async () => {
+    const app = await start({ personal: '{ read: { 1h: { limit: 6, over: 3 } } }' })
+    const admin = async (method: string, path: string, body: unknown) => {
+      const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+      const response = await fetch(app.admin + path, { method, headers, body: JSON.stringify(body) })
+      expect(response.status, await response.clone().text()).toBe(200)
+    }
+    const passing = async (user: string): Promise<number> => {
+      const responses: number[] = []
+      for (let i = 0; i < 6; i++) responses.push((await get(app, '/', bearer(user))).status)
+      return responses.filter((status) => status === 200).length
+    }
+    await admin('PUT', '/api/users/hard/override', { read: { '1h': 6 }, reason: 'as it stands' })
+    await admin('PUT', '/api/users/blocked/override', { read: { '1h': 0 }, reason: 'a block' })
+    await admin('PUT', '/api/users/free/override', { read: { '1h': 'unlimited' }, reason: 'a guest' })
+    expect([await passing('hard'), await passing('blocked'), await passing('free')]).toEqual([2, 0, 6])
+    expect(await passing('soft')).toBe(3)
+    await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 9 } } }, reason: 'more' })
+    expect(await passing('patched')).toBe(4)
+    await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 0 } } }, reason: 'none' })
+    expect(await passing('none')).toBe(0)
+  })
+})
+
+describe('what was used beyond a limit', () => {
+  it('usage and its export say what was used beyond a soft limit, of a user, of a category, and after a correction', async () => {
+    const settle = 'settle: { status: { 2xx: 1 } }'
+    const zone = '{ calendar: day, zone: Asia/Shanghai }'
+    const app = await start({
+      quota: `windows: { 1h: 1h, day: ${zone} },`,
+      personal: '{ read: { 1h: { limit: 10, over: 20 }, day: { limit: 8, over: 30 } } }',
+      routes: `{ match: POST /*, category: read, cost: 5 }, { match: GET /*, category: read, cost: 5, ${settle} }`,
+      more: 'usage: { zone: Asia/Shanghai }',
+    })
+    for (let i = 0; i < 4; i++) await fetch(app.url, { method: 'POST', headers: bearer('alice') })
+    // Of the reserve of 5 beyond both limits 4 are given back.
+    await get(app)
+    await get(app, '/', bearer('bob'))
+    const usage = async (query: string): Promise<string> => {
+      const headers = { authorization: 'Bearer test-admin-token-0001' }
+      return (await fetch(`${app.admin}/api/usage?${query}`, { headers })).text()
+    }
+    const rows = async (query: string): Promise<object[]> => JSON.parse(await usage(query)).rows
+    await expect.poll(() => rows('by=category')).toMatchObject([{ category: 'read', tokens: 22, over: 13 }])
+    await expect.poll(() => rows('user=alice&window=1h')).toMatchObject([{ tokens: 21, over: 11 }])
+    // The days of the books are those of the window of the same zone.
+    expect(await rows('user=alice')).toMatchObject([{ tokens: 21, over: 13 }])
+    expect(await rows('user=bob&window=1h')).toMatchObject([{ tokens: 1, over: 0 }])
+    expect(await usage('window=1h&format=csv')).toMatch(/complete,over\r\nalice,read,1h,.*,11\r\nbob,read,1h,.*,0\r\n$/)
+    const own = (await (await get(app, '/me/usage?window=1h')).json()) as { rows: object[] }
+    expect(own.rows).toMatchObject([{ user: 'alice', tokens: 21, over: 11 }])
+  })
+})
