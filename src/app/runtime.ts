@@ -98,6 +98,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     unchunk: config.upstream.unchunk,
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
+    tellsUpstream: config.upstream.quotaField !== null,
     isProxy,
     names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),
     sample: config.telemetry?.sample ?? null,
@@ -225,8 +226,9 @@ function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
   const charged = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? rule.cost : []))
   const prices = charged.flatMap(headersOf)
-  const { headers, identity, removeHeaders } = upstream
-  return { ...auth, repetitions, prices, headers: headers.keys(), identity: identity.keys(), removeHeaders }
+  const { headers, identity, quotaField, removeHeaders } = upstream
+  const names = { headers: headers.keys(), identity: identity.keys(), quotaField, removeHeaders }
+  return { ...auth, repetitions, prices, ...names }
 }
 
 /** The fields that a price is read from. */

@@ -35,6 +35,11 @@ export function identityNameProblem(name: string): string | null {
   return freeNameProblem(name, 'X-Remote-User')
 }
 
+/** What is wrong with the name of the field that says how a request stands to the quota; `null` for a good one. */
+export function quotaFieldProblem(name: string): string | null {
+  return name.toLowerCase() === 'x-tollgate-quota' ? null : freeNameProblem(name, 'X-Tollgate-Quota')
+}
+
 /** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. Requests have letters, digits and "-" only. */
 export function repetitionHeaderProblem(name: string): string | null {
   return clientHeaderProblem(name, 'Idempotency-Key', 'and serves each repetition anew for nothing')

@@ -13,6 +13,8 @@ export interface Origin {
   readonly passCredentials?: boolean
   readonly requestId: string
   readonly trace?: Trace | null
+  /** Of the quota; `null` for nothing. */
+  readonly quota?: string | null
   readonly method: string
 }
 
@@ -22,12 +24,20 @@ interface Call {
   readonly passCredentials?: boolean
   readonly requestId: string
   readonly trace?: Trace | null
+  readonly quota?: string | null
 }
 
-export function originOf({ req, caller, passCredentials = false, requestId, trace = null }: Call): Origin {
+export function originOf({
+  req,
+  caller,
+  passCredentials = false,
+  requestId,
+  trace = null,
+  quota = null,
+}: Call): Origin {
   const { httpVersion, method = '', socket } = req
   const encrypted = 'encrypted' in socket
-  return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, trace, method }
+  return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, trace, quota, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */

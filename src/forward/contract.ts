@@ -45,6 +45,8 @@ interface Admitted {
   readonly requestId: string
   /** Its span, if the gateway has those: then the upstream gets no traceparent of the client. Default none. */
   readonly trace: Trace | null
+  /** What the upstream is told of the quota, in the field that the options name. Default nothing. */
+  readonly quota?: string | null
   /** `null` for that of the options. */
   readonly patience: Patience | null
   /** Raw `[name, value, …]` added to the upstream's response. The upstream's own RateLimit fields stay before them. */
@@ -183,6 +185,8 @@ export interface ForwardOptions extends Patience {
    * Nobody else's fields of these names pass. By default none.
    */
   readonly identity?: ReadonlyMap<string, IdentityFact>
+  /** The field that says how the request stands to the quota. Nobody else's field of this name passes. Default none. */
+  readonly quotaField?: string | null
   /** Names of fields that the upstream does not get, neither the client's nor ours. By default none. */
   readonly removeHeaders?: readonly string[]
   /** Whether the upstream gets Via (RFC 9110 section 7.6.3). Default `false`, since many servers do not compress for it. */

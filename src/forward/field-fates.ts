@@ -19,6 +19,8 @@ export interface HeaderRules {
   readonly via: boolean
   /** Fields that say who asks. */
   readonly identity: readonly (readonly [name: string, fact: IdentityFact])[]
+  /** The field that says how the request stands to the quota; `null` for none. */
+  readonly quotaField: string | null
   /** What becomes of a client's field, by its name as spelt. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
@@ -66,6 +68,7 @@ export type Holder = 'credential' | 'cookie' | 'url'
 export function headerRules(options: {
   readonly headers: Readonly<Record<string, string>>
   readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
+  readonly quotaField?: string | null | undefined
   readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
   readonly oddNames?: boolean | undefined
@@ -75,16 +78,17 @@ export function headerRules(options: {
   readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
-  const { removeHeaders = [] } = options
+  const { removeHeaders = [], quotaField = null } = options
   const identity = [...(options.identity ?? [])]
   const fixed = Object.entries(options.headers)
-  for (const [name] of identity) fieldName(name)
+  const ofRequests = [...identity.map(([name]) => name), ...(quotaField === null ? [] : [quotaField])]
+  for (const name of ofRequests) fieldName(name)
   for (const [name, value] of fixed) {
     fieldName(name)
     if (!VALUE.test(value)) throw new TypeError(`the value of ${name} has a character that no header may hold`)
   }
   const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
-  const replaced = [...notOurs, ...identity.map(([name]) => name)].map(foldedName)
+  const replaced = [...notOurs, ...ofRequests].map(foldedName)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
   if (options.traced === true) dropped.add('traceparent')
   const oddNames = options.oddNames === true
@@ -96,6 +100,7 @@ export function headerRules(options: {
     notOurs,
     via: options.via === true,
     identity,
+    quotaField,
     fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, oddNames })),
     trusted: remembered(options.trustedProxies ?? (() => false)),
     named: new Map(trusted),

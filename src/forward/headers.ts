@@ -87,6 +87,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   const authority = claims.first['x-forwarded-host'] || claims.host
   setOurs(headers, { origin, claims, scheme, authority }, rules)
   if (origin.caller !== null) identify(headers, origin.caller, rules)
+  if (origin.quota != null && rules.quotaField !== null) headers.push(rules.quotaField, origin.quota)
   for (const text of rules.fixed) headers.push(text)
   return {
     headers,

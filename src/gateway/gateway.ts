@@ -11,7 +11,7 @@ import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/co
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type Charge, type Decision, type Meter, metersOf } from '../quota/charge.ts'
-import { isOver } from '../quota/quota-state.ts'
+import { isOver, quotaField } from '../quota/quota-state.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
@@ -335,6 +335,7 @@ function outgoing<R extends ServerResponse | null>(x: Passage, res: R) {
     passCredentials: x.letIn !== null,
     requestId: x.requestId,
     trace: x.trace,
+    quota: x.rules.tellsUpstream ? toldUpstream(x) : null,
     patience: x.route?.patience ?? null,
     responseHeaders: responseFields(x),
     exposed: x.rules.presentation?.cors?.expose ?? null,
@@ -353,6 +354,15 @@ function targetOf({ target, rules, letIn }: Passage): string {
   const { path, query } = target as Target
   const { parameters } = rules.credentials
   return path + (parameters.length === 0 || letIn !== null ? query : withoutParameters(query, parameters))
+}
+
+/** What the upstream is told of the quota; `null` for a request that the quota was not asked for. */
+function toldUpstream({ settlement }: Passage): string | null {
+  if (settlement === null) return null
+  const { kind, charge, decision, plan } = settlement
+  const isBeyond = kind !== 'shadowed' && decision !== null && isOver(charge, decision)
+  const state = kind === 'shadowed' ? 'shadow' : isBeyond ? 'over' : 'within'
+  return quotaField(state, charge, decision, plan?.name ?? null)
 }
 
 /** Added to the upstream's response. With a tap the fields of the quota are written when the response says the cost. */

@@ -141,6 +141,8 @@ export interface Rules {
   readonly refundUnreached: boolean
   /** Whether responses to accepted requests carry the RateLimit fields. */
   readonly rateLimitFields: boolean
+  /** Whether the upstream is told how a charged request stands to the quota. */
+  readonly tellsUpstream: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
   /** What the name of a request's field may be. */

@@ -15,7 +15,7 @@ import type { FactEncoding } from './trusted-text.ts'
  * | `routes[].idempotency` | the very key | 400 | 400 |
  * | `routes[].cost` | the very field | 400 | 400 |
  * | the gateway, whatever is configured | what was judged, or what a trusted proxy says | 400 | dropped |
- * | nothing: `upstream.headers` and `identity` set it | what the gateway sets | 400 | dropped |
+ * | nothing: `upstream.headers`, `identity` and `quota_field` set it | what the gateway sets | 400 | dropped |
  */
 
 /** What a configuration, or the part of one that can be read, says of inputs. Default of each: nothing. */
@@ -33,6 +33,7 @@ export interface Configured {
   /** Names of fields that the upstream is sent instead of the client's. */
   readonly headers?: Iterable<string> | undefined
   readonly identity?: Iterable<string> | undefined
+  readonly quotaField?: string | null | undefined
   /** Names of fields that the upstream does not get. */
   readonly removeHeaders?: Iterable<string> | undefined
 }
@@ -61,6 +62,7 @@ export function fieldInputs(of: Configured): FieldInput[] {
     ...(of.prices ?? []).map(input('read', 'routes[].cost')),
     ...[...(of.headers ?? [])].map(input('set', 'upstream.headers')),
     ...[...(of.identity ?? [])].map(input('set', 'upstream.identity')),
+    ...[of.quotaField ?? []].flat().map(input('set', 'upstream.quota_field')),
     ...[...(of.removeHeaders ?? [])].map(input('removed', 'upstream.remove_headers')),
   ]
 }

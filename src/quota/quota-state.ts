@@ -1,7 +1,11 @@
+import { structuredText } from '../lib/structured-text.ts'
 import { type Charge, type Decision, type Meter, SCOPE_NAMES } from './charge.ts'
-import { type Limit, promised, type Usage } from './window.ts'
+import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
-/** How a request stands to the limits that were promised: pure. */
+/** How a request stands to the limits that were promised, as client and upstream are told: pure. */
+
+/** `over`: it passes beyond a limit that is soft. `shadow`: it would have been refused. */
+export type QuotaState = 'within' | 'over' | 'shadow'
 
 /**
  * Whether an accepted charge lies beyond what was promised in some window of some meter. It is asked of each accepted request, and so makes
@@ -54,4 +58,67 @@ export function overTokens(charge: Meter, decision: Decision, cost: number): num
     }
   }
   return Math.min(most, cost)
+}
+
+/** The window that has least left. */
+export interface Tightest {
+  readonly category: string
+  readonly limit: number
+  /** Of what was promised, never below 0. */
+  readonly remaining: number
+  /** Until it is empty again, in whole seconds, rounded up. */
+  readonly resetSeconds: number
+}
+
+/**
+ * Of all windows of all meters the one with the least left, of several the one that is longest so; `null` if nothing limits the charge.
+ * @param beyond as of `isOver`
+ */
+export function tightestOf(charge: Charge, decision: Decision, beyond = 0): Tightest | null {
+  let tightest = tightestOfMeter(charge, decision, beyond, null)
+  charge.others?.forEach((meter, i) => {
+    tightest = tightestOfMeter(meter, decision.others?.[i] as Decision, 0, tightest)
+  })
+  return tightest
+}
+
+function tightestOfMeter(
+  { category, limits: own }: Meter,
+  decision: Decision,
+  beyond: number,
+  before: Tightest | null,
+): Tightest | null {
+  const limits = decision.limits ?? own
+  let tightest = before
+  for (const scope of SCOPE_NAMES) {
+    for (const [i, limit] of (limits[scope] ?? []).entries()) {
+      const usage = decision[scope]?.[i] ?? NOT_RUNNING
+      const remaining = Math.max(0, promised(limit) - usage.used - beyond)
+      const end = usage.startedAt === 0 ? endOf(limit.window, decision.at) : resetAt(usage, limit.window)
+      const resetSeconds = Math.max(0, Math.ceil((end - decision.at) / 1000))
+      if (tightest === null || isTighter({ remaining, resetSeconds }, tightest)) {
+        tightest = { category, limit: promised(limit), remaining, resetSeconds }
+      }
+    }
+  }
+  return tightest
+}
+
+type Left = Pick<Tightest, 'remaining' | 'resetSeconds'>
+
+function isTighter(a: Left, b: Left): boolean {
+  return a.remaining === b.remaining ? a.resetSeconds > b.resetSeconds : a.remaining < b.remaining
+}
+
+/**
+ * What the upstream is told, as a dictionary of a structured field (RFC 9651): `state=over, category="read", remaining=0, reset=3540,
+ * plan="pro"`. The category, and what is left, are of the tightest window.
+ * @param decision `null` if nobody decided
+ * @param plan of the caller; `null` for none
+ */
+export function quotaField(state: QuotaState, charge: Charge, decision: Decision | null, plan: string | null): string {
+  const tightest = decision === null ? null : tightestOf(charge, decision)
+  const left = tightest === null ? '' : `, remaining=${tightest.remaining}, reset=${tightest.resetSeconds}`
+  const whose = plan === null ? '' : `, plan=${structuredText(plan)}`
+  return `state=${state}, category=${structuredText(tightest?.category ?? charge.category)}${left}${whose}`
 }

@@ -1,15 +1,21 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type http from 'node:http'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseDictionary } from 'structured-headers'
 import { fetch, type Response } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
+import { rawExchange } from './raw.ts'
 
-/** Between a soft limit and its end requests pass, and the client is told: held against what the upstream saw. */
+/** Between a soft limit and its end requests pass, and client and upstream are told: held against what the upstream saw. */
 
+const FIELD = 'X-Tollgate-Quota'
 const STATE = 'x-tollgate-quota-state'
 const COST = 3
 const SOFT = '{ limit: 30, over: 12 }'
@@ -32,19 +38,29 @@ interface Options {
   readonly quota?: string
   readonly personal?: string
   readonly routes?: string
+  readonly field?: string | null
   readonly store?: string
   readonly more?: string
+  readonly to?: string
 }
 
-function text({ quota = '', personal = `{ read: { 1h: ${SOFT}, 1d: 1000 } }`, routes, store, more = '' }: Options) {
+function text({
+  quota = '',
+  personal = `{ read: { 1h: ${SOFT}, 1d: 1000 } }`,
+  routes,
+  field = FIELD,
+  ...rest
+}: Options) {
+  const { store, more = '', to = upstream.url } = rest
   return yaml(
-    upstream.url,
+    to,
     `
 quota: { ${quota} baselines: { personal: ${personal} } }
 edge: { shares: { address: none, user: none } }
 routes: [${routes ?? `{ match: "GET|POST /*", category: read, cost: ${COST} }`}]
 ${more}`,
     store,
+    field === null ? '' : `quota_field: ${field}`,
   )
 }
 
@@ -57,6 +73,13 @@ async function start(options: Options = {}, replicas = 1): Promise<RunningApp> {
 const get = (app: RunningApp, path = '/', headers: Record<string, string> = {}) =>
   fetch(app.url + path, { headers: { ...bearer('alice'), ...headers } })
 const stateOf = (response: Response): string | null => response.headers.get(STATE)
+/** What the upstream was told, as a parser of structured fields reads it. */
+function told(seen: Pick<Seen, 'headers'> | undefined): Record<string, unknown> {
+  const values = parseDictionary(String(seen?.headers[FIELD.toLowerCase()] ?? ''))
+  return Object.fromEntries(
+    [...values].map(([name, [value]]) => [name, typeof value === 'object' ? String(value) : value]),
+  )
+}
 
 describe('a soft limit', () => {
   async function burst(options: Options): Promise<void> {
@@ -67,6 +90,8 @@ describe('a soft limit', () => {
     expect(passed).toHaveLength(42 / COST)
     expect(upstream.seen).toHaveLength(42 / COST)
     expect(passed.filter((response) => stateOf(response) === 'over')).toHaveLength(12 / COST)
+    expect(upstream.seen.map(told).filter(({ state }) => state === 'over')).toHaveLength(12 / COST)
+    expect(upstream.seen.map(told).filter(({ state }) => state === 'within')).toHaveLength(30 / COST)
     const refused = responses.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(40 - 42 / COST)
     expect(await refused[0]?.json()).toMatchObject({ quota: { limit: 30, over: 12, used: 42, requested: COST } })
@@ -110,6 +135,7 @@ describe('a soft limit', () => {
     expect(await spend(29)).toBeNull()
     // The reserve reaches over the limit. All of it is given back, and then two thirds.
     expect(await spend(0)).toBeNull()
+    expect(told(upstream.seen.at(-1))).toMatchObject({ state: 'over', remaining: 0 })
     expect(await spend(1)).toBeNull()
     expect(await spend(9)).toBe('over')
   })
@@ -117,8 +143,10 @@ describe('a soft limit', () => {
   it('in shadow the upstream is told of a request that would have been refused, and the client too', async () => {
     const app = await start({ quota: 'shadow: true,', personal: '{ read: { 1h: { limit: 3, over: 3 } } }' })
     const responses = [await get(app), await get(app), await get(app)]
+    expect(upstream.seen.map(told).map(({ state }) => state)).toEqual(['within', 'over', 'shadow'])
     expect(responses.map(stateOf)).toEqual([null, 'over', null])
     expect(responses[2]?.headers.get('x-tollgate-shadow')).toBe('would-refuse')
+    expect(told(upstream.seen[2])).toMatchObject({ category: 'read', remaining: 0 })
   })
 
   it('an override is hard, a limit of 0 lets nothing pass, and a change at run time keeps what passes beyond the limit', async () => {
@@ -172,5 +200,65 @@ describe('what was used beyond a limit', () => {
     expect(await usage('window=1h&format=csv')).toMatch(/complete,over\r\nalice,read,1h,.*,11\r\nbob,read,1h,.*,0\r\n$/)
     const own = (await (await get(app, '/me/usage?window=1h')).json()) as { rows: object[] }
     expect(own.rows).toMatchObject([{ user: 'alice', tokens: 21, over: 11 }])
+  })
+})
+
+describe("the upstream's field", () => {
+  const spellings = [FIELD, 'x-tollgate-quota', 'X-TOLLGATE-QUOTA', 'X_Tollgate_Quota', 'X-Tollgate_Quota']
+
+  it("a client's own copy never reaches the upstream, in whatever spelling, named by Connection, or as a trailer", async () => {
+    const app = await start({ more: '' })
+    const authorization = `Authorization: ${bearer('alice').authorization}`
+    for (const name of [...spellings, 'X.Tollgate.Quota']) {
+      const head = `GET / HTTP/1.1\r\nHost: a\r\n${authorization}\r\n${name}: state=forged\r\nConnection: close\r\n\r\n`
+      await rawExchange(app.url, head)
+    }
+    const nominated = `GET / HTTP/1.1\r\nHost: a\r\n${authorization}\r\nConnection: close, ${FIELD}\r\n${FIELD}: state=forged\r\n\r\n`
+    expect(await rawExchange(app.url, nominated)).toContain(' 400 ')
+    const chunked = `POST / HTTP/1.1\r\nHost: a\r\n${authorization}\r\nTransfer-Encoding: chunked\r\nTrailer: ${FIELD}\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n${FIELD}: state=forged\r\n\r\n`
+    await rawExchange(app.url, chunked)
+    expect(upstream.seen.length).toBeGreaterThan(2)
+    expect(JSON.stringify(upstream.seen)).not.toContain('forged')
+    for (const seen of upstream.seen) expect(told(seen)).toMatchObject({ state: 'within' })
+  })
+
+  it('under a name of its own no copy of a client passes either, on a public route neither', async () => {
+    const routes = '{ match: GET /open, public: true }, { match: GET /*, category: read, cost: 1 }'
+    const app = await start({ field: 'X-Limits', routes, more: '' })
+    await get(app, '/', { 'x-limits': 'state=forged' })
+    await get(app, '/open', { 'X-LIMITS': 'state=forged' })
+    expect(upstream.seen[0]?.headers['x-limits']).toMatch(/^state=within, category="read", remaining=29, reset=\d+$/)
+    expect(upstream.seen[1]?.headers).not.toHaveProperty('x-limits')
+  })
+
+  it('without quota_field the upstream is told nothing', async () => {
+    await get(await start({ field: null }), '/', { [FIELD]: 'state=forged' })
+    expect(upstream.seen[0]?.headers).not.toHaveProperty(FIELD.toLowerCase())
+  })
+
+  it('it names the plan of the caller and the tightest window, and a handshake has it too', async () => {
+    const heads: http.IncomingHttpHeaders[] = []
+    const server = http.createServer()
+    const sockets = new WebSocketServer({ noServer: true })
+    server.on('upgrade', (req, socket, head) => {
+      heads.push(req.headers)
+      sockets.handleUpgrade(req, socket, head, (ws) => ws.close())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const quota = 'default_plan: "größer", plans: { "größer": { personal: { read: { 1h: { limit: 2, over: 9 } } } } },'
+    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const app = await start({ quota, to, more: 'drain: { timeout: 100ms }' })
+    const ws = new WebSocket(app.url.replace('http', 'ws'), {
+      headers: { ...bearer('alice'), [FIELD]: 'state=forged' },
+    })
+    await once(ws, 'close')
+    expect(heads).toHaveLength(1)
+    expect(told({ headers: heads[0] ?? {} })).toEqual({
+      ...{ state: 'over', category: 'read', remaining: 0 },
+      ...{ reset: 3600, plan: 'größer' },
+    })
+    server.closeAllConnections()
+    server.close()
   })
 })

@@ -1,6 +1,8 @@
+import fc from 'fast-check'
+import { parseDictionary } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
-import { isOver, overTokens } from '../../src/quota/quota-state.ts'
+import { isOver, overTokens, quotaField, tightestOf } from '../../src/quota/quota-state.ts'
 import type { Limit } from '../../src/quota/window.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
@@ -41,5 +43,39 @@ describe('the state of a charge', () => {
     expect(isOver({ ...charge, others: [other] }, { ...decision, others: [ofOther] })).toBe(true)
     expect([30, 25, 20, 0].map((cost) => overTokens(other, ofOther, cost))).toEqual([10, 5, 0, 0])
     expect(overTokens(...accepted(5, [soft, 119]), 5)).toBe(5)
+  })
+
+  it('the tightest window has least left, of several the one that ends last, and nothing that lies over the limit', () => {
+    expect(tightestOf(...accepted(1, [soft, 110], [hard, 99]))).toMatchObject({ limit: 100, remaining: 0 })
+    const equal = accepted(1, [{ window: HOUR, limit: 50 }, 49], [hard, 99])
+    const tightest = { category: 'read', limit: 100, remaining: 1, resetSeconds: 86_340 }
+    expect(tightestOf(...equal)).toEqual(tightest)
+    expect(tightestOf(...accepted(1))).toBeNull()
+  })
+})
+
+describe('the dictionary for the upstream', () => {
+  it('the dictionary for the upstream is one that a parser of structured fields reads back, for any names, limits and usage', () => {
+    const state = fc.constantFrom('within' as const, 'over' as const, 'shadow' as const)
+    const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.constantFrom('größer', '"\\', '100%', ''))
+    const amount = fc.integer({ min: 0, max: 1e12 })
+    fc.assert(
+      fc.property(state, texts, fc.option(texts), amount, amount, (state, category, plan, limit, used) => {
+        const [charge, decision] = accepted(1, [{ window: HOUR, limit }, used])
+        const field = quotaField(state, { ...charge, category }, decision, plan)
+        expect(field).toMatch(/^[ -~]*$/)
+        const values = [...parseDictionary(field)].map(([name, [value]]) => [name, String(value)])
+        expect(Object.fromEntries(values)).toEqual({
+          ...{ state, category, remaining: String(Math.max(0, limit - used)), reset: '3540' },
+          ...(plan !== null && { plan }),
+        })
+      }),
+    )
+  })
+
+  it('the dictionary for the upstream has neither what is left nor a reset where nobody decided, and where nothing limits the charge', () => {
+    const [charge, decision] = accepted(1)
+    expect(quotaField('shadow', charge, null, 'pro')).toBe('state=shadow, category="read", plan="pro"')
+    expect(quotaField('within', charge, decision, null)).toBe('state=within, category="read"')
   })
 })

@@ -70,15 +70,17 @@ function curlOf(source: Source): string {
 
 /** The upstream has to see the key of each client: else nobody checks it. */
 function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: PartialConfig): Finding[] {
-  const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
+  const { headers = new Map(), identity = new Map(), quota_field, remove_headers: removed = [] } = upstream
+  const ofQuota = quota_field === undefined ? [] : [quota_field]
   const field = keys === undefined ? null : fieldOf(keys)
   if (keys === undefined || field === null) return []
   const taken: Path[] = [
     ...[...headers.keys()].map((name) => ['upstream', 'headers', name]),
     ...[...identity.keys()].map((name) => ['upstream', 'identity', name]),
+    ...ofQuota.map(() => ['upstream', 'quota_field']),
     ...removed.map((_name, i) => ['upstream', 'remove_headers', i]),
   ]
-  const names = [...headers.keys(), ...identity.keys(), ...removed]
+  const names = [...headers.keys(), ...identity.keys(), ...ofQuota, ...removed]
   return taken
     .filter((_path, i) => foldedName(names[i] ?? '') === field)
     .map((path) => {

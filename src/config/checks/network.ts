@@ -159,11 +159,13 @@ function checkHeaders(headers: PartialConfig['upstream']['headers'] = new Map())
 function checkNames({
   headers = new Map(),
   identity = new Map(),
+  quota_field,
   remove_headers = [],
 }: PartialConfig['upstream']): Finding[] {
   const places = [
     ...[...headers.keys()].map((name) => [name, ['headers', name]] as const),
     ...[...identity.keys()].map((name) => [name, ['identity', name]] as const),
+    ...(quota_field === undefined ? [] : [[quota_field, ['quota_field']] as const]),
     ...remove_headers.map((name, i) => [name, ['remove_headers', i]] as const),
   ]
   const first = new Map<string, Path>()

@@ -193,9 +193,17 @@ function checkKey({ idempotency }: Rule, path: Path, inputs: readonly FieldInput
 
 /** What the file says of inputs, without the keys of repetitions. */
 function configuredIn({ auth, upstream }: PartialConfig): Configured {
-  const { headers, identity, remove_headers: removeHeaders } = upstream
+  const { headers, identity, quota_field: quotaField, remove_headers: removeHeaders } = upstream
   const { from, trusted, unverified_keys: unverifiedKeys } = auth
-  return { from, trusted, unverifiedKeys, headers: headers?.keys(), identity: identity?.keys(), removeHeaders }
+  return {
+    from,
+    trusted,
+    unverifiedKeys,
+    headers: headers?.keys(),
+    identity: identity?.keys(),
+    quotaField,
+    removeHeaders,
+  }
 }
 
 /** Values are texts, and no patterns. */

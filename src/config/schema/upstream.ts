@@ -5,6 +5,7 @@ import {
   identityNameProblem,
   nameProblem,
   parseFact,
+  quotaFieldProblem,
   removedNameProblem,
   repeatedName,
 } from '../headers.ts'
@@ -153,6 +154,12 @@ export const upstream = domain(
       }).prefault('64MiB'),
       headers: headers.prefault({}),
       identity: identity.prefault({}),
+      quota_field: nameOf(quotaFieldProblem)
+        .meta({
+          description:
+            'A header that tells the backend how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
+        })
+        .optional(),
       remove_headers: list(nameOf(removedNameProblem), 0, 100, {
         description:
           'Headers of requests that the backend does not get, also those that the gateway adds, like X-Request-Id',
