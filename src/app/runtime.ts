@@ -98,6 +98,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     unchunk: config.upstream.unchunk,
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
+    legacyFields: config.quota.legacyFields === true,
     tellsUpstream: config.upstream.quotaField !== null,
     isProxy,
     names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),

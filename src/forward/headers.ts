@@ -1,6 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import { ADMIN_COOKIES } from '../control/admin-session.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
+import {
+  HOP_BY_HOP,
+  isFact,
+  LEGACY_RATE_LIMITS,
+  NEVER_IN_TRAILERS,
+  OURS,
+  OVERRIDES,
+  RATE_LIMITS,
+} from '../inputs/header-names.ts'
 import { trustedText } from '../inputs/trusted-text.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName, namesIn } from '../lib/field-names.ts'
@@ -309,7 +317,7 @@ export function headersToClient(
       continue
     }
     const fate = fateToClient(lower)
-    if (fate === 'withheld') continue
+    if (fate === 'withheld' || (fate === 'single' && ours.includes(LEGACY))) continue
     // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: 1xx and 204 have none.
     if (lower === 'content-length' ? status === 204 || status < 200 : nominated?.has(lower)) continue
     headers[length++] = text
@@ -380,12 +388,16 @@ function takenOut(headers: string[], lower: string): string[] {
 
 /**
  * What becomes of a field of the upstream's response. `withheld`: it ends with the connection that it came on, or is one that only the
- * gateway sends. `list`: the gateway may have members of its own.
+ * gateway sends. `list`: the gateway may have members of its own. `single`: it is taken for the gateway's where that has one.
  */
-const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' => {
+const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' | 'single' => {
   if (HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)) return 'withheld'
+  if (LEGACY_RATE_LIMITS.has(lower)) return 'single'
   return RATE_LIMITS.has(lower) ? 'list' : 'passes'
 })
+
+/** The first of the gateway's, where it sends them. */
+const LEGACY = 'X-RateLimit-Limit'
 
 /** Whether a response with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
 export function asksForUpgrade(status: number, headers: readonly string[]): boolean {

@@ -11,7 +11,7 @@ import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/co
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type Charge, type Decision, type Meter, metersOf } from '../quota/charge.ts'
-import { isOver, quotaField } from '../quota/quota-state.ts'
+import { isOver, legacyFields, quotaField, tightestOf } from '../quota/quota-state.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
@@ -391,6 +391,9 @@ function quotaFields(
       ? []
       : ['X-Request-Id', requestId]
   if (decision.accepted && isOver(charge, decision, beyond, beyondOthers)) fields.push(...OVER_FIELD)
+  if (!(rules.legacyFields && rules.rateLimitFields)) return fields
+  const tightest = tightestOf(charge, decision, beyond, beyondOthers)
+  if (tightest !== null) fields.push(...legacyFields(tightest))
   return fields
 }
 

@@ -6,6 +6,7 @@ import { roomFrom } from '../quota/ahead.ts'
 import type { Charge, Decision, Meter } from '../quota/charge.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
+import { legacyFields } from '../quota/quota-state.ts'
 import type { StoreError } from '../quota/quota-store.ts'
 import { overOf, type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
 import { promised } from '../quota/window.ts'
@@ -31,7 +32,7 @@ interface NamedLimit {
 }
 
 /** How a configuration words a 429. */
-type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'ahead'>
+type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'legacyFields' | 'ahead'>
 
 /** What it depends on besides the decision. */
 interface Known extends Refusal {
@@ -60,7 +61,7 @@ export function refusalOf(
   const isKnown = before?.cost === charge.cost && before.rules === rules && before.problem === problem
   if (isKnown && costAlike(before.others, charge.others)) return before
   const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
-  const response = sentOften(refusalResponse(charge, decision, body, problem, rules.retryAfterMax))
+  const response = sentOften(refusalResponse(charge, decision, body, problem, rules))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')
   const { cost, others } = charge
@@ -89,18 +90,21 @@ function refusalResponse(
   decision: Decision,
   body: RefusalBody,
   problem: boolean,
-  longest: number,
+  { retryAfterMax, legacyFields: isLegacy }: RefusalRules,
 ): OwnResponse {
   const { retryAfterSeconds, quota } = body
+  const remaining = Math.max(0, quota.limit - quota.used)
+  const legacy = isLegacy ? legacyFields({ limit: quota.limit, remaining, resetSeconds: retryAfterSeconds }) : []
   return {
     status: STATUS_OF.quota_exceeded,
     headers: [
       ...(problem ? PROBLEM_TYPE : JSON_TYPE),
       'Retry-After',
-      String(Math.min(retryAfterSeconds, longest)),
+      String(Math.min(retryAfterSeconds, retryAfterMax)),
       'X-Quota-Reset',
       quota.resetAt,
       ...rateLimitFields(charge, decision),
+      ...legacy,
     ],
     body: JSON.stringify(problem ? { ...problemBody(charge, decision, body.msg), ...body } : body),
     facts: { code: body.error, msg: body.msg, quota, retryAfterSeconds },

@@ -141,6 +141,8 @@ export interface Rules {
   readonly refundUnreached: boolean
   /** Whether responses to accepted requests carry the RateLimit fields. */
   readonly rateLimitFields: boolean
+  /** Whether these, and each 429, also carry the fields of before the standard. */
+  readonly legacyFields: boolean
   /** Whether the upstream is told how a charged request stands to the quota. */
   readonly tellsUpstream: boolean
   /** Longest request target in bytes. */

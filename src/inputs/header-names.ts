@@ -134,3 +134,10 @@ export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'x-quota-reset
  * own (draft-ietf-httpapi-ratelimit-headers).
  */
 export const RATE_LIMITS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])
+
+/** What they were before they were lists: of two values many clients read neither. */
+export const LEGACY_RATE_LIMITS: ReadonlySet<string> = new Set([
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+])

@@ -72,12 +72,17 @@ export interface Tightest {
 
 /**
  * Of all windows of all meters the one with the least left, of several the one that is longest so; `null` if nothing limits the charge.
- * @param beyond as of `isOver`
+ * @param beyond, beyondOthers as of `isOver`
  */
-export function tightestOf(charge: Charge, decision: Decision, beyond = 0): Tightest | null {
+export function tightestOf(
+  charge: Charge,
+  decision: Decision,
+  beyond = 0,
+  beyondOthers: readonly number[] = NOTHING,
+): Tightest | null {
   let tightest = tightestOfMeter(charge, decision, beyond, null)
   charge.others?.forEach((meter, i) => {
-    tightest = tightestOfMeter(meter, decision.others?.[i] as Decision, 0, tightest)
+    tightest = tightestOfMeter(meter, decision.others?.[i] as Decision, beyondOthers[i] ?? 0, tightest)
   })
   return tightest
 }
@@ -108,6 +113,18 @@ type Left = Pick<Tightest, 'remaining' | 'resetSeconds'>
 
 function isTighter(a: Left, b: Left): boolean {
   return a.remaining === b.remaining ? a.resetSeconds > b.resetSeconds : a.remaining < b.remaining
+}
+
+/** The fields of before the standard, as many clients know them. */
+export function legacyFields({ limit, remaining, resetSeconds }: Omit<Tightest, 'category'>): string[] {
+  return [
+    'X-RateLimit-Limit',
+    String(limit),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(resetSeconds),
+  ]
 }
 
 /**

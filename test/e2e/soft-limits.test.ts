@@ -262,3 +262,28 @@ describe("the upstream's field", () => {
     server.close()
   })
 })
+
+describe('the fields of before the standard', () => {
+  const legacy = ({ headers }: Response) =>
+    ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
+
+  it('the tightest window is told in X-RateLimit fields where that is wanted, in place of those of the upstream', async () => {
+    answer = (_seen, res) => res.writeHead(200, { 'x-ratelimit-limit': '7', 'X-RateLimit-Reset': '1' }).end('ok')
+    const app = await start({ quota: 'legacy_fields: true,', personal: '{ read: { 1h: 9, 1d: 8 } }' })
+    expect(legacy(await get(app))).toEqual(['8', '5', '86400'])
+    expect(legacy(await get(app))).toEqual(['8', '2', expect.stringMatching(/^86\d\d\d$/)])
+    const refused = await get(app)
+    expect(refused.status).toBe(429)
+    expect(legacy(refused)).toEqual(['8', '2', refused.headers.get('retry-after')])
+  })
+
+  it('they are told where ratelimit_headers are, and those of the upstream pass where they are not wanted', async () => {
+    answer = (_seen, res) => res.writeHead(200, { 'x-ratelimit-limit': '7' }).end('ok')
+    const quota = 'legacy_fields: true, ratelimit_headers: false,'
+    const app = await start({ quota, personal: `{ read: { 1h: ${COST} } }` })
+    expect(legacy(await get(app))).toEqual(['7', null, null])
+    expect(legacy(await get(app))).toEqual([String(COST), '0', expect.stringMatching(/^3[56]\d\d$/)])
+    await app.reload(text({ personal: '{ read: { 1h: 100 } }' }))
+    expect(legacy(await get(app))).toEqual(['7', null, null])
+  })
+})

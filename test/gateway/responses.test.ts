@@ -19,7 +19,12 @@ const decision = (at = AT): Decision => ({
   organisation: null,
   global: null,
 })
-const RULES = { timeZone: 'UTC', retryAfterMax: Number.POSITIVE_INFINITY, ahead: () => NOTHING_AHEAD }
+const RULES = {
+  timeZone: 'UTC',
+  retryAfterMax: Number.POSITIVE_INFINITY,
+  legacyFields: false,
+  ahead: () => NOTHING_AHEAD,
+}
 const ALICE = { user: 'alice', organisation: null, plan: null }
 const PROBLEM = 'application/problem+json'
 

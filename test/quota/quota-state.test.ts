@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { parseDictionary } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
-import { isOver, overTokens, quotaField, tightestOf } from '../../src/quota/quota-state.ts'
+import { isOver, legacyFields, overTokens, quotaField, tightestOf } from '../../src/quota/quota-state.ts'
 import type { Limit } from '../../src/quota/window.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
@@ -50,6 +50,7 @@ describe('the state of a charge', () => {
     const equal = accepted(1, [{ window: HOUR, limit: 50 }, 49], [hard, 99])
     const tightest = { category: 'read', limit: 100, remaining: 1, resetSeconds: 86_340 }
     expect(tightestOf(...equal)).toEqual(tightest)
+    expect(legacyFields(tightest).join()).toBe('X-RateLimit-Limit,100,X-RateLimit-Remaining,1,X-RateLimit-Reset,86340')
     expect(tightestOf(...accepted(1))).toBeNull()
   })
 })

@@ -296,6 +296,10 @@ export const quota = section(
     ratelimit_headers: flag({
       description: 'RateLimit and RateLimit-Policy on accepted answers. Default true',
     }).default(true),
+    legacy_fields: flag({
+      description:
+        'X-RateLimit-Limit, -Remaining and -Reset (seconds) of the tightest window, on each 429 and, with ratelimit_headers, on accepted answers as well. Default false',
+    }).default(false),
     retry_after_max: duration('1s', MAX_WINDOW, {
       description:
         'The longest that Retry-After of a 429 says, in whole seconds, 1s to 3650d; its body and X-Quota-Reset say the true time all the same. Default no bound',
@@ -328,6 +332,7 @@ export const quota = section(
       storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
       refund,
       ratelimitHeaders: rest.ratelimit_headers,
+      ...(rest.legacy_fields && { legacyFields: true as const }),
       ...(rest.retry_after_max !== undefined && { retryAfterMaxMs: rest.retry_after_max }),
     }
   },
