@@ -226,8 +226,8 @@ export interface Forwarder {
   forward(exchange: Exchange, receiver: ForwardReceiver): void
   /** Opens a tunnel once the upstream has responded with 101; settles when it has ended. Never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
-  /** Raw fields by which the upstream learns of a verified caller. */
-  identityFields(caller: VerifiedCaller): string[]
+  /** Raw fields by which the upstream learns of a verified caller, and of the quota; `null` for nothing. */
+  ownFields(caller: VerifiedCaller | null, quota: string | null): string[]
   /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean
   /** What waits of all responses for clients that read slowly. */

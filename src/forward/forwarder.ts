@@ -39,9 +39,10 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   return {
     forward: (exchange, receiver) => new UpstreamExchange(exchange, upstream, receiver).begin(),
     upgrade: (exchange) => tunnels.open(exchange),
-    identityFields(caller) {
+    ownFields(caller, quota) {
       const fields: string[] = []
-      identify(fields, caller, rules)
+      if (caller !== null) identify(fields, caller, rules)
+      if (quota !== null && rules.quotaField !== null) fields.push(rules.quotaField, quota)
       return fields
     },
     isFull: () => client.isFull(),

@@ -220,12 +220,11 @@ function decided(x: Passage, found: Stop | null): void {
 function answerFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
   if (x.given !== null) return answerGiven(x, x.given, stop)
   if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
-  const caller = verifiedCaller(x)
-  const identity = caller === null ? [] : x.rules.forwarder.identityFields(caller)
+  const told = x.rules.forwarder.ownFields(verifiedCaller(x), x.rules.tellsUpstream ? toldUpstream(x) : null)
   // The id of the request, with which they begin, is that of any response.
   const id = decides.idOf(x)
   const named = id === null ? [] : ['X-Tollgate-Decision', id]
-  return answered({ status: 200, headers: [...identity, ...named, ...responseFields(x).slice(2)], body: '' })
+  return answered({ status: 200, headers: [...told, ...named, ...responseFields(x).slice(2)], body: '' })
 }
 
 function answerGiven(x: Passage, given: Given, found: Stop | null): Stop {

@@ -80,6 +80,22 @@ describe('a proxy that asks', () => {
     })
   })
 
+  it('a proxy that asks hears how the request stands to the quota, for the upstream and for the client', async () => {
+    const soft = RULES.replace('dear: { 1h: 10, 1d: 10 }', 'dear: { 1h: { limit: 5, over: 5 }, 1d: 10 }')
+    upstream = await startUpstream()
+    cleanups.push(upstream.close)
+    const told = `decisions: { listen: 127.0.0.1:0 }\n${soft}`
+    app = await startApp(yaml(upstream.url, told, 'sqlite::memory:', 'quota_field: X-Tollgate-Quota'))
+    cleanups.push(app.stop)
+    const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
+    const url = listening?.type === 'listening' ? listening.url : ''
+    const { headers } = await fetch(`${url}/auth`, { headers: { ...bearer('ann'), ...asNginx('GET', '/dear') } })
+    expect(headers.get('x-tollgate-quota')).toMatch(/^state=over, category="dear", remaining=0, reset=86\d\d\d$/)
+    expect(headers.get('x-tollgate-quota-state')).toBe('over')
+    const open = await fetch(`${url}/auth`, { headers: asNginx('GET', '/open') })
+    expect([open.status, open.headers.get('x-tollgate-quota')]).toEqual([200, null])
+  })
+
   it('a proxy that asks gets the refusal as its client would, with body and fields', async () => {
     const url = await start()
     const asked = () => fetch(`${url}/auth`, { headers: { ...bearer('ann'), ...asNginx('GET', '/dear') } })
