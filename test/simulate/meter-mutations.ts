@@ -99,7 +99,7 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'others.length === 0 ? first : { ...first, others: others.map(next) }',
     'first',
   ]),
-  several(ENCODER, 'several meters are sent as one where they are alone', [' && others === undefined', '']),
+  several(ENCODER, 'several meters are sent as one where they are alone', ['    others === undefined &&\n', '']),
   shared(CHARGE, 'the first of several meters alone must have room', [
     'meters.every((meter, i) => hasRoom(',
     'meters.every((meter, i) => i > 0 || hasRoom(',

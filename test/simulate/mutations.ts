@@ -243,8 +243,8 @@ export const MUTATIONS: readonly Mutation[] = [
   encoder('a charge is encoded by a retention that is over', ['each.retention === retention &&', '']),
   encoder('a charge of an address is encoded as one of a user', ['each.isAnonymous === isAnonymous', 'true']),
   encoder('a charge is encoded by the period of an earlier one', ['        isWithin(each.holds, now) &&\n', '']),
-  encoder('a charge is encoded without its key', [' && once === undefined', '']),
-  encoder('a forced charge is encoded as another', [' && forced === undefined', '']),
+  encoder('a charge is encoded without its key', ['    once === undefined &&\n', '']),
+  encoder('a forced charge is encoded as another', ['    forced === undefined &&\n', '']),
   encoder('a charge is encoded without the refunds beside it', [' && refunds.length === 0', '']),
   // A clock that was ahead.
   edit(
@@ -490,7 +490,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     ALLOWANCE,
     'limits are used whole while the store is out',
-    ['limit: portion(limit, of)', 'limit'],
+    ['limit: portion(promised(limit), of)', 'limit: promised(limit)'],
     ['simulation'],
   ),
   edit(
@@ -617,16 +617,16 @@ export const MUTATIONS: readonly Mutation[] = [
     'limits : { ...limits, personal, global, organisation: null }',
   ]),
   plans(LAYERS, 'what a plan leaves out has no limit', [
-    'if (own !== undefined && plan !== null) return { layer: { plan }, value: own }',
-    "if (ofPlan !== undefined && plan !== null && scope !== 'global') return { layer: { plan }, value: own ?? 1e12 }",
+    'if (own !== undefined && plan !== null)\n      return found({ plan }, own,',
+    "if (ofPlan !== undefined && plan !== null && scope !== 'global')\n      return found({ plan }, own ?? 1e12,",
   ]),
   plans(LAYERS, 'modes do not multiply the limits of plans', [
-    'limit: multiplied(found.value, factor,',
-    "limit: multiplied(found.value, typeof found.layer === 'object' ? 1 : factor,",
+    'limitOf(window, found, factor,',
+    "limitOf(window, found, typeof found.layer === 'object' ? 1 : factor,",
   ]),
   plans(LAYERS, 'values of mode custom replace those of plans', [
-    "const own = scope === 'global' ? undefined : ofPlan",
-    "const own = scope === 'global' || mode === 'custom' ? undefined : ofPlan",
+    "const own = scope === 'global' ? undefined : valueIn(ofPlan",
+    "const own = scope === 'global' || mode === 'custom' ? undefined : valueIn(ofPlan",
   ]),
   plans(EXEMPTION, 'everybody is exempt behind the address of a proxy', [
     'wholeAddressOf(client, req.headers, isProxy)',

@@ -391,8 +391,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'withOwn(ofPlan, override, category, ofPlan.map(({ window }) => window))',
   ]),
   override(OVERRIDES, 'an override of an organisation takes the limits of the plan away in other windows', [
-    '(own?.get(window.name) ?? planned)',
-    'own?.get(window.name)',
+    'return planned === undefined ? [] : [planned]',
+    'return []',
   ]),
 ]
 
