@@ -338,16 +338,15 @@ function takeCosts(exchange: Exchange, { price, others }: RouteTariff, query: st
 function costOf(exchange: Exchange, price: Price, query: string): number | Denial {
   if (price.kind === 'fixed') return price.cost
   const { req, body } = exchange
-  const { rawHeaders } = req
-  const priced = priceOf(price, { body, query, rawHeaders, length: body?.length || announcedLength(exchange) })
+  const priced = priceOf(price, { body, query, rawHeaders: req.rawHeaders, length: lengthOf(exchange) })
   return isDenial(priced) ? priced : priced.cost
 }
 
-/** `null` for a body in chunks, and for one that a proxy which asks may have kept back. */
-function announcedLength({ req, context, given }: Exchange): number | null {
+/** Of the body, in bytes: `null` for one in chunks that is not read, and for one that a proxy which asks may have kept back. */
+function lengthOf({ req, body, context, given }: Exchange): number | null {
   const { headers, method = '' } = req
-  if (headers['transfer-encoding'] !== undefined) return null
-  const length = Number(headers['content-length'] ?? 0)
+  if (body === null && headers['transfer-encoding'] !== undefined) return null
+  const length = body?.length ?? Number(headers['content-length'] ?? 0)
   const isAskedOf = context.decides !== undefined && given === null
   return length === 0 && isAskedOf && !WITHOUT_BODY.has(method) ? null : length
 }

@@ -120,6 +120,17 @@ test('a body of unknown length reserves max, and costs by the bytes that came', 
   ).toEqual([12, 30])
 })
 
+test('a body in chunks that holds nothing costs and counts as one without a byte', async () => {
+  const inNoChunks = async (user: string, line: string) => {
+    const head = `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer(user).authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`
+    return statusesIn(await rawExchange(app.url, `${head}0\r\n\r\n`, 40))
+  }
+  expect(await inNoChunks('ivan', 'PUT /files/a')).toEqual([200])
+  expect(await used('ivan')).toBe(1)
+  expect(await inNoChunks('ivan', 'GET /export?limit=42')).toEqual([200])
+  expect(await used('ivan')).toBe(6)
+})
+
 test('a body of unknown length is refused where max does not fit, whatever would have come', async () => {
   for (let i = 0; i < 4; i++) await inChunks('heidi', 40)
   await expect.poll(() => used('heidi')).toBe(120)
