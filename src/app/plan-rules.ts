@@ -1,6 +1,7 @@
 import type { Config, MeterConfig, RouteConfig } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
 import type { MeterRule, Reference, Repetition, Route, RouteTariff } from '../gateway/snapshot.ts'
+import { fieldsOf } from '../inputs/price.ts'
 import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
 import { createReference } from '../reference/reference.ts'
@@ -65,7 +66,12 @@ function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
 }
 
 function tariffOf({ others, ...first }: MeterConfig & { readonly others: readonly MeterConfig[] | null }): RouteTariff {
-  return { ...meterOf(first), others: others?.map(meterOf) ?? null }
+  const fields = [first, ...(others ?? [])].flatMap(({ cost }) => fieldsOf(cost))
+  return {
+    ...meterOf(first),
+    others: others?.map(meterOf) ?? null,
+    fields: fields.map((name) => name.toLowerCase()),
+  }
 }
 
 function meterOf({ category, cost, settle }: MeterConfig): MeterRule {

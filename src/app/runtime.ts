@@ -16,7 +16,7 @@ import type { KeySetStore } from '../control/kept-key-sets.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { type Configured, credentialPlaces, nameLeniencies, nameRules } from '../inputs/inputs.ts'
-import { type Price, partsOf } from '../inputs/price.ts'
+import { fieldsOf } from '../inputs/price.ts'
 import { remembered } from '../lib/memo.ts'
 import { foldedParameter } from '../lib/parameter-names.ts'
 import { readRegularSync } from '../lib/regular-file.ts'
@@ -226,15 +226,10 @@ export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: st
 function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
   const charged = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? rule.cost : []))
-  const prices = charged.flatMap(headersOf)
+  const prices = charged.flatMap(fieldsOf)
   const { headers, identity, quotaField, removeHeaders } = upstream
   const names = { headers: headers.keys(), identity: identity.keys(), quotaField, removeHeaders }
   return { ...auth, repetitions, prices, ...names }
-}
-
-/** The fields that a price is read from. */
-function headersOf(price: Price): string[] {
-  return partsOf(price).flatMap(({ source }) => (source.kind === 'header' ? source.name : []))
 }
 
 function accessOf({ address, path }: LogConfig): Rules['access'] {

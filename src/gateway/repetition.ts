@@ -48,6 +48,11 @@ function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
   )
 }
 
+/** What the fields say that the price is read from: by another value it is another request. */
+function pricedBy({ req: { headers }, route }: Exchange): (string | null)[] {
+  return route?.tariff?.fields.map((field) => headers[field]?.toString() ?? null) ?? []
+}
+
 /**
  * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. Neither what
  * it costs nor what limits it has makes it another request: these may change between the two.
@@ -62,10 +67,11 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
 /** A service that asks again settles once. Whatever it asks about is a part of the key: with another request it is another question. */
-function onceGiven({ req, caller, target, body, given }: Exchange, key: string): Once | null {
+function onceGiven(exchange: Exchange, key: string): Once | null {
+  const { req, caller, target, body, given } = exchange
   if (caller === null || target === null) return null
   const line = [req.method, target.path + target.query, String(body ?? '')]
-  const asked = JSON.stringify(['given', caller.user, key, ...line, given?.charges])
+  const asked = JSON.stringify(['given', caller.user, key, ...line, given?.charges ?? pricedBy(exchange)])
   const hashed = hash('sha256', asked, 'base64url').slice(0, LETTERS)
   return { key: hashed, body: '-', forMs: ASKED_MS, replays: ASKED_AGAIN, isOneUse: true }
 }
@@ -79,7 +85,7 @@ function onceByKey(exchange: Exchange, keyed: [Repetition, string]): Once | null
   const { headers, method } = req
   const query = withoutParameters(target.query, rules.credentials.parameters)
   const request = JSON.stringify([caller.user, key, method, ...hostsOf(exchange), target.path + query])
-  const form = JSON.stringify([headers['content-type'], headers['content-encoding']])
+  const form = JSON.stringify([headers['content-type'], headers['content-encoding'], ...pricedBy(exchange)])
   const hashed = createHash('sha256')
     .update(form)
     .update(body ?? '')

@@ -124,7 +124,7 @@ export function unknownYet(): Denial {
 
 /** @param header as the configuration has it */
 export function keyReused({ header }: Repetition): Denial {
-  const msg = `The ${header} of this request is that of an earlier one with another body: send a new one with each new request.`
+  const msg = `The ${header} of this request is that of an earlier one that differs: send a new one with each new request.`
   return denial('idempotency_key_reused', msg)
 }
 

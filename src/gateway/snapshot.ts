@@ -39,6 +39,8 @@ export interface MeterRule {
 export interface RouteTariff extends MeterRule {
   /** Its further meters, at most three, each of a category of its own; `null` for none, as nearly all routes have it. */
   readonly others: readonly MeterRule[] | null
+  /** The fields of a request that its prices are read from, in lower case. */
+  readonly fields: readonly string[]
 }
 
 /** What is to be done with requests that match. */

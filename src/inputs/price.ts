@@ -55,6 +55,11 @@ export function partsOf(price: Price): readonly AskedPrice[] {
   return [price, ...(reading.kind === 'values' ? [...reading.values.values()].flatMap(partsOf) : [])]
 }
 
+/** The fields that it is read from, as the configuration writes them. */
+export function fieldsOf(price: Price): string[] {
+  return partsOf(price).flatMap(({ source }) => (source.kind === 'header' ? source.name : []))
+}
+
 /** As the configuration writes them. */
 export function pathsOf({ path }: BodySource): string[] {
   const [alternatives = []] = path

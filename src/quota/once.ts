@@ -7,7 +7,7 @@
  * | nothing, or what has ended  | a charge with the key is accepted                     | the charge, with one open use         |
  * | a charge                    | a repetition with its body, and one is left           | the same, with one open use more      |
  * | a charge                    | a repetition with its body, and none is left          | the same; it is charged as any        |
- * | a charge                    | a request with another body                           | the same; it is refused               |
+ * | a charge                    | a request with another body, or field of its price    | the same; it is refused               |
  * | a charge of several open uses | one of them reports what it cost                    | one open use less; what is paid rises to that, or stays |
  * | a charge of one open use    | it reports what it cost                               | what is paid becomes what the dearest use cost |
  * | a charge of one open use    | it reports that it cost nothing, as all before it did | nothing                               |

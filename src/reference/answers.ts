@@ -43,7 +43,7 @@ const DESCRIBED: Readonly<Record<OwnStatus, Described>> = {
   413: { name: 'TollgateTooLarge', text: 'The body is larger than the gateway takes.' },
   414: { name: 'TollgateTargetTooLong', text: 'The request target is too long.' },
   417: { name: 'TollgateExpectationFailed', text: 'The gateway meets no expectation but 100-continue.' },
-  422: { name: 'TollgateKeyReused', text: 'The key of this request is that of an earlier one with another body.' },
+  422: { name: 'TollgateKeyReused', text: 'The key of this request is that of an earlier one that differs.' },
   429: {
     name: 'TollgateTooManyRequests',
     text: 'The quota is used up: wait for `Retry-After` seconds, or until `X-Quota-Reset`. Or too many requests of the caller are under way: wait until one has ended.',

@@ -16,6 +16,7 @@ routes:
   - { match: GET /items/:id, category: read, cost: 4 }
   - { match: POST /answers, category: read, cost: 20 }
   - { match: POST /pay, category: dear, cost: { body: kind, values: { small: 1, big: 9 } } }
+  - { match: POST /graded, category: read, cost: { header: X-Quality, values: { low: 1, high: 8 } } }
   - { match: GET /open, public: true }
 `
 
@@ -137,6 +138,14 @@ describe('a service that asks', () => {
     expect((await settled(again.body.id, 5)).body.changed).toEqual({ read: -15 })
     expect((await settled(first.body.id, 1)).body.changed).toEqual({ read: 0 })
     expect(await used(app, 'ann')).toBe(25)
+  })
+
+  it('a service that asks with its key about another value of the field that says the price asks something else', async () => {
+    const app = await start()
+    const ask = (quality: string) =>
+      post(app, '/decide', { ...ANSWER, path: '/graded', headers: { 'X-Quality': quality }, key: 'k1' })
+    for (const quality of ['low', 'high', 'high']) expect((await ask(quality)).body.allowed).toBe(true)
+    expect(await used(app, 'ann')).toBe(9)
   })
 
   it('a service that says what a request costs is charged that, of all categories or of none', async () => {

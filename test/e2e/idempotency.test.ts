@@ -19,6 +19,7 @@ routes:
     idempotency: { replays: 2 }
   - { match: POST /others, category: write, cost: ${COST}, idempotency: {} }
   - { match: POST /plain, category: write, cost: ${COST} }
+  - { match: POST /graded, category: write, cost: { header: X-Quality, values: { low: 1, high: 8 } }, idempotency: {} }
   - { match: POST /priced, category: write, cost: { body: kind, values: { a: ${COST} } }, idempotency: {} }`
 
 interface Sent {
@@ -127,12 +128,25 @@ describe('a request that comes again with its key', () => {
       expect(response.status).toBe(422)
       expect(await response.json()).toEqual({
         error: 'idempotency_key_reused',
-        msg: 'The Idempotency-Key of this request is that of an earlier one with another body: send a new one with each new request.',
+        msg: 'The Idempotency-Key of this request is that of an earlier one that differs: send a new one with each new request.',
       })
       expect([upstream.seen.length, await used(app)]).toEqual([1, COST])
       expect(replay(await send(app, { key: 'k' }))).toBe('1')
     },
   )
+
+  it('a request that comes again with its key gets 422 with another value of the field that says its price', async () => {
+    const app = await start()
+    const graded = async (quality: string, key: string) => {
+      const response = await send(app, { key, path: '/graded', headers: { 'x-quality': quality } })
+      return [response.status, replay(response)]
+    }
+    expect(await graded('low', 'k')).toEqual([200, null])
+    expect(await graded('high', 'k')).toEqual([422, null])
+    expect(await graded('low', 'k')).toEqual([200, '1'])
+    expect(await graded('high', 'l')).toEqual([200, null])
+    expect([upstream.seen.length, await used(app)]).toEqual([3, 9])
+  })
 
   it('a request that comes again with its key is let through where a new one is refused', async () => {
     const app = await start()
