@@ -34,6 +34,16 @@ export function withMeters(order: Order, others: readonly FurtherMeter[]): Order
   return { ...order, ...first, ...(further.length > 0 && { others: further }) }
 }
 
+/** What a service may say that a request costs. */
+interface Said {
+  readonly given: { readonly charges: readonly (readonly [category: string, cost: number])[] | null } | null
+}
+
+/** The category of the first meter: that of its rule, unless a service says another one. */
+export function firstCategory({ given }: Said, { category }: RouteTariff): string {
+  return given?.charges?.[0]?.[0] ?? category
+}
+
 /** What becomes of the meter of a category. */
 export function meterIn(exchange: Costs & Outcome, category: string): Outcome {
   return exchange.others?.find(({ rule }) => rule.category === category) ?? exchange

@@ -9,7 +9,7 @@ import { planLabel } from '../quota/policy.ts'
 import { wholeAddressOf } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
-import type { FurtherMeter } from './meters.ts'
+import { type FurtherMeter, firstCategory } from './meters.ts'
 import type { Ending } from './outcome.ts'
 import type { AccessRules } from './snapshot.ts'
 
@@ -74,7 +74,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: Made,
     letIn: letIn === null ? null : (letIn.reason ?? letIn.code),
     method: req.method ?? '',
     route: route?.match ?? null,
-    category: route?.tariff?.category ?? null,
+    category: route?.tariff == null ? null : firstCategory(exchange, route.tariff),
     cost,
     charged: chargedIn(exchange, exchange, made[0] ?? null),
     plan: plan?.name ?? null,

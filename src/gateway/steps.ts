@@ -22,7 +22,7 @@ import { callerByAddress } from './client-address.ts'
 import type { Exchange, Given } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
-import { costsAnything, type FurtherMeter, withMeters } from './meters.ts'
+import { costsAnything, type FurtherMeter, firstCategory, withMeters } from './meters.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
@@ -252,13 +252,23 @@ export function price(exchange: Exchange, route: Route, target: Target): Stop | 
   const { tariff } = route
   const said = exchange.given?.charges ?? null
   if (said !== null) {
-    exchange.cost = said[0]?.[1] ?? 0
+    takeSaid(exchange, said)
     return null
   }
   if (tariff !== null && isAsked(tariff)) return priceAsked(exchange, route, tariff, target)
   if (hasBody(exchange.req)) return priceBehindBody(exchange, route, tariff)
   if (tariff !== null) takeCosts(exchange, tariff, '')
   return null
+}
+
+/** As the service says, in place of what the rule does. */
+function takeSaid(exchange: Exchange, [first, ...others]: NonNullable<Given['charges']>): void {
+  exchange.cost = first?.[1] ?? 0
+  if (others.length === 0) return
+  exchange.others = others.map(([category, cost]) => {
+    const rule = { category, price: { kind: 'fixed', cost }, settle: null } as const
+    return { rule, cost, made: null, finalCost: null }
+  })
 }
 
 function isAsked({ price, others }: RouteTariff): boolean {
@@ -431,21 +441,14 @@ export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const plan = rules.policy().planOf(caller)
   exchange.exempt = exempt
   exchange.plan = plan
-  const { category } = route.tariff
+  const category = firstCategory(exchange, route.tariff)
   const once = exempt === null ? onceOf(exchange, route) : null
   const { accept } = req.headers
   const own = { rules, route, caller, plan, category, cost, once, accept }
   const order = exchange.others === undefined ? own : withMeters(own, exchange.others)
-  if (exempt === null) return exchange.given?.charges == null ? order : withCharges(own, exchange.given.charges)
+  if (exempt === null) return order
   exempted(exchange.context, order, exempt)
   return null
-}
-
-/** As the service says, in place of the category of the rule. */
-function withCharges(order: Order, [first, ...others]: NonNullable<Given['charges']>): Order {
-  const [category, cost] = first ?? [order.category, order.cost]
-  if (others.length === 0) return { ...order, category, cost }
-  return { ...order, category, cost, others: others.map(([of, tokens]) => ({ category: of, cost: tokens })) }
 }
 
 /** What became of the charge. A refusal of the quota stops the request, unless it is in shadow. */

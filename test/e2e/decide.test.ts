@@ -148,6 +148,19 @@ describe('a service that asks', () => {
     expect(await used(app, 'ann')).toBe(9)
   })
 
+  it('a service that says what a request costs finds that in the log, and not the categories of the rule', async () => {
+    const app = await start()
+    for (const charges of [{ dear: 2, read: 3 }, { dear: 1 }, { dear: 9 }]) {
+      await post(app, '/decide', { ...ANSWER, charges })
+    }
+    const records = app.requests().map(({ category, cost, charged, others }) => ({ category, cost, charged, others }))
+    expect(records).toEqual([
+      { category: 'dear', cost: 2, charged: null, others: [{ category: 'read', cost: 3, charged: null }] },
+      { category: 'dear', cost: 1, charged: null, others: undefined },
+      { category: 'dear', cost: 9, charged: 0, others: undefined },
+    ])
+  })
+
   it('a service that says what a request costs is charged that, of all categories or of none', async () => {
     const app = await start()
     const ask = (charges: object, key?: string) => post(app, '/decide', { ...ANSWER, charges, key })
