@@ -30,6 +30,7 @@ type Field =
   | 'organisation'
   | 'namedPlan'
   | 'scope'
+  | 'httpStatus'
   | 'clientStatus'
   | 'requestId'
   | 'openMs'
@@ -75,21 +76,34 @@ function parsed(line: string): Seen | null {
 
 /** `null` for a request that was never charged, nor refused by the quota. */
 function fateOf(seen: Seen): Entry['fate'] | null {
-  const { outcome, error, shadowed, scope, replayed, exempt, cost, others } = seen
+  const { outcome, shadowed, scope, replayed, exempt } = seen
   if (outcome === 'refused') return 'refused'
   if (shadowed === true) return scope === undefined ? 'undecided' : 'shadowed'
-  if (outcome === 'denied' || outcome === 'answered') return null
-  // The cost stands there from the moment before the charge on.
-  if (outcome === 'aborted' && cost === 0 && others === undefined) return null
+  if (isBeforeQuota(seen)) return null
   if (exempt === 'address') return 'exempt'
   if (replayed === true) return 'repeated'
-  if (outcome === 'failed' && error === 'upstream_unreachable' && isGivenBack(seen)) return 'unreached'
+  if (hasReachedNobody(seen) && isGivenBack(seen)) return 'unreached'
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
-/** All its meters are, if one is. */
-function isGivenBack({ charged, others }: Seen): boolean {
-  return charged === 0 || (Array.isArray(others) && others.some((each) => isObject(each) && each.charged === 0))
+/** A bad upload of which the upstream had a part is denied when it is charged. What a proxy or a service asks about is answered, and has a category. */
+function isBeforeQuota(seen: Seen): boolean {
+  const { outcome, decidedAt, category, cost, others } = seen
+  if (outcome === 'denied') return !isMoment(decidedAt) || isGivenBack(seen)
+  if (outcome === 'answered') return typeof category !== 'string'
+  // The cost stands there from the moment before the charge on.
+  return outcome === 'aborted' && cost === 0 && others === undefined
+}
+
+function hasReachedNobody({ outcome, error, httpStatus }: Seen): boolean {
+  if (outcome === 'aborted') return httpStatus === null
+  return outcome === 'failed' && error === 'upstream_unreachable'
+}
+
+/** Whether nothing stays charged in any of its meters. */
+function isGivenBack(seen: Seen): boolean {
+  const others = Array.isArray(seen.others) ? seen.others.filter(isObject) : []
+  return [seen, ...others].every(({ cost, charged }) => cost === 0 || charged === 0)
 }
 
 interface Checked {

@@ -60,12 +60,34 @@ describe('a line of a gateway', () => {
     ['that failed behind the upstream', { outcome: 'failed', httpStatus: 0, error: 'upstream_timeout' }, 'passed'],
     ['that its client left behind', { outcome: 'aborted', httpStatus: null }, 'passed'],
     [
+      'that its client left before it reached anybody',
+      { outcome: 'aborted', httpStatus: null, charged: 0 },
+      'unreached',
+    ],
+    ['that its client left behind a free response', { outcome: 'aborted', httpStatus: 404, charged: 0 }, 'passed'],
+    [
+      'of which one meter alone is free',
+      { outcome: 'failed', error: 'upstream_unreachable', others: [{ category: 'tokens', cost: 9, charged: 0 }] },
+      'passed',
+    ],
+    [
+      'of a bad upload that was charged',
+      { outcome: 'denied', httpStatus: null, decidedAt: 1_795_000_000_300 },
+      'passed',
+    ],
+    [
+      'that was charged and denied, and given back',
+      { outcome: 'denied', httpStatus: null, decidedAt: 1_795_000_000_300, charged: 0 },
+      'refused before the quota',
+    ],
+    ['that a service asked about', { outcome: 'answered', httpStatus: null }, 'passed'],
+    [
       'that its client left before the price',
       { outcome: 'aborted', httpStatus: null, cost: 0 },
       'refused before the quota',
     ],
     ['without a good credential', { outcome: 'denied', user: null, httpStatus: null }, 'refused before the quota'],
-    ['for the gateway itself', { outcome: 'answered', httpStatus: null }, 'refused before the quota'],
+    ['for the gateway itself', { outcome: 'answered', httpStatus: null, category: null }, 'refused before the quota'],
     ['that no rule had', { route: null }, 'no rule'],
   ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
 
