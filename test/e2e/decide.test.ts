@@ -25,10 +25,10 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-async function start(store = 'sqlite::memory:'): Promise<RunningApp & { asked: string }> {
+async function start(store = 'sqlite::memory:', rules = RULES): Promise<RunningApp & { asked: string }> {
   const upstream = await startUpstream()
   cleanups.push(upstream.close)
-  const app = await startApp(yaml(upstream.url, RULES, store))
+  const app = await startApp(yaml(upstream.url, rules, store))
   cleanups.push(async () => {
     await app.stop()
     expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
