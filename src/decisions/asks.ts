@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
 import { type Decided, type DecidedWindow, decideBody, refundBody, settleBody } from '../contract/decisions.ts'
 import { isUserId } from '../control/user-id.ts'
-import { readBody } from '../edge/body/read-body.ts'
+import { ClientLeft, readBody } from '../edge/body/read-body.ts'
 import type { IncomingRequest } from '../edge/connection.ts'
 import { checkEdge } from '../edge/head-rules.ts'
 import { type Denial, denial, isDenial } from '../errors.ts'
@@ -11,6 +11,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Stop } from '../gateway/outcome.ts'
 import { type Charging, isPaid } from '../gateway/settlement.ts'
 import type { Rules } from '../gateway/snapshot.ts'
+import { memberNamedTwice } from '../lib/json-fault.ts'
 import { type Charge, type Decision, metersOf } from '../quota/charge.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt } from '../quota/window.ts'
@@ -42,15 +43,15 @@ export interface Asks {
 }
 
 export function createAsks(options: AsksOptions): Asks {
-  const { gateway, receipts } = options
+  const { gateway, charging, receipts } = options
 
   async function answerTo(request: IncomingRequest): Promise<OwnResponse | Denial | null> {
     const { req, res } = request
     if (req.url === '/openapi.json') return req.method === 'GET' ? documentResponse(options.version) : ONLY_GET
     if (req.method !== 'POST') return ONLY_POST
     const body = await readBody(req, res, MAX_BODY)
-    if (isDenial(body)) return body
-    const json = jsonOf(body)
+    const json = isDenial(body) ? body : jsonOf(body)
+    if (isDenial(json)) return json
     if (req.url !== '/decide') return settle(options, req.url === '/refund', json)
     const question = questionOf(json, request, options.rules())
     if (isDenial(question)) return question
@@ -64,13 +65,13 @@ export function createAsks(options: AsksOptions): Asks {
       try {
         const answer = await answerTo(request)
         if (answer === null) return
-        if (isDenial(answer)) gateway.handle({ ...request, ambiguity: answer })
+        if (isDenial(answer)) gateway.decide({ ...request, ambiguity: answer }, REFUSED)
         else {
           writeResponse(req, res, answer, requestId)
           client.served(request)
         }
-      } catch {
-        // It has left.
+      } catch (error) {
+        if (!(error instanceof ClientLeft)) charging.observe({ type: 'internal_error', where: 'gateway', error })
         res.destroy()
         client.served(request)
       }
@@ -85,11 +86,20 @@ function documentResponse(version: string): OwnResponse {
 const ONLY_GET = denial('method_not_allowed', 'This path allows GET.', { headers: { Allow: 'GET' } })
 const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { headers: { Allow: 'POST' } })
 
+/** A question that is refused itself: `refuse_with` is for proxies, and a service reads the status. */
+const REFUSED: Given = { caller: null, key: null, charges: null, answer: (_, stop) => stop?.response as OwnResponse }
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** What others could read in another way is denied: octets that are no UTF-8, and a member that is there twice. */
 function jsonOf(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString())
+    const text = UTF8.decode(body)
+    const json: unknown = JSON.parse(text)
+    const twice = memberNamedTwice(text)
+    return twice === null ? json : malformed({ path: [twice], message: 'is here twice' })
   } catch {
-    return undefined
+    return denial('bad_request', 'The body of this request is no JSON in UTF-8.')
   }
 }
 
@@ -110,6 +120,10 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   if (!success) return malformed(error.issues[0])
   const { method, path, headers = {}, body = '', user, organisation = null, plan = null, key = null, charges } = data
   if (user !== undefined && !isUserId(user)) return denial('bad_request', 'user is no user id.')
+  if (organisation !== null && !isUserId(organisation))
+    return denial('bad_request', 'organisation is no name of an organisation.')
+  if (user === undefined && (organisation ?? plan) !== null)
+    return denial('bad_request', 'organisation and plan are those of user, which is missing.')
   const unknown = Object.keys(charges ?? {}).find((category) => !categories.includes(category))
   if (unknown !== undefined) return denial('bad_request', `There is no category ${JSON.stringify(unknown)}.`)
   const bytes = Buffer.from(body)

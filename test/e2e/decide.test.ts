@@ -191,13 +191,26 @@ describe('a service that asks', () => {
     ['an unknown member', { method: 'GET', path: '/', users: 'ann' }],
     ['a field that no request may have', { method: 'GET', path: '/', headers: { 'a b': 'c' } }],
     ['a value with a line end', { method: 'GET', path: '/', headers: { a: 'b\r\nc: d' } }],
+    ['of two users', '{"method":"GET","path":"/items/1","user":"ann","user":"bob"}'],
+    ['octets that are no UTF-8', Buffer.from('{"method":"GET","path":"/items/1","user":"\xff"}', 'latin1')],
+    ['of an organisation without a user', { method: 'GET', path: '/items/1', organisation: 'acme' }],
+    ['of a plan without a user', { method: 'GET', path: '/items/1', plan: 'team' }],
+    ['of an organisation that is no name', { ...ANSWER, organisation: 'a\nb' }],
   ])('a service whose question is %s gets 400', async (_what, body) => {
     const app = await start()
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const text = typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body)
     const headers = { 'x-tollgate-token': TOKEN }
     const response = await fetch(`${app.asked}/decide`, { method: 'POST', headers, body: text })
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: 'bad_request' })
+  })
+
+  it('a service whose question is refused reads its status also where proxies get 403 for it', async () => {
+    const app = await start('sqlite::memory:', RULES.replace(`token: ${TOKEN}`, `token: ${TOKEN}, refuse_with: 403`))
+    expect((await post(app, '/decide', { ...ANSWER, users: 'ann' })).status).toBe(400)
+    expect((await post(app, '/settle', { id: 'a.b', charges: {} })).status).toBe(400)
+    expect((await post(app, '/decide', { ...ANSWER, path: '/nowhere' })).body).toMatchObject({ status: 404 })
+    expect(app.requests().map(({ clientStatus }) => clientStatus)).toEqual([400, 400, 404])
   })
 
   it('a service finds the document of what it may ask on the listener itself', async () => {
@@ -278,10 +291,27 @@ it('an id that is not the gateway’s, or names another category, settles nothin
   const { body } = await post(app, '/decide', ANSWER)
   const [text = '', seal = ''] = body.id.split('.')
   const forged = Buffer.from(Buffer.from(text, 'base64url').toString().replace('"ann"', '"bob"')).toString('base64url')
-  for (const id of [`${forged}.${seal}`, `${text}.`, `${text}.${seal}x`, text, '', `${body.id}.a`]) {
+  const notAscii = `${text}.${'\u00e9'.repeat(seal.length)}`
+  for (const id of [`${forged}.${seal}`, `${text}.`, `${text}.${seal}x`, text, '', `${body.id}.a`, notAscii]) {
     expect((await post(app, '/settle', { id, charges: { read: 0 } })).status).toBe(400)
   }
   expect((await post(app, '/settle', { id: body.id, charges: { dear: 1 } })).status).toBe(400)
   expect((await post(app, '/settle', { id: body.id, charges: { read: -1 } })).status).toBe(400)
   expect(await used(app, 'ann')).toBe(20)
+})
+
+it('an id settles a charge of the longest names in four categories', async () => {
+  const names = ['a', 'b', 'c', 'd']
+  const windows = names.map((name) => `${name}: { 1h: 100, 1d: 100, 7d: 100 }`).join(', ')
+  const rules = RULES.replace('{ personal: {', `{ personal: { ${windows},`).replace(
+    'global: {',
+    `global: { ${windows},`,
+  )
+  const app = await start('sqlite::memory:', rules)
+  const charges = Object.fromEntries(names.map((name) => [name, 20]))
+  const whose = { user: '"'.repeat(256), organisation: '"'.repeat(256) }
+  const { body } = await post(app, '/decide', { ...ANSWER, ...whose, charges })
+  expect(body).toMatchObject({ allowed: true, charges })
+  const settled = await post(app, '/refund', { id: body.id })
+  expect(settled.body.changed).toEqual(Object.fromEntries(names.map((name) => [name, -20])))
 })
