@@ -24,7 +24,10 @@ export async function startAsking(
   startService: (env: Record<string, string>) => Promise<Service>,
 ): Promise<AskingStack> {
   const env = { JWT_SECRET: SECRET, TOLLGATE_DECISIONS_TOKEN: TOKEN }
-  const also = [[['decisions', 'listen'], '127.0.0.1:0']] as const
+  const also = [
+    [['decisions', 'listen'], '127.0.0.1:0'],
+    [['quota', 'exempt'], { users: ['dora'] }],
+  ] as const
   const guide: RunningGuide = await startGuide('asking', { upstream: 9, env, also })
   const place = { TOLLGATE_URL: `http://127.0.0.1:${guide.decisions}`, TOLLGATE_DECISIONS_TOKEN: TOKEN }
   const service = await startService(place)
@@ -57,6 +60,12 @@ export function askAsking(stack: () => AskingStack): void {
     const { text } = await ask(stack().door, { method: 'POST', path: '/v1/charge', ...as('bert') })
     expect(text).toBe('charged')
     expect(await used('bert', 'write')).toBe(5)
+  })
+
+  it('serves a user who is never charged, so that there is nothing to settle', async () => {
+    const { status, text } = await ask(stack().door, { method: 'POST', path: '/v1/charge', ...as('dora') })
+    expect([status, text]).toEqual([200, 'charged'])
+    expect(await used('dora', 'write')).toBe(0)
   })
 
   it('refuses with the status and the time of the gateway', async () => {
