@@ -21,6 +21,10 @@ admin:
   hosts: {{ toJson . }}
   {{- end }}
   token: ${TOLLGATE_ADMIN_TOKEN}
+{{- if .Values.decisionsService.enabled }}
+decisions:
+  listen: {{ printf "%s:%v" .Values.listenHost .Values.containerPorts.decisions | quote }}
+{{- end }}
 upstream:
   url: {{ .Values.upstream.url | quote }}
 store: ${TOLLGATE_STORE_URL}
@@ -62,7 +66,7 @@ would restart every pod for every change of a limit.
 {{- if not .Values.existingConfigMap }}
 {{- $config := include "tollgate.config" . | fromYaml }}
 {{- $edge := pick (default dict $config.edge) "max_header_size" "headers_timeout" "keep_alive_timeout" "max_connections" }}
-{{- $restart := pick $config "listen" "tls" "workers" "admin" "store" "store_options" "log" "metrics" "telemetry" }}
+{{- $restart := pick $config "listen" "tls" "workers" "admin" "decisions" "store" "store_options" "log" "metrics" "telemetry" }}
 checksum/restart: {{ list $restart $edge | toJson | sha256sum }}
 {{- end }}
 {{- with include "tollgate.secretData" . }}

@@ -14,6 +14,11 @@
     - name: {{ .Values.portNames.admin }}
       containerPort: {{ .Values.containerPorts.admin }}
       protocol: TCP
+    {{- if .Values.decisionsService.enabled }}
+    - name: {{ .Values.portNames.decisions }}
+      containerPort: {{ .Values.containerPorts.decisions }}
+      protocol: TCP
+    {{- end }}
   terminationMessagePolicy: FallbackToLogsOnError
   {{- include "tollgate.environment" . }}
   startupProbe:

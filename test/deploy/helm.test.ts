@@ -31,6 +31,7 @@ const LONG = 120_000
 /** What the examples take from Secrets that are not the chart's. */
 const SECRETS = {
   'tollgate-admin/token': '0123456789abcdef0123456789abcdef',
+  'tollgate-decisions/token': '0123456789abcdef0123456789abcdef',
   'redis-credentials/url': 'rediss://tollgate:p%40ss@redis:6380/0',
   'redis-credentials/password': 'p-a.s_s~1',
   'partner-jwt/hs256': 'k'.repeat(32),
@@ -249,6 +250,7 @@ describe('what is rendered', () => {
       'config.workers=1',
       'config.log={"level":"warn"}',
       'config.metrics={"by_route":"never"}',
+      'config.decisions={"refuse_with":403}',
       'config.telemetry={"otlp":"http://collector:4318"}',
       'config.edge={"max_connections":9}',
       'config.store_options={"deadline":"1s"}',
