@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { chmod } from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -70,6 +71,8 @@ const DRAIN_POLL_MS = 10
 const KEEP_ALIVE_PROBE_MS = 60_000
 /** How long what was broken off may take to be recorded, in milliseconds. */
 const RECORD_MS = 1000
+/** Of a Unix socket: its user and its group may connect. */
+const SOCKET_MODE = 0o660
 
 export function createListener(options: ListenerOptions): Listener {
   return new NodeListener(options)
@@ -135,6 +138,8 @@ class NodeListener implements Listener {
         resolve()
       })
     })
+    // Whoever connects writes, and the usual umask leaves that to nobody but us.
+    if ('socket' in listen) await chmod(listen.socket, SOCKET_MODE)
     const url = urlOf(this.#server.address() as AddressInfo | string, certificate === null ? 'http' : 'https')
     observe({ type: 'listening', what: this.#what, url })
     return url

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -277,6 +277,8 @@ describe('who may ask', () => {
     const path = join(folder, 'decide.sock')
     await leaveSocket(path)
     expect(await start(`listen: "unix:${path}"`)).toBe(`unix:${path}`)
+    // The proxy is another user, of the same group.
+    expect(statSync(path).mode & 0o777).toBe(0o660)
     const ask = (headers: Fields) => askSocket(path, { ...bearer('ann'), ...asTraefik('GET', '/items/1'), ...headers })
     expect(await ask({ 'x-forwarded-for': '192.0.2.7' })).toBe(200)
     expect(await used('ann', 'read')).toBe(4)
