@@ -14,6 +14,14 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
+it('says of what is rare that the request is wrong, and not that it may come again', async () => {
+  const status = async (method: string, headers: Record<string, string>) =>
+    (await ask(stack.door, { method, path: '/v1/items', headers })).status
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`X-${i}`, 'a']))
+  expect(await status('GET', many)).toBe(400)
+  expect(await status('STEAL', {})).toBe(405)
+})
+
 askDecided(() => stack, 500)
 
 it('lets requests pass uncounted while the gateway is down, by the lines of the page for that', async () => {
