@@ -166,14 +166,17 @@ export class Desk {
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
   }
 
-  /** Makes a change of what has no version. @param response does what else belongs to the change, as it was made */
+  /**
+   * Makes a change of what has no version. An access key that was revoked or forgotten meanwhile is not replaced.
+   * @param response does what else belongs to the change, as it was made
+   */
   async record(
     call: Call,
     change: Change,
     response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
   ): Promise<AdminResponse> {
     const changed = await this.#make(authorOf(call), change, null)
-    if (!changed.done) throw new Error(`a ${change.kind} has no version to conflict with`)
+    if (!changed.done) return GONE_MEANWHILE
     return afterwards(() => response(changed.entry))
   }
 
@@ -191,6 +194,8 @@ export class Desk {
     }
   }
 }
+
+const GONE_MEANWHILE = refusal('conflict', 'Somebody has ended this meanwhile, so nothing was changed: read it again.')
 
 /** Runs after a change was made: a store that fails now says nothing against it. */
 async function afterwards(response: () => AdminResponse | Promise<AdminResponse>): Promise<AdminResponse> {

@@ -196,7 +196,10 @@ export type Changed =
       readonly entry: AuditEntry /** Entries that were forgotten for it. */
       readonly forgotten: number
     }
-  /** The settings or the override had another version than was expected: nothing was changed. */
+  /**
+   * The settings or the override had another version than was expected, or an access key that would be replaced is gone or
+   * revoked (version 0): nothing was changed.
+   */
   | { readonly done: false; readonly version: number }
 
 /** How much the audit remembers. The rest is forgotten one by one. */
@@ -229,6 +232,11 @@ export function recordsIn(change: Change): readonly AccessKeyRecord[] {
   if ('records' in change) return change.records
   if (!('record' in change)) return []
   return change.replaced === undefined ? [change.record] : [change.record, change.replaced]
+}
+
+/** The access key that a change gives an end, which must be there and not be revoked; else the change is not made. */
+export function replacedBy(change: Change): AccessKeyRecord | null {
+  return ('replaced' in change && change.replaced) || null
 }
 
 /** Whether a change is of what has a version of its own: settings, or the override of somebody. */

@@ -157,6 +157,19 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(await under.store.readAudit(null, 1)).toMatchObject([{ what: 'token_created', subject: fresh.id, to }])
     })
 
+    it('an access key that was revoked since it was read, or is gone, is not replaced, and stays as it is', async () => {
+      const [old, gone] = [record(1000), record(2000)]
+      await keepAccessKey(under.store, old)
+      await revoke(old, 4000)
+      for (const replaced of [old, gone]) {
+        expect(await under.store.change(rotationOf(record(5000), replaced, 9000), ANN, null)).toMatchObject({
+          done: false,
+        })
+      }
+      expect(await under.store.listTokens()).toEqual([{ ...old, revokedAt: 4000 }])
+      expect(await under.store.controlVersion()).toMatchObject({ version: 2 })
+    })
+
     it('an access key is revoked with all others of its user by one change, and those of others stay as they are', async () => {
       const kept = [record(1000), record(2000), record(3000, 'bob')]
       for (const each of kept) await keepAccessKey(under.store, each)

@@ -6,6 +6,7 @@ import {
   type QuotaReset,
   REPLACED_MS,
   recordsIn,
+  replacedBy,
   subjectOf,
 } from '../../control/control-store.ts'
 import { periodOf } from '../../quota/calendar.ts'
@@ -63,7 +64,9 @@ function expectedBy(change: Change, expected: number | null): string {
 function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'overrides') return `${change.count} ${change.organisations} ${JSON.stringify(change.from)}`
   const records = recordsIn(change)
-  if (records.length > 0) return JSON.stringify(records.map((it) => [it.hash, it.id, JSON.stringify(it)]))
+  if (records.length > 0) {
+    return JSON.stringify(records.map((it) => [it.hash, it.id, JSON.stringify(it), it === replacedBy(change)]))
+  }
   return emptiedOf(change, keys, retention, now)
 }
 

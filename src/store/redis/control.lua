@@ -27,7 +27,7 @@
            runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
            each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
            calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For tokens, JSON: each as [SHA-256, id, its record as JSON].
+           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For tokens, JSON: each as [SHA-256, id, its record as JSON, whether it must be there and not be revoked].
            For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
   ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
@@ -285,7 +285,13 @@ if what == 'overrides' then
   end
 elseif is_token then
   for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end
-  for _, token in ipairs(cjson.decode(ARGV[12])) do
+  local tokens = cjson.decode(ARGV[12])
+  for _, token in ipairs(tokens) do
+    -- A quotation mark within a text has a backslash before it.
+    local kept = token[4] and (redis.call('HGET', KEYS[place], token[1]) or '')
+    if kept and not string.find(kept, '"revokedAt":null', 1, true) then return 0 end
+  end
+  for _, token in ipairs(tokens) do
     local hash, id, record = unpack(token)
     redis.call('HSET', KEYS[place], hash, record)
     redis.call('HSET', KEYS[place + 1], id, hash)

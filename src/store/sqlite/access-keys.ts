@@ -28,6 +28,12 @@ export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => vo
     void sql.run(hash, id, user, name, createdAt, expiresAt, revokedAt, plan, organisation)
 }
 
+/** Whether an access key is there and not revoked. */
+export function goodToken(database: DatabaseSync): (hash: string) => boolean {
+  const sql = rowsOf(database, 'SELECT 1 FROM tokens WHERE hash = ? AND revoked_at IS NULL')
+  return (hash) => sql.first(hash) !== undefined
+}
+
 /** Access keys that one step reads. */
 const STEP = 500
 

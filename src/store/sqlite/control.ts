@@ -8,6 +8,7 @@ import {
   type ControlStore,
   hasVersion,
   recordsIn,
+  replacedBy,
   subjectOf,
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
@@ -16,7 +17,7 @@ import type { Changes, Packed, Versioned } from '../../control/state.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { changesAfter, jsonOf, readAll, readInSteps } from '../change-catch-up.ts'
 import type { RecordList, Records } from '../records.ts'
-import { putToken } from './access-keys.ts'
+import { goodToken, putToken } from './access-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { attempt, transactions } from './database.ts'
 import { sqliteEditions } from './editions.ts'
@@ -127,7 +128,7 @@ function changing(
   { clock, retention = () => NO_RETENTION }: SqliteControlOptions,
 ): (change: Change, author: Author, expected: number | null) => Changed {
   const emptying = sqliteEmptying(database, clock, retention)
-  const putKey = putToken(database)
+  const keys = { put: putToken(database), isGood: goodToken(database) }
   const forget = sqliteForgetting(database, clock)
 
   function storedOf(change: Change): Versioned<unknown> | null {
@@ -147,7 +148,7 @@ function changing(
     else if (change.kind === 'override') users.put(change.user, version, change.to && after)
     else if (change.kind === 'organisation_override')
       organisations.put(change.organisation, version, change.to && after)
-    for (const record of recordsIn(change)) putKey(record)
+    for (const record of recordsIn(change)) keys.put(record)
     return { before: JSON.stringify(known?.value ?? null), after }
   }
 
@@ -155,6 +156,8 @@ function changing(
     const known = storedOf(change)
     const has = known?.version ?? 0
     if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
+    const replaced = replacedBy(change)
+    if (replaced !== null && !keys.isGood(replaced.hash)) return { done: false, version: 0 }
     const { version: last } = audit.last()
     if (change.kind === 'overrides') {
       const { staged, count, organisations, base } = change

@@ -117,6 +117,17 @@ describe('an access key that takes the place of another one', () => {
     expect(await rotate('nobody')).toMatchObject({ status: 404, json: { error: 'not_found' } })
   })
 
+  test('an access key that takes the place of another one is not made if that one is revoked meanwhile, which stays so', async () => {
+    const { json: old } = await create({ user: 'alice', name: 'phone' })
+    const before = await running.store.findTokens([old.id])
+    await running.call('DELETE', `/api/tokens/${old.id}`)
+    const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
+    const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
+    await late.stop()
+    expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
+    expect(await running.store.listTokens()).toMatchObject([{ id: old.id, revokedAt: NOW }])
+  })
+
   test.each([
     ['91d', 'grace'],
     ['1w', 'grace'],
