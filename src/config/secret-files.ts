@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { unreadable } from '../errors.ts'
-import { readRegularSync } from '../lib/regular-file.ts'
+import { readRegularSync, TOO_LARGE } from '../lib/regular-file.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
@@ -27,13 +27,13 @@ export function secretFiles(folder: string): ReadSecret {
 function readSecret(file: string): Reading<string> {
   const problem = (what: string) => ({ problem: `the file ${quote(file)} ${what}` })
   try {
-    const bytes = readRegularSync(file)
-    if (bytes.length > MAX_SECRET) return problem('is larger than 64 KiB: name one that holds the secret alone')
+    const bytes = readRegularSync(file, MAX_SECRET)
     // Editors and `echo` end a line.
     const value = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
     return value === '' ? problem('is empty: write the secret into it, and nothing else') : { value }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
+    if (code === TOO_LARGE) return problem('is larger than 64 KiB: name one that holds the secret alone')
     return problem(code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is not UTF-8: save it so' : unreadable(code))
   }
 }

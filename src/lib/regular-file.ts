@@ -15,22 +15,30 @@ export function isEndless(found: Stats): boolean {
   return found.isFIFO() || found.isCharacterDevice()
 }
 
-function insist(found: Stats): void {
+/** The code of the error for a file that is larger than asked for. */
+export const TOO_LARGE = 'TOO_LARGE'
+
+function insist(found: Stats, most = Number.POSITIVE_INFINITY): void {
   if (isEndless(found)) throw Object.assign(new Error('not a regular file'), { code: ENDLESS })
+  if (found.size > most) throw Object.assign(new Error('too large'), { code: TOO_LARGE })
 }
 
-/** The bytes of a file that may be replaced while the process runs. @throws Error with a `code`: that of the system, or ENDLESS */
-export function readRegularSync(file: string): Buffer {
+/**
+ * The bytes of a file that may be replaced while the process runs.
+ * @param most bytes; a larger file is not read. Default any number
+ * @throws Error with a `code`: that of the system, ENDLESS or TOO_LARGE
+ */
+export function readRegularSync(file: string, most = Number.POSITIVE_INFINITY): Buffer {
   const fd = openSync(file, AT_ONCE)
   try {
-    insist(fstatSync(fd))
+    insist(fstatSync(fd), most)
     return readFileSync(fd)
   } finally {
     closeSync(fd)
   }
 }
 
-/** The same without holding up the event loop. */
+/** The same without holding up the event loop, for a file of any size. */
 export async function readRegular(file: string): Promise<Buffer> {
   const handle = await open(file, AT_ONCE)
   try {

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the file, not of JavaScript
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -67,6 +67,14 @@ test('a file that holds no secret is a problem with its path and the cure, and w
   }
   put('tollgate.yaml', 'upstream: { url: http://127.0.0.1:9000 }\nlog: { level: "${file:token}" }\n')
   expect(problemsIn(await loadConfig(file, {}))).toContain('got the text "${file:token}"')
+})
+
+test('a huge file that is named as the file of a secret is not read, nor is a folder', async () => {
+  truncateSync(put('token', ''), 8 * 2 ** 30)
+  expect(problemsIn(await loadConfig(file, {}))).toContain('"FOLDER/token" is larger than 64 KiB: name one')
+  rmSync(join(folder, 'token'))
+  mkdirSync(join(folder, 'token'))
+  expect(problemsIn(await loadConfig(file, {}))).toContain('"FOLDER/token" cannot be read (EISDIR)')
 })
 
 test('a pipe that is named as the file of a secret keeps no start waiting', async () => {
