@@ -54,7 +54,7 @@ export function personOf(
 ): Person | AdminResponse {
   if (name === null || !isUserId(name)) return refusal('no_role', `${told.ofName} gives you no name that can be used.`)
   // The audit must distinguish people from tokens, and from what is nobody.
-  if (RESERVED.has(name) || tokens.some((token) => token.name === name)) {
+  if ([...RESERVED, ...tokens.map((token) => token.name)].some((taken) => looks(taken) === looks(name))) {
     return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
   }
   const group = groupWith('admin', roles, groups) ?? groupWith('viewer', roles, groups)
@@ -64,7 +64,15 @@ export function personOf(
   return refusal('no_role', msg)
 }
 
-const RESERVED: ReadonlySet<string> = new Set([COMMAND_LINE, SCHEDULE, GUARD])
+const RESERVED = [COMMAND_LINE, SCHEDULE, GUARD]
+
+/** What a reader distinguishes a name by: neither letter case nor width, spaces, or what cannot be seen. */
+function looks(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/[\p{Z}\p{Cf}\p{Mn}]/gu, '')
+    .toLowerCase()
+}
 
 function groupWith(role: Role, roles: Roles, groups: readonly string[]): string | null {
   return groups.find((group) => roles.get(group) === role) ?? null

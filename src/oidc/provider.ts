@@ -118,7 +118,8 @@ function secretOf(secret: string): ClientAuth {
 function readPerson(claims: object, { nameClaim, groupsClaim }: OidcOptions): SignedIn {
   const text = JSON.stringify(claims)
   const valueAt = (path: string): unknown => JSON.parse(jsonAt(text, path) ?? 'null')
-  const isUnverified = nameClaim === 'email' && valueAt('email_verified') === false
+  // Some providers, Cognito among them, write it as a text.
+  const isUnverified = nameClaim === 'email' && String(valueAt('email_verified')) === 'false'
   const [name, groups] = [valueAt(nameClaim), valueAt(groupsClaim)]
   const list: readonly unknown[] = Array.isArray(groups) ? groups : [groups]
   return {

@@ -115,6 +115,13 @@ describe('signing in by a provider', () => {
       ],
       [{ ...ANN, email_verified: false }, 'gives you no name that can be used.'],
       [{ ...ANN, email: undefined }, 'gives you no name that can be used.'],
+      [{ ...ANN, email_verified: 'false' }, 'gives you no name that can be used.'],
+      ...['Admin', 'admin ', 'ad\u200bmin', 'ａdmin', 'comm\u00adand line', 'SCHEDULE'].map(
+        (email): [object, string] => [
+          { ...ANN, email },
+          `Your name "${email}" is that of an admin token, or a word of the audit.`,
+        ],
+      ),
       [{ ...ANN, email: 'admin' }, 'Your name "admin" is that of an admin token, or a word of the audit.'],
       [{ ...ANN, email: 'schedule' }, 'Your name "schedule" is that of an admin token, or a word of the audit.'],
     ]
