@@ -4,7 +4,7 @@ import { formatOf } from './line-body.ts'
 import { type Login, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
 import type { People } from './people.ts'
-import { type AdminToken, identityOf } from './session-cookie.ts'
+import { type AdminToken, cameByTls, identityOf } from './session-cookie.ts'
 import { type TrustedProxy, vouchedFor } from './trusted-proxy.ts'
 
 const HOST_NOT_ALLOWED = refusal(
@@ -31,6 +31,8 @@ export interface GuardOptions {
   readonly people?: () => People | null
   /** The proxy that signs people in. Default none. */
   readonly proxy?: () => TrustedProxy | null
+  /** Whether requests come to us by TLS. Default no. */
+  readonly encrypted?: boolean
   /** More names that the Host header may carry. */
   readonly names: readonly string[]
   readonly now: () => number
@@ -48,7 +50,7 @@ export type Guarded = { readonly identity: Identity | null } | AdminResponse
 
 /** Decides before the body is read whether a request may go on. */
 export function createGuard(options: GuardOptions) {
-  const { login, credentials, people = () => null, proxy = () => null, names, now } = options
+  const { login, credentials, people = () => null, proxy = () => null, encrypted = false, names, now } = options
 
   return function check(guard: Guard, asked: Asked): Guarded {
     if (guard === 'open') return NOBODY
@@ -70,7 +72,8 @@ export function createGuard(options: GuardOptions) {
   function identify({ headers, address }: Asked): Identity | AdminResponse {
     if (headers.authorization !== undefined) return bearer({ headers, address })
     const tokens = credentials()
-    const session = identityOf(headers.cookie, { tokens, people: people() }, now())
+    const coming = { now: now(), secure: encrypted || cameByTls(headers) }
+    const session = identityOf(headers.cookie, { tokens, people: people() }, coming)
     return session ?? vouchedFor(proxy(), { headers, address }, tokens) ?? bearer({ headers, address })
   }
 

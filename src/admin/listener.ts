@@ -83,7 +83,8 @@ type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const { login = new Login({ credentials, now }) } = options
-  const check = createGuard({ ...options, login, names: [listen.host.toLowerCase(), ...hosts] })
+  const encrypted = certificate !== null
+  const check = createGuard({ ...options, login, encrypted, names: [listen.host.toLowerCase(), ...hosts] })
   const app = createServer(certificate, (request) => isUrgent(request, check), observe)
   const ended = new EndedSessions(options.store, now)
   const routes = routesOf(options, login, ended)

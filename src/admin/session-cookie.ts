@@ -7,8 +7,8 @@ import {
   SECURE_ADMIN_SESSION,
   SECURE_ADMIN_SIGN_IN,
 } from '../control/admin-session.ts'
-import type { Identity } from './http.ts'
-import type { People, Person } from './people.ts'
+import type { Headers, Identity } from './http.ts'
+import { type People, type Person, personOf, toldOf } from './people.ts'
 
 /** An admin token of the configuration. */
 export interface AdminToken {
@@ -107,13 +107,35 @@ function valuesOf(header: string | undefined, names: ReadonlySet<string>): strin
     .map(([, value = '']) => value)
 }
 
-/** Whose session a Cookie header holds; `null` for no good one. The role is that of the token or the group now. */
-export function identityOf(header: string | undefined, holders: Holders, now: number): Identity | null {
-  for (const value of valuesOf(header, ADMIN_SESSIONS)) {
-    const identity = openSession(value, holders, now)
-    if (identity !== null) return identity
-  }
-  return null
+/** How a request comes. */
+export interface Coming {
+  readonly now: number
+  /** Whether it is known to come by TLS. */
+  readonly secure: boolean
+}
+
+/**
+ * Whose session a Cookie header holds; `null` for no good one. The role is that of the token or the group now. By TLS no other name
+ * counts, as at a sign-in; where that is not known, the cookie of this very host goes before one that a page of a sibling domain may have set.
+ */
+export function identityOf(header: string | undefined, holders: Holders, { now, secure }: Coming): Identity | null {
+  const own = sessionsIn(header, new Set([SECURE_ADMIN_SESSION]), holders, now)[0] ?? null
+  return own !== null || secure ? own : (sessionsIn(header, ADMIN_SESSIONS, holders, now)[0] ?? null)
+}
+
+/** All good sessions in a Cookie header under these names. */
+export function sessionsIn(
+  header: string | undefined,
+  names: ReadonlySet<string>,
+  holders: Holders,
+  now: number,
+): Identity[] {
+  return valuesOf(header, names).flatMap((value) => openSession(value, holders, now) ?? [])
+}
+
+/** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
+export function cameByTls(headers: Headers): boolean {
+  return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }
 
 /** Its expiry in milliseconds since the epoch, for a person `[name, group]` in base64url, and the MAC of what stands before it. */
@@ -136,17 +158,16 @@ function openSession(sealed: string, { tokens, people }: Holders, now: number): 
     payload === undefined
       ? tokens.find((token) => isSealedWith(keyOfToken(token)))
       : people !== null && isSealedWith(keyOfPeople(people))
-        ? personIn(payload, people)
+        ? personIn(payload, people, tokens)
         : undefined
-  if (holder === undefined) return null
+  if (holder === undefined || 'status' in holder) return null
   return { name: holder.name, role: holder.role, expiresAt, isAmbient: true, session: idOf(sealed) }
 }
 
-/** @param payload that we have sealed */
-function personIn(payload: string, { roles }: People): Pick<Person, 'name' | 'role'> | undefined {
+/** Judged as at the sign-in, by the configuration of now. @param payload that we have sealed */
+function personIn(payload: string, people: People, tokens: readonly AdminToken[]): ReturnType<typeof personOf> {
   const [name, group] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, string]
-  const role = roles.get(group)
-  return role && { name, role }
+  return personOf({ name, groups: [group] }, { roles: people.roles, tokens, told: toldOf(people) })
 }
 
 /** What the store may know of a session: nobody makes the cookie of it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as schemas from '../contract/admin.ts'
 import type { SessionResponse, SignInBegunResponse } from '../contract/api.ts'
+import { ADMIN_SESSIONS } from '../control/admin-session.ts'
 import { type SignedIn, SignInError } from '../control/sign-in-provider.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { EndedSessions } from './ended-sessions.ts'
@@ -21,13 +22,14 @@ import type { Login } from './login.ts'
 import { type People, personOf, toldOf } from './people.ts'
 import {
   type AdminToken,
+  cameByTls,
   endedCookie,
   endedSignInCookie,
-  identityOf,
   keptIn,
   personCookie,
   SESSION_MS,
   sessionCookie,
+  sessionsIn,
   signInCookie,
 } from './session-cookie.ts'
 
@@ -139,17 +141,18 @@ export function sessionRoutes(options: SessionOptions): Route[] {
         errors: ['store_unavailable'],
       },
       async handle({ headers }) {
-        const identity = identityOf(String(headers.cookie ?? ''), { tokens: credentials(), people: people() }, now())
-        const response = identity === null ? NO_CONTENT : await signOut(ended, identity)
+        const holders = { tokens: credentials(), people: people() }
+        const response = await signOut(ended, sessionsIn(String(headers.cookie ?? ''), ADMIN_SESSIONS, holders, now()))
         return { ...response, headers: { ...response.headers, 'set-cookie': endedCookie(isSecure(headers)) } }
       },
     },
   ]
 }
 
-async function signOut(ended: EndedSessions, identity: Identity): Promise<AdminResponse> {
+/** All that the browser has: one that came in the clear before is good by TLS no more, but a copy of it is elsewhere. */
+async function signOut(ended: EndedSessions, sessions: readonly Identity[]): Promise<AdminResponse> {
   try {
-    await ended.end(identity)
+    await Promise.all(sessions.map((session) => ended.end(session)))
     return NO_CONTENT
   } catch (error) {
     if (error instanceof StoreError) return NOT_EVERYWHERE
@@ -265,9 +268,4 @@ function refusalOf(error: unknown): AdminResponse {
 
 function withCookies(response: AdminResponse, cookies: string[]): AdminResponse {
   return { ...response, headers: { ...response.headers, 'set-cookie': cookies } }
-}
-
-/** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
-function cameByTls(headers: Headers): boolean {
-  return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }

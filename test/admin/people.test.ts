@@ -154,6 +154,7 @@ describe('signing in by a provider', () => {
     const others = [
       ['viewer', yamlOf().replace('sre: admin', 'sre: viewer')],
       [null, yamlOf().replace('sre: admin', 'ops: admin')],
+      [null, yamlOf().replace('name: desk', 'name: ann@example.org')],
       [null, yamlOf().replace(CLIENT_SECRET, `${CLIENT_SECRET}-2`)],
       [null, YAML],
     ] as const

@@ -259,6 +259,26 @@ describe('a session', () => {
     expect((await running.call('GET', '/api/session', { headers })).json).toMatchObject({ name: 'admin' })
   })
 
+  test('a session under the plain name is none by TLS, where a page of a sibling domain may have set it, and goes behind that of this host', async () => {
+    await start()
+    const [theirs, own] = [await signIn(VIEWER), await signIn(TOKEN, { 'x-forwarded-proto': 'https' })]
+    const who = async (headers: Record<string, string>) =>
+      (await running.call('GET', '/api/session', { headers: { ...noToken, ...headers } })).json.name
+    expect(await who({ cookie: theirs.cookie })).toBe('desk')
+    expect(await who({ cookie: `${theirs.cookie}; ${own.cookie}` })).toBe('admin')
+    expect(await who({ cookie: theirs.cookie, 'x-forwarded-proto': 'https' })).toBeNull()
+    expect(await who({ cookie: own.cookie, 'x-forwarded-proto': 'https' })).toBe('admin')
+  })
+
+  test('a session that is signed out takes the others of its browser with it, under either name', async () => {
+    await start()
+    const cookies = [(await signIn()).cookie, (await signIn(VIEWER, { 'x-forwarded-proto': 'https' })).cookie]
+    const out = { headers: { ...ourPage, cookie: cookies.join('; ') } }
+    expect((await running.call('DELETE', '/api/session', out)).status).toBe(204)
+    for (const cookie of cookies)
+      expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
+  })
+
   test('a session that is over is no guess: a page left open does not lock its owner out', async () => {
     await start()
     const { cookie } = await signIn()
