@@ -139,7 +139,7 @@ function isoOf(ms: number | null): string {
 }
 
 /** Number and text of each line that is not empty; a problem for one that is no text. */
-function* linesOf(bytes: Buffer): Generator<[line: number, text: string | Problem]> {
+export function* linesOf(bytes: Buffer): Generator<[line: number, text: string | Problem]> {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
   for (let [at, line] = [0, 1]; at < bytes.length; line++) {
     const found = bytes.indexOf(0x0a, at)
@@ -164,14 +164,20 @@ function textOf(bytes: Uint8Array, utf8: TextDecoder): string | Problem {
 type Read = { readonly user: unknown; readonly organisation: unknown; readonly fields: Json } | Problem[] | null
 
 function jsonLines(text: string): Read {
-  const fault = jsonFault(text)
-  if (fault !== null) return [{ path: '', msg: fault.replace(/^line 1, /, '') }]
-  const twice = memberNamedTwice(text)
-  if (twice !== null) return [{ path: twice, msg: 'is here twice: keep one' }]
-  const value: unknown = JSON.parse(text)
-  if (!isObject(value)) return [{ path: '', msg: 'must be a JSON object, one on each line' }]
-  const { user, organisation, ...fields } = value
+  const read = jsonLine(text)
+  if ('problems' in read) return read.problems
+  const { user, organisation, ...fields } = read.value
   return { user, organisation, fields }
+}
+
+/** A line that is to be an object of JSON. */
+export function jsonLine(text: string): { readonly value: Record<string, unknown> } | { readonly problems: Problem[] } {
+  const fault = jsonFault(text)
+  if (fault !== null) return { problems: [{ path: '', msg: fault.replace(/^line 1, /, '') }] }
+  const twice = memberNamedTwice(text)
+  if (twice !== null) return { problems: [{ path: twice, msg: 'is here twice: keep one' }] }
+  const value: unknown = JSON.parse(text)
+  return isObject(value) ? { value } : { problems: [{ path: '', msg: 'must be a JSON object, one on each line' }] }
 }
 
 function overrideOf(read: Read, { file, stored }: OverrideFileOptions): Line | Problem[] | null {

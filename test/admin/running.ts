@@ -155,7 +155,8 @@ export async function call(
   path: string,
   { headers = {}, body, from }: CallOptions = {},
 ): Promise<Reply> {
-  const content = typeof body === 'string' || body === undefined ? (body ?? '') : JSON.stringify(body)
+  const isSent = typeof body === 'string' || body instanceof Uint8Array
+  const content = isSent || body === undefined ? (body ?? '') : JSON.stringify(body)
   const sent = request(new URL(url), {
     path,
     method,

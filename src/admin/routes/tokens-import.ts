@@ -4,16 +4,13 @@ import type { ImportedTokensResponse } from '../../contract/api.ts'
 import { importsOf } from '../../control/access-key-changes.ts'
 import { importedRecord } from '../../control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../control/access-key-store.ts'
+import { jsonLine, linesOf, MOST_BYTES, MOST_PROBLEMS } from '../../control/override-file.ts'
+import { inSlices } from '../../lib/slices.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, NO_CONTENT, ok, type Route } from '../http.ts'
 import { formatOf, NOT_LINES } from '../line-body.ts'
 import { accessKeyEnd, insistOnPlan, NewToken } from './tokens.ts'
-
-/** Of a whole file, in bytes: some 50,000 keys. */
-const MOST_BYTES = 10 * 1024 * 1024
-/** Problems after which no more lines are looked at. */
-const MOST_PROBLEMS = 50
 
 const SHA256 = 'must be the SHA-256 of the whole key in 64 hexadecimal digits: printf %s "$KEY" | sha256sum'
 
@@ -48,30 +45,26 @@ async function take(desk: Desk, call: Call, now: number): Promise<AdminResponse>
   const records = new Map<string, AccessKeyRecord>()
   const problems: FieldProblem[] = []
   let already = 0
-  for (const [i, text] of linesIn(call.body as Buffer).entries()) {
-    const read = recordOf(text, desk, now)
-    if ('problems' in read) problems.push(...read.problems.map(({ path, msg }) => ({ path: placeOf(i, path), msg })))
+  const slices = inSlices()
+  for (const [line, text] of linesOf(call.body as Buffer)) {
+    if (slices.isOver()) await slices.next()
+    const placeOf = (path: string) => (path === '' ? `line ${line}` : `line ${line}, ${path}`)
+    const read = typeof text === 'string' ? recordOf(text, desk, now) : { problems: [text] }
+    if ('problems' in read) problems.push(...read.problems.map(({ path, msg }) => ({ path: placeOf(path), msg })))
     else if (known.get(read.hash) === read.user) already++
     else if (known.has(read.hash) || records.has(read.hash))
-      problems.push({ path: placeOf(i, 'sha256'), msg: 'is that of another key: leave one of them out' })
+      problems.push({ path: placeOf('sha256'), msg: 'is that of another key: leave one of them out' })
     else records.set(read.hash, read)
     if (problems.length >= MOST_PROBLEMS) return badFields(problems)
   }
   if (problems.length > 0) return badFields(problems)
   const asked = { ...call, body: why.data }
-  for (const change of importsOf([...records.values()])) await desk.record(asked, change, () => NO_CONTENT)
+  for (const change of importsOf([...records.values()])) {
+    await desk.record(asked, change, () => NO_CONTENT)
+    // The embedded store makes each at once.
+    if (slices.isOver()) await slices.next()
+  }
   return ok({ imported: records.size, known: already } satisfies ImportedTokensResponse)
-}
-
-function linesIn(bytes: Buffer): string[] {
-  return bytes
-    .toString()
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-}
-
-function placeOf(index: number, path: string): string {
-  return path === '' ? `line ${index + 1}` : `line ${index + 1}, ${path}`
 }
 
 function recordOf(
@@ -79,7 +72,9 @@ function recordOf(
   desk: Desk,
   now: number,
 ): AccessKeyRecord | { readonly problems: readonly FieldProblem[] } {
-  const fields = readFields(Line, parsed(text))
+  const json = jsonLine(text)
+  if ('problems' in json) return json
+  const fields = readFields(Line, json.value)
   if ('problems' in fields) return fields
   const { sha256, user, name, plan, organisation, expiresAt } = fields.data
   const noPlan = insistOnPlan(desk, plan)
@@ -88,13 +83,4 @@ function recordOf(
   if (typeof end === 'object' && end !== null) return { problems: end }
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   return importedRecord({ hash: sha256.toLowerCase(), user, name, ...facts, expiresAt: end }, now)
-}
-
-/** What is no JSON is no object either. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

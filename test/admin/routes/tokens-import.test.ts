@@ -80,6 +80,26 @@ describe('keys that somebody else has made', () => {
     expect(await running.store.listTokens()).toHaveLength(1)
   })
 
+  test('keys that somebody else has made are named by the line of the file where they are wrong, whatever it has', async () => {
+    const good = JSON.stringify(lineOf('sk-good'))
+    const lines: [string | Buffer, object][] = [
+      [`\n \n${good}\r\n\n{ "sha256": `, { path: 'line 5' }],
+      [
+        `${good}\n${JSON.stringify(lineOf('sk-1')).replace('{', '{"user":"eve",')}`,
+        { path: 'line 2, user', msg: 'is here twice: keep one' },
+      ],
+      [
+        Buffer.concat([Buffer.from(`${good}\n{"user":"b`), Buffer.from([0xff]), Buffer.from('"}')]),
+        { path: 'line 2', msg: 'is no UTF-8: save the file as UTF-8' },
+      ],
+    ]
+    for (const [body, problem] of lines) {
+      const reply = await running.call('PUT', '/api/tokens/import', { headers: NDJSON, body })
+      expect(reply).toMatchObject({ status: 400, json: { problems: [problem] } })
+    }
+    expect(await running.store.listTokens()).toEqual([])
+  })
+
   test('keys that somebody else has made come as JSON lines only', async () => {
     expect(await put([lineOf('sk-one')], '', { 'content-type': 'text/csv' })).toMatchObject({ status: 415 })
     expect(await put([lineOf('sk-one')], '', { 'content-type': 'application/json' })).toMatchObject({ status: 415 })
