@@ -7,6 +7,8 @@ import { type AccessKeyRecord, endOfToken } from '../../control/access-key-store
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { isObject } from '../../lib/json.ts'
+import { auditEntries } from '../audit-entries.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import {
@@ -187,6 +189,8 @@ export function accessKeyEnd(
   now: number,
 ): number | null | readonly FieldProblem[] {
   const end = expiresAt == null ? null : timeOf(expiresAt)
+  const successor = expiresAt === undefined && old.expiresAt !== null ? await successorOf(desk, old) : null
+  if (successor !== null) return replacedAlready(successor)
   if (Number.isNaN(end)) return [{ path: 'expiresAt', msg: EXPIRES }]
   return end !== null && end <= now ? [{ path: 'expiresAt', msg: 'must be in the future' }] : end
 }
@@ -195,6 +199,21 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
   const fields = readFields(schemas.optionalReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
+/** The id of the token that replaced this one: its end is that of the grace, which would be the end of another one too. */
+async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<string | null> {
+  for await (const { what, subject, to } of auditEntries(store)) {
+    if (what !== 'token_created') continue
+    if (subject === id) return null
+    if (isObject(to) && isObject(to.replaces) && to.replaces.id === id) return subject
+  }
+  return null
+}
+
+function replacedAlready(successor: string): AdminResponse {
+  const msg = `This token was replaced by ${successor} already, and ends with its grace, as another one would: rotate that one, or send expiresAt.`
+  return refusal('conflict', msg)
+}
+
   const [found] = await desk.store.findTokens([id])
   if (found === undefined) return NOT_FOUND
   if (isRevoked(found)) return NO_CONTENT

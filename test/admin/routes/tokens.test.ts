@@ -124,6 +124,15 @@ describe('an access key that takes the place of another one', () => {
     const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
     const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
     await late.stop()
+  test('an access key that takes the place of another one would end with the grace of that one, so it is not replaced twice unless an end is given', async () => {
+    const { json: old } = await create({ user: 'alice', name: 'phone' })
+    const { json: fresh } = await rotate(old.id)
+    const twice = await rotate(old.id)
+    expect(twice).toMatchObject({ status: 409, json: { error: 'conflict', msg: expect.stringContaining(fresh.id) } })
+    expect((await rotate(old.id, { expiresAt: null })).json.expiresAt).toBeNull()
+    expect((await rotate(fresh.id)).json.expiresAt).toBeNull()
+  })
+
     expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
     expect(await running.store.listTokens()).toMatchObject([{ id: old.id, revokedAt: NOW }])
   })
