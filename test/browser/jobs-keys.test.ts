@@ -50,7 +50,7 @@ test('an access key for a user that ends in 30 days is made, and its secret is t
 
 test('a key is found by its user among the valid ones and revoked', async () => {
   for (const user of ['bob', 'carol']) await stage.api('POST', '/api/tokens', { user, name: 'tablet' })
-  await actions.fill(page.getByRole('searchbox', { name: 'User or name' }), 'carol')
+  await actions.fill(page.getByRole('searchbox', { name: 'User, name or id' }), 'carol')
   await actions.choose(page.getByLabel('State', { exact: true }), 'valid')
   await actions.click(button('Revoke tablet of carol'))
   await actions.click(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }))

@@ -22,10 +22,12 @@ test('a key is valid until its end, and revoked once it was revoked, expired or 
   expect(stateOfKey(key('now', { expiresAt: '2026-11-20T10:00:00Z' }), NOW)).toBe('expired')
 })
 
-test('keys are found by a part of the user or name in any letters, and by their state', () => {
+test('keys are found by a part of the user or name in any letters, by the beginning of the id, and by their state', () => {
   expect(namesOf({})).toEqual(['Phone', 'old', 'lost', 'robot'])
   expect(namesOf({ query: ' caRol' })).toEqual(['robot'])
   expect(namesOf({ query: 'phone' })).toEqual(['Phone'])
+  expect(foundKeys([key('a', { id: '3f2a-9c' })], { query: '3F2a', state: '' }, NOW)).toHaveLength(1)
+  expect(foundKeys([key('a', { id: '3f2a-9c' })], { query: '9c', state: '' }, NOW)).toEqual([])
   expect(namesOf({ state: 'valid', query: 'bob' })).toEqual(['Phone'])
   expect(namesOf({ state: 'revoked' })).toEqual(['lost'])
   expect(namesOf({ state: 'wrong' })).toEqual(['Phone', 'old', 'lost', 'robot'])

@@ -30,7 +30,11 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       method: 'GET',
       path: '/api/tokens',
       guard: 'read',
-      doc: { summary: 'All gateway tokens, or those of one user', query: Asked, responses: { 200: schemas.tokens } },
+      doc: {
+        summary: 'All gateway tokens, or those of one user or with a prefix',
+        query: Asked,
+        responses: { 200: schemas.tokens },
+      },
       handle: (call) => list(desk, call),
     },
     {
@@ -91,15 +95,25 @@ const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
 
 const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
-const Asked = z.strictObject({ user: whose.optional().meta({ description: 'Only those of this user' }) })
+const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
+const Asked = z.strictObject({
+  user: whose.optional().meta({ description: 'Only those of this user' }),
+  prefix: z
+    .string({ error: PREFIX })
+    .min(1, { error: PREFIX })
+    .max(256, { error: PREFIX })
+    .optional()
+    .meta({ description: 'Only those whose id or name begins with this' }),
+})
 const Whose = z.strictObject({ user: whose.meta({ description: 'The user whose tokens are revoked' }) })
 
 async function list({ store }: Desk, { query }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { user } = fields.data
-  const all = await store.listTokens()
-  return ok({ tokens: all.filter((record) => user === undefined || record.user === user).map(shownToken) })
+  const { user, prefix = '' } = fields.data
+  const isWanted = (record: AccessKeyRecord) =>
+    (user === undefined || record.user === user) && [record.id, record.name].some((text) => text.startsWith(prefix))
+  return ok({ tokens: (await store.listTokens()).filter(isWanted).map(shownToken) })
 }
 
 export const NewToken = z.strictObject({
@@ -175,6 +189,8 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (old === null || endOfToken(old) <= now) {
     return refusal('conflict', 'This token has ended, or cannot be read: make another one by POST /api/tokens.')
   }
+  const successor = expiresAt === undefined && old.expiresAt !== null ? await successorOf(desk, old) : null
+  if (successor !== null) return replacedAlready(successor)
   const end = expiresAt === undefined ? old.expiresAt : accessKeyEnd(expiresAt, now)
   if (typeof end === 'object' && end !== null) return badFields(end)
   const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, ...owner } = old
@@ -183,22 +199,6 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record), token } }))
 }
 
-/** An end that was asked for, or what is wrong with it. */
-export function accessKeyEnd(
-  expiresAt: string | null | undefined,
-  now: number,
-): number | null | readonly FieldProblem[] {
-  const end = expiresAt == null ? null : timeOf(expiresAt)
-  const successor = expiresAt === undefined && old.expiresAt !== null ? await successorOf(desk, old) : null
-  if (successor !== null) return replacedAlready(successor)
-  if (Number.isNaN(end)) return [{ path: 'expiresAt', msg: EXPIRES }]
-  return end !== null && end <= now ? [{ path: 'expiresAt', msg: 'must be in the future' }] : end
-}
-
-async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
-  const id = call.params.id ?? ''
 /** The id of the token that replaced this one: its end is that of the grace, which would be the end of another one too. */
 async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<string | null> {
   for await (const { what, subject, to } of auditEntries(store)) {
@@ -214,6 +214,20 @@ function replacedAlready(successor: string): AdminResponse {
   return refusal('conflict', msg)
 }
 
+/** An end that was asked for, or what is wrong with it. */
+export function accessKeyEnd(
+  expiresAt: string | null | undefined,
+  now: number,
+): number | null | readonly FieldProblem[] {
+  const end = expiresAt == null ? null : timeOf(expiresAt)
+  if (Number.isNaN(end)) return [{ path: 'expiresAt', msg: EXPIRES }]
+  return end !== null && end <= now ? [{ path: 'expiresAt', msg: 'must be in the future' }] : end
+}
+
+async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
+  const fields = readFields(schemas.optionalReason, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const id = call.params.id ?? ''
   const [found] = await desk.store.findTokens([id])
   if (found === undefined) return NOT_FOUND
   if (isRevoked(found)) return NO_CONTENT

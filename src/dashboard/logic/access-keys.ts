@@ -32,6 +32,7 @@ export function foundKeys(
   const part = query.trim().toLowerCase()
   return keys.filter(
     (key) =>
-      `${key.user}\n${key.name}`.toLowerCase().includes(part) && (state === '' || stateOfKey(key, now) === state),
+      (`${key.user}\n${key.name}`.toLowerCase().includes(part) || key.id.startsWith(part)) &&
+      (state === '' || stateOfKey(key, now) === state),
   )
 }

@@ -37,7 +37,7 @@ test('an access key lives from its making to its revocation, and is shown once',
   expect((await running.call('DELETE', `/api/tokens/${record.id}`)).status).toBe(204)
 })
 
-test('access keys are listed for one user as well', async () => {
+test('access keys are listed for one user, or by the beginning of their id or name, as well', async () => {
   for (const user of ['alice', 'bob', 'alice']) await create({ user, name: 'phone' })
   const usersOf = async (query: string) => {
     const { json } = await running.call('GET', `/api/tokens${query}`)
@@ -46,7 +46,14 @@ test('access keys are listed for one user as well', async () => {
   expect(await usersOf('?user=alice')).toEqual(['alice', 'alice'])
   expect(await usersOf('?user=carol')).toEqual([])
   expect(await usersOf('')).toHaveLength(3)
-  for (const query of ['?user=', '?user=a&user=b', '?name=phone'])
+  const [{ id = '' } = {}] = await running.store.listTokens()
+  await create({ user: 'carol', name: 'phone of carol' })
+  await create({ user: 'carol', name: 'my phone' })
+  expect(await usersOf('?prefix=phone')).toHaveLength(4)
+  expect(await usersOf('?prefix=phone%20of')).toEqual(['carol'])
+  expect(await usersOf('?prefix=phone&user=bob')).toEqual(['bob'])
+  expect(await usersOf(`?prefix=${id.slice(0, 12)}`)).toHaveLength(1)
+  for (const query of ['?user=', '?user=a&user=b', '?name=phone', '?prefix=', '?prefix=a&prefix=b'])
     expect(await running.call('GET', `/api/tokens${query}`)).toMatchObject({ status: 400 })
 })
 
@@ -117,13 +124,6 @@ describe('an access key that takes the place of another one', () => {
     expect(await rotate('nobody')).toMatchObject({ status: 404, json: { error: 'not_found' } })
   })
 
-  test('an access key that takes the place of another one is not made if that one is revoked meanwhile, which stays so', async () => {
-    const { json: old } = await create({ user: 'alice', name: 'phone' })
-    const before = await running.store.findTokens([old.id])
-    await running.call('DELETE', `/api/tokens/${old.id}`)
-    const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
-    const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
-    await late.stop()
   test('an access key that takes the place of another one would end with the grace of that one, so it is not replaced twice unless an end is given', async () => {
     const { json: old } = await create({ user: 'alice', name: 'phone' })
     const { json: fresh } = await rotate(old.id)
@@ -133,6 +133,13 @@ describe('an access key that takes the place of another one', () => {
     expect((await rotate(fresh.id)).json.expiresAt).toBeNull()
   })
 
+  test('an access key that takes the place of another one is not made if that one is revoked meanwhile, which stays so', async () => {
+    const { json: old } = await create({ user: 'alice', name: 'phone' })
+    const before = await running.store.findTokens([old.id])
+    await running.call('DELETE', `/api/tokens/${old.id}`)
+    const late = await startAdmin({ store: running.store, broken: { findTokens: async () => before } })
+    const reply = await late.call('POST', `/api/tokens/${old.id}/rotate`, { body: {} })
+    await late.stop()
     expect(reply).toMatchObject({ status: 409, json: { error: 'conflict' } })
     expect(await running.store.listTokens()).toMatchObject([{ id: old.id, revokedAt: NOW }])
   })

@@ -33,7 +33,7 @@ export const keys = {
   'keys.grace.7d': '7 days',
   'keys.grace.30d': '30 days',
   'keys.none': 'No access keys yet.',
-  'keys.search': 'User or name',
+  'keys.search': 'User, name or id',
   'keys.count': 'Access keys: {found} of {all}',
   'keys.noMatch': 'No access key matches.',
   'keys.first': 'Access keys: the first {shown} of {found}. Search to find the others.',

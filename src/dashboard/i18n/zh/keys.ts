@@ -35,7 +35,7 @@ export const keys: Translated<typeof en> = {
   'keys.grace.7d': '7 天',
   'keys.grace.30d': '30 天',
   'keys.none': '还没有访问密钥。',
-  'keys.search': '用户或名称',
+  'keys.search': '用户、名称或 ID',
   'keys.count': '访问密钥：{all} 个中的 {found} 个',
   'keys.noMatch': '没有匹配的访问密钥。',
   'keys.first': '访问密钥：{found} 个中的前 {shown} 个。请搜索以查找其余的。',
