@@ -19,22 +19,20 @@ export function vouchedFor(
   tokens: readonly AdminToken[],
 ): Identity | AdminResponse | null {
   if (proxy === null || headers[proxy.name] === undefined || !proxy.isFrom(address)) return null
-  const names = textsOf(headers[proxy.name])
   const told = {
     ofName: `The field ${proxy.name}`,
     ofGroups: `the field ${proxy.groups}`,
     key: 'admin.trusted.roles',
   }
-  // Two fields of one name would be two names: the proxy has let one through that is a client's.
-  const name = names.length === 1 ? (names[0] ?? null) : null
-  const found = personOf({ name, groups: textsOf(headers[proxy.groups]) }, { roles: proxy.roles, tokens, told })
+  // Two fields of one name would be two names, also where one is empty: the proxy has let one through that is a client's.
+  const [name = '', another] = textsOf(headers[proxy.name])
+  const groups = textsOf(headers[proxy.groups]).filter((text) => text !== '')
+  const found = personOf({ name: another === undefined ? name : null, groups }, { roles: proxy.roles, tokens, told })
   return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null, isAmbient: true }
 }
 
 /** Node reads fields as Latin-1, and joins those of one name by commas. */
 function textsOf(field: string | readonly string[] | undefined): string[] {
-  const texts = Buffer.from(String(field ?? ''), 'latin1')
-    .toString()
-    .split(',')
-  return texts.map((text) => text.trim()).filter((text) => text !== '')
+  const texts = Buffer.from(String(field ?? ''), 'latin1').toString()
+  return texts.split(',').map((text) => text.trim())
 }

@@ -54,10 +54,12 @@ describe('whom a trusted proxy names', () => {
         'Your name "admin" is that of an admin token, or a word of the audit.',
       ],
       [{ ...ANN, 'x-forwarded-email': '' }, 'The field x-forwarded-email gives you no name that can be used.'],
-      [
-        { ...ANN, 'x-forwarded-email': 'eve@example.org, ann@example.org' },
-        'The field x-forwarded-email gives you no name that can be used.',
-      ],
+      ...['eve@example.org, ann@example.org', ', eve@example.org', 'eve@example.org,'].map(
+        (email): [Record<string, string>, string] => [
+          { ...ANN, 'x-forwarded-email': email },
+          'The field x-forwarded-email gives you no name that can be used.',
+        ],
+      ),
     ]
     for (const [headers, msg] of sentences)
       for (const path of ['/api/session', '/api/quota'])
