@@ -56,6 +56,22 @@ it('a stream, a whole response, a denial and a stream without usage of the model
     before = now
   }
   expect(costs).toEqual([59, 11_000, 0, 2000])
+  expect(await used(key, 'requests')).toBe(4)
+})
+
+it('the head of a whole response says what the request cost in both budgets', async () => {
+  const { headers } = await chat(await guide.keyOf('dora'))
+  expect(headers['x-tollgate-charged']).toBe('requests=1, tokens=11000')
+})
+
+it('a request that its budget of model tokens refuses is not counted in that of requests', async () => {
+  const key = await guide.keyOf('emil')
+  for (let i = 0; i < 9; i++) {
+    await chat(key)
+    await expect.poll(() => used(key, 'tokens')).toBe((i + 1) * 11_000)
+  }
+  expect(JSON.parse((await chat(key)).text)).toMatchObject({ quota: { category: 'tokens', window: '1h' } })
+  expect(await used(key, 'requests')).toBe(9)
 })
 
 it('the model sees its own key, and nothing asks it to compress', async () => {
