@@ -60,6 +60,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       : `kubectl ${verb} ${what}`
   },
   'redis-cli': (words) => same(words.slice(0, 2), ['-u', '$TOLLGATE_STORE_URL']),
+  openssl: (words) => same(words.slice(0, 2), ['req', '-x509']),
   export: () => null,
   head: () => null,
   grep: () => null,
