@@ -85,16 +85,18 @@ function costIn(price: Price, asked: Asked, json: Json): Cost | Denial {
 }
 
 /** @param none why nothing is there, if that is not because the request leaves it out */
-function costWithout({ source, reading, otherwise }: AskedPrice, none: Denial | null): Cost | Denial {
-  if (otherwise === null) return none ?? must(source, howOf(reading))
+function costWithout(price: AskedPrice, none: Denial | null): Cost | Denial {
+  const { source, reading, otherwise } = price
+  if (otherwise === null) return none ?? must(source, howOf(price))
   // What is missing is `null` to most readers.
   const asNull = reading.kind === 'values' ? reading.values.get('null') : undefined
   return asNull?.kind === 'fixed' ? asNull : { cost: otherwise }
 }
 
-function howOf(reading: PriceReading): string {
-  if (reading.kind === 'values') return `with one of these values: ${[...reading.values.keys()].join(', ')}`
-  return reading.kind === 'list' ? AS_LIST : AS_NUMBER
+function howOf({ reading, otherwise }: AskedPrice): string {
+  if (reading.kind !== 'values') return reading.kind === 'list' ? AS_LIST : AS_NUMBER
+  const others = otherwise === null ? '' : ', or with one that cannot be taken for any of them'
+  return `with one of these values: ${[...reading.values.keys()].join(', ')}${others}`
 }
 
 const ONCE = 'only once, in one spelling'
@@ -275,9 +277,9 @@ function listedPrice(price: AskedPrice, values: ReadonlyMap<string, Price>, foun
   const key = keyOf(found)
   const listed = key === null ? undefined : values.get(key)
   if (listed !== undefined) return listed
-  const { otherwise, source, reading } = price
+  const { otherwise, source } = price
   if (key !== null && otherwise !== null && isOther(key, values)) return { kind: 'fixed', cost: otherwise }
-  const msg = mustHave(source, howOf(reading))
+  const msg = mustHave(source, howOf(price))
   return refuse(msg, key === null ? reasonOf(source) : `${reasonOf(source)}: ${key.slice(0, MOST_SHOWN)}`)
 }
 

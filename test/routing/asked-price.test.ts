@@ -97,6 +97,13 @@ describe('otherwise is no way around a listed value', () => {
     expect(cost(RPC, request)).toEqual(isRefused)
   })
 
+  test('a value that could be taken for a listed one is refused with a sentence that does not deny all other values', () => {
+    const price = priceIn('{ body: method, values: { eth_call: 2 }, otherwise: 1 }')
+    expect(cost(price, json({ method: 'ETH_CALL' }))).toBe(
+      'The body must have "method" with one of these values: eth_call, or with one that cannot be taken for any of them.',
+    )
+  })
+
   test.each([
     { method: 'tools/call', params: [{ name: 'search' }] },
     { method: 'tools/call', params: ['search'] },
