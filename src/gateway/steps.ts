@@ -24,7 +24,7 @@ import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { costsAnything, type FurtherMeter, firstCategory, withMeters } from './meters.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, queryRefusal } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
 import { exempted, isShadowed, type Order, type Settlement, unpriced } from './settlement.ts'
@@ -292,6 +292,12 @@ function priceAsked(
   target: Target,
 ): Stop | null | Promise<Stop | null> {
   const { req, res } = exchange
+  // Before the body, which nobody reads for a request that its query has refused already.
+  const refusal = queryRefusal(route, target)
+  if (refusal !== null) {
+    if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
+    return hasBody(req) ? priceBehindBody(exchange, route, null) : null
+  }
   const maxBody = pricedBodyOf(tariff)
   if (maxBody !== null) {
     const body = awaited(exchange, () => readBody(req, res, maxBody))

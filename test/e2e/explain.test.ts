@@ -155,7 +155,7 @@ const WORLD: World = {
     {
       match: 'POST /b',
       category: 'write',
-      cost: { body: 'id', values: { 1: 0, 2: 3 }, max_body: '64KiB' },
+      cost: { body: 'id', values: { 1: 0, 2: 3 }, max_body: '40B' },
       shadow: false,
     },
   ],
@@ -180,6 +180,7 @@ const REQUESTS: Asked[] = [
   { method: 'POST', target: '/b', body: { text: '[]' } },
   { method: 'POST', target: '/b?id=1', ...valued(2) },
   { method: 'POST', target: '/b?idea=1', ...valued(2) },
+  { method: 'POST', target: '/b?id=1', body: { text: JSON.stringify({ id: 2, note: 'this body is longer than its bound' }) } },
   { method: 'TRACE', target: '/a' },
   { method: 'NONSENSE', target: '/café' },
 ].flatMap((asked) => ['alice', 'carol'].map((user) => ({ user, body: null, ...asked })))

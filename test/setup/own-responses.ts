@@ -117,11 +117,19 @@ function note(how: Held, written: Written): void {
       const document = how.document()
       const { method, url } = written
       const [validate, reply] = [validatorOf(await document), replyOf(written)]
-      const path = url.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
+      const path = plainPath(url.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? '')
       const problem = validate(method, path, reply)
       return problem && `${method} ${url}: ${problem}: ${reply.status} ${reply.text.slice(0, 500)}`
     })(),
   )
+}
+
+/** As the gateway matches it: `/me/%71uota` is `/me/quota`. */
+function plainPath(path: string): string {
+  return path.replace(/%[0-9A-Fa-f]{2}/g, (octet) => {
+    const char = String.fromCharCode(Number.parseInt(octet.slice(1), 16))
+    return /[0-9A-Za-z._~-]/.test(char) ? char : octet
+  })
 }
 
 type Validate = (method: string, path: string, reply: Reply) => string | null
