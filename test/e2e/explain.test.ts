@@ -180,7 +180,11 @@ const REQUESTS: Asked[] = [
   { method: 'POST', target: '/b', body: { text: '[]' } },
   { method: 'POST', target: '/b?id=1', ...valued(2) },
   { method: 'POST', target: '/b?idea=1', ...valued(2) },
-  { method: 'POST', target: '/b?id=1', body: { text: JSON.stringify({ id: 2, note: 'this body is longer than its bound' }) } },
+  {
+    method: 'POST',
+    target: '/b?id=1',
+    body: { text: JSON.stringify({ id: 2, note: 'this body is longer than its bound' }) },
+  },
   { method: 'TRACE', target: '/a' },
   { method: 'NONSENSE', target: '/café' },
 ].flatMap((asked) => ['alice', 'carol'].map((user) => ({ user, body: null, ...asked })))
