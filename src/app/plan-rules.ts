@@ -1,4 +1,4 @@
-import type { Config, MeterConfig, RouteConfig } from '../config/config.ts'
+import { type Config, type MeterConfig, metersIn, type RouteConfig } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
 import type { MeterRule, Reference, Repetition, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { fieldsOf } from '../inputs/price.ts'
@@ -65,11 +65,11 @@ function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
   return { ...common, tunnelChargeMs, repetition }
 }
 
-function tariffOf({ others, ...first }: MeterConfig & { readonly others: readonly MeterConfig[] | null }): RouteTariff {
-  const fields = [first, ...(others ?? [])].flatMap(({ cost }) => fieldsOf(cost))
+function tariffOf(rule: MeterConfig & { readonly others: readonly MeterConfig[] | null }): RouteTariff {
+  const fields = metersIn(rule).flatMap(({ cost }) => fieldsOf(cost))
   return {
-    ...meterOf(first),
-    others: others?.map(meterOf) ?? null,
+    ...meterOf(rule),
+    others: rule.others?.map(meterOf) ?? null,
     fields: fields.map((name) => name.toLowerCase()),
   }
 }

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { CertificateRules } from '../auth/client-certificate.ts'
-import type {
-  AuthConfig,
-  Config,
-  EdgeConfig,
-  IssuerConfig,
-  LogConfig,
-  QuotaConfig,
-  UpstreamConfig,
+import {
+  type AuthConfig,
+  type Config,
+  type EdgeConfig,
+  type IssuerConfig,
+  type LogConfig,
+  metersIn,
+  type QuotaConfig,
+  type UpstreamConfig,
 } from '../config/config.ts'
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import type { KeySetStore } from '../control/kept-key-sets.ts'
@@ -225,8 +226,8 @@ export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: st
 /** What the configuration decides by, as far as requests say it. */
 function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
-  const charged = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? rule.cost : []))
-  const prices = charged.flatMap(fieldsOf)
+  const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))
+  const prices = meters.flatMap(({ cost }) => fieldsOf(cost))
   const { headers, identity, quotaField, removeHeaders } = upstream
   const names = { headers: headers.keys(), identity: identity.keys(), quotaField, removeHeaders }
   return { ...auth, repetitions, prices, ...names }

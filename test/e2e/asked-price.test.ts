@@ -23,7 +23,8 @@ beforeAll(async () => {
   - { match: PUT /files/*, category: read, cost: { size: request, per: 1KiB, max: 30 } }
   - { match: PUT /streams/*, category: read, cost: { size: request, per: 8KiB, max: 30 } }
   - { match: POST /units, category: read, cost: { header: X-Units, values: { few: 2 }, otherwise: 20 } }
-quota: { baselines: { personal: { read: { 1h: 120 } } } }`,
+  - { match: POST /graded, charges: { read: 1, units: { cost: { header: X-Quality, values: { low: 1, high: 8 } } } } }
+quota: { baselines: { personal: { read: { 1h: 120 }, units: { 1h: 120 } } } }`,
     ),
   )
 })
@@ -83,8 +84,18 @@ test.each([
 
 test('a header that says the price is neither sent twice nor named by Connection', async () => {
   const { authorization } = bearer('mallory')
-  for (const fields of ['X-Units: few\r\nX-Units: many', 'X-Units: few\r\nConnection: x-units', 'X_Units: few']) {
-    const head = `POST /units HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Length: 0\r\n${fields}\r\n`
+  const inEachWay = (path: string, name: string, [cheap, dear]: readonly [string, string]) =>
+    [
+      `${name}: ${cheap}\r\n${name}: ${dear}`,
+      `${name}: ${cheap}\r\nConnection: ${name.toLowerCase()}`,
+      `${name.replace('-', '_')}: ${cheap}`,
+    ].map((fields) => [path, fields] as const)
+  const all = [
+    ...inEachWay('/units', 'X-Units', ['few', 'many']),
+    ...inEachWay('/graded', 'X-Quality', ['low', 'high']),
+  ]
+  for (const [path, fields] of all) {
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Length: 0\r\n${fields}\r\n`
     expect(statusesIn(await rawExchange(app.url, `${head}\r\n`, 40))).toEqual([400])
   }
   expect(await used('mallory')).toBe(0)
