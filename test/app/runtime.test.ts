@@ -189,7 +189,7 @@ routes:
     const found = rules.routes.lookup(method, path)
     return found !== null && 'rule' in found && found.rule.tariff
   }
-  const one = { settle: null, others: null }
+  const one = { settle: null, others: null, fields: [] }
   const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost }, ...one })
   const byBody = (cost: number) => ({
     category: 'read',
