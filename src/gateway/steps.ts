@@ -251,7 +251,7 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
 export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
   const said = exchange.given?.charges ?? null
-  if (said !== null) {
+  if (said !== null && tariff !== null) {
     takeSaid(exchange, said)
     return null
   }

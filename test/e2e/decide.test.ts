@@ -184,6 +184,12 @@ describe('a service that asks', () => {
     expect(await both()).toEqual([3, 1])
   })
 
+  it('a service that says what a request of a public route costs finds no tokens of it in the log', async () => {
+    const app = await start()
+    await post(app, '/decide', { method: 'GET', path: '/open', charges: { read: 5, dear: 3 } })
+    expect(app.requests().map((r) => [r.category, r.cost, r.others])).toEqual([[null, 0, undefined]])
+  })
+
   it.each([
     ['no JSON', '{'],
     ['no object', '[]'],
