@@ -23,13 +23,23 @@ export interface Entry {
    * - `passed` it was forwarded
    * - `unreached` it was forwarded to nobody, and given back
    * - `repeated` it repeated one that was charged, and was not charged
+   * - `asked_again` the same of a question by another proxy or a service, which may have a key that no rule reads
    * - `exempt` its caller is never charged, by address
    * - `exempt_user` the same by user, whom a configuration can be asked for
    * - `refused` the quota refused it
    * - `shadowed` the quota would have, and shadow let it through
    * - `undecided` shadow let it through, and no limit was asked: the store was out, or its key was that of another request
    */
-  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'exempt_user' | 'refused' | 'shadowed' | 'undecided'
+  readonly fate:
+    | 'passed'
+    | 'unreached'
+    | 'repeated'
+    | 'asked_again'
+    | 'exempt'
+    | 'exempt_user'
+    | 'refused'
+    | 'shadowed'
+    | 'undecided'
   /** `true` if the upstream was asked and the response had a status of 400 or more; else missing. */
   readonly failed?: true
   /** Of a WebSocket; missing of any other request. */

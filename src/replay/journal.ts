@@ -14,6 +14,7 @@ const FATES: readonly Entry['fate'][] = [
   'passed',
   'unreached',
   'repeated',
+  'asked_again',
   'exempt',
   'exempt_user',
   'refused',

@@ -81,7 +81,7 @@ function fateOf(seen: Seen): Entry['fate'] | null {
   if (shadowed === true) return scope === undefined ? 'undecided' : 'shadowed'
   if (isBeforeQuota(seen)) return null
   if (exempt === 'address') return 'exempt'
-  if (replayed === true) return 'repeated'
+  if (replayed === true) return outcome === 'answered' ? 'asked_again' : 'repeated'
   if (hasReachedNobody(seen) && isGivenBack(seen)) return 'unreached'
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }

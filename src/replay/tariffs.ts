@@ -78,7 +78,8 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
     const payer = payerOf(entry, route)
     if (payer === null) return uncharged('no_caller')
     if (exempt.has(payer.user) || (entry.fate === 'exempt' && isByAddress)) return uncharged('exempt')
-    if (entry.fate === 'repeated' && route.repetition !== null) return uncharged('repeated')
+    const { fate } = entry
+    if (fate === 'asked_again' || (fate === 'repeated' && route.repetition !== null)) return uncharged('repeated')
     if (entry.fate === 'undecided') return uncharged('undecided')
     const times = timesOf(entry, route)
     if (times === 0) return uncharged('not_due')

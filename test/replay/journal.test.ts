@@ -17,7 +17,16 @@ const entry: fc.Arbitrary<Entry> = fc
     organisation: text,
     cost: tokens,
     charged: tokens,
-    fate: fc.constantFrom('passed', 'unreached', 'repeated', 'exempt', 'refused', 'shadowed', 'undecided'),
+    fate: fc.constantFrom(
+      'passed',
+      'unreached',
+      'repeated',
+      'asked_again',
+      'exempt',
+      'refused',
+      'shadowed',
+      'undecided',
+    ),
   })
   .map(({ lasts, ...rest }) => ({ ...rest, endedAt: rest.at + lasts }))
 

@@ -89,6 +89,7 @@ describe('a line of a gateway', () => {
     ['without a good credential', { outcome: 'denied', user: null, httpStatus: null }, 'refused before the quota'],
     ['for the gateway itself', { outcome: 'answered', httpStatus: null, category: null }, 'refused before the quota'],
     ['that another proxy asked about', { outcome: 'answered', httpStatus: null }, 'passed'],
+    ['that a service asked about again', { outcome: 'answered', replayed: true }, 'asked_again'],
     ['that no rule had', { route: null }, 'no rule'],
   ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
 

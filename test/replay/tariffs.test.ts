@@ -83,6 +83,7 @@ describe('what a request of the log costs under the configuration', () => {
     ['nothing if it reached nobody', { fate: 'unreached' }, ['GET /items/:id', 2, 0]],
     ['nothing as a repetition', { ...rule('POST /ticket'), fate: 'repeated' }, 'repeated'],
     ['its price as a repetition where no key counts', { fate: 'repeated' }, ['GET /items/:id', 2, 2]],
+    ['nothing as a question that was asked again, of which no rule has the key', { fate: 'asked_again' }, 'repeated'],
     ['nothing for an exempt user', { user: 'monitor' }, 'exempt'],
     ['nothing for an exempt address', { fate: 'exempt' }, 'exempt'],
     ['nothing without a caller', { ...rule('POST /files/*'), user: null, address: '192.0.2.7' }, 'no_caller'],
