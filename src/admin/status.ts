@@ -27,10 +27,14 @@ export function fullWindows(windows: WindowStatuses, recent: readonly Episode[],
   })
 }
 
-/** One with tokens left is full for a route that costs more, if somebody was refused for it in this run. */
+/**
+ * One with tokens left is full for a route that costs more, if somebody was refused for it in this run. What passes beyond a soft limit is
+ * left, too.
+ */
 function fullWindow(category: string, of: WindowStatus, recent: readonly Episode[], costs: Costs): Full[] {
-  const { window, remaining, startedAt, resetAt } = of
+  const { window, startedAt, resetAt } = of
   if (startedAt === null || resetAt === null) return []
+  const remaining = of.over === undefined ? of.remaining : Math.max(0, of.limit + of.over - of.used)
   const full = { category, window, until: resetAt, remaining }
   if (remaining < (costs.cheapest.get(category) ?? 1)) return [{ ...full, tooDear: null }]
   const dearest = dearestOf(category, costs)

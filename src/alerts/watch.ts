@@ -138,8 +138,8 @@ function meetingOf(watched: Watched, limits: Limits): Meeting[] {
 }
 
 /** A window that refuses has no room: that is all of its limit, whatever is left. */
-function levelOf({ full }: Meeting, { used }: Usage, { cost }: Charge, { accepted }: Decision): number {
-  return accepted || used + cost <= full ? used : Math.max(used, full)
+function levelOf({ full, limit }: Meeting, { used }: Usage, { cost }: Charge, { accepted }: Decision): number {
+  return accepted || used + cost <= full + (limit.over ?? 0) ? used : Math.max(used, full)
 }
 
 function subjectOf(scope: ScopeName, { user, organisation }: Charge): string {

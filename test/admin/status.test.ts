@@ -35,6 +35,12 @@ test('the full global window of a category that ends last is named', () => {
   ])
 })
 
+test('a global window with a soft limit is full where what passes beyond the limit is used up too', () => {
+  const full = (used: number) => fullWindows({ read: [windowOf({ over: 20, used })] }, [], COSTS)
+  expect(full(118)).toEqual([])
+  expect(full(119)).toEqual([{ category: 'read', window: '1h', until: RESET, remaining: 1, tooDear: null }])
+})
+
 test('a global window with tokens left is full only if a route costs more and somebody was refused in this run', () => {
   const full = (remaining: number, recent = [refusalOf({ scope: 'Global' })], part = {}) =>
     fullWindows({ read: [windowOf({ remaining, ...part })] }, recent, COSTS)

@@ -95,6 +95,13 @@ describe('a window', () => {
     expect(noticed[0]?.happening).toMatchObject({ used: 118, limit: 120 })
   })
 
+  it('a window with a soft limit refuses no request that fits beyond the limit: another window did', () => {
+    const { note } = watching([alert('personal', '1h', [1])])
+    const soft: Limits = { ...LIMITS, personal: [{ window: HOUR, limit: 150, over: 30 }] }
+    expect(note(118, { limits: soft, cost: 32 }, false)).toEqual([])
+    expect(note(118, { limits: soft, cost: 33 }, false)).toEqual(['personal-1h 1'])
+  })
+
   it('a window is of its category, of each user, of each organisation, or of all together', () => {
     const { note, noticed } = watching([alert('personal'), alert('organisation'), alert('global')])
     note(900, { category: 'write' })
