@@ -411,7 +411,7 @@ export function responseTrailers(raw: readonly string[]): [string, string][] {
     const name = raw[i] as string
     const lower = name.toLowerCase()
     const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, OVERRIDES) && !isFact(lower)
-    if (allowed && !OURS.has(lower) && !RATE_LIMITS.has(lower)) trailers.push([name, raw[i + 1] as string])
+    if (allowed && fateToClient(lower) === 'passes') trailers.push([name, raw[i + 1] as string])
   }
   return trailers
 }
