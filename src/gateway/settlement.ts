@@ -48,7 +48,7 @@ export interface Order {
   /** As the policy has it for the caller. */
   readonly plan: PlanInForce | null
   readonly category: string
-  /** At least 1. */
+  /** 0 only of what is not asked for. */
   readonly cost: number
   /** What is charged beside, in other categories: all of it, or nothing. Default nothing. */
   readonly others?: readonly Pick<Meter, 'category' | 'cost'>[]

@@ -309,7 +309,8 @@ export interface Settled {
    * - `repeated` the tokens were taken for the request that this one repeats
    * - `refused` the quota refused it, with 429 or by ending the tunnel
    * - `shadowed` the same, but it was let through and nothing is taken
-   * - `corrected` the response told another cost: the difference is given back, or taken in addition
+   * - `corrected` another cost became known, by the response, the bytes of the request or a `/settle`: the difference is given back, or taken
+   *   in addition
    * - `given_back` it reached nobody, so its tokens are given back
    * - `exempt` nothing is charged to the caller, so the store was not asked
    */
