@@ -2,7 +2,7 @@ import { partsOf } from '../../inputs/price.ts'
 import { type HostPort, isLoopback } from '../addresses.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, formatPath, type Path } from '../problems.ts'
-import { metersOf } from './meters.ts'
+import { metersOf, type WrittenMeter } from './meters.ts'
 import { checkTokenLength, collide } from './network.ts'
 
 /** Who may ask for decisions, and what cannot be decided there. */
@@ -32,18 +32,34 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
   return [...taken, { path: LISTEN, message }]
 }
 
-/** A proxy may ask by the head of a request alone, and a price that is in the body is known to nobody then. */
-function checkBodies({ routes }: PartialConfig): Finding[] {
-  const meters = routes.flatMap((route, i) => metersOf(route, ['routes', i]))
-  return meters.flatMap(({ cost, path }): Finding[] => {
-    const parts = cost === undefined ? [] : partsOf(cost)
-    const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
-    const isMeasured = parts.some(({ source }) => source.kind === 'size')
-    if (!isNeeded && !isMeasured) return []
-    const outcome = isNeeded
-      ? 'gets 400 for such a request: add otherwise, the tokens of one without its body'
-      : 'is charged the max'
-    const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
-    return [{ path: [...path, 'cost'], severity: 'warning', message }]
+/** What a proxy that asks by the head of a request alone can never be told. */
+function checkBodies({ routes, unmatched }: PartialConfig): Finding[] {
+  const ruled = routes.flatMap((route, i) => {
+    const methods = route.match?.methods ?? []
+    return metersOf(route, ['routes', i]).flatMap((meter) => checkMeter(meter, methods))
   })
+  if (unmatched?.kind !== 'charge') return ruled
+  return [...ruled, ...metersOf(unmatched, ['unmatched']).flatMap((meter) => checkMeter(meter, '*'))]
 }
+
+function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string[]): Finding[] {
+  const parts = cost === undefined ? [] : partsOf(cost)
+  const at = { path: [...path, 'cost'], severity: 'warning' } as const
+  if (parts.some(({ source }) => source.kind === 'query')) {
+    const open = (methods === '*' ? ['POST', 'PUT', 'PATCH'] : methods).filter((method) => !BODILESS.test(method))
+    if (open.length === 0) return []
+    const message = `is read from the query, and at decisions.listen each request of ${open.join(', ')} gets 400, since a body might say something else: give them a rule of their own`
+    return [{ ...at, message }]
+  }
+  const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
+  const isMeasured = parts.some(({ source }) => source.kind === 'size')
+  if (!isNeeded && !isMeasured) return []
+  const outcome = isNeeded
+    ? 'gets 400 for such a request: add otherwise, the tokens of one without its body'
+    : 'is charged the max'
+  const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
+  return [{ ...at, message }]
+}
+
+/** Nobody takes a body of theirs for a query. */
+const BODILESS = /^(?:GET|HEAD|DELETE)$/

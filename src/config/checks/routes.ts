@@ -91,9 +91,10 @@ function checkCategory({ category, path, costAt }: WrittenMeter, known: readonly
 
 /** Requests of methods without a body would all be refused, and so would those with one whose query is priced. */
 function checkBody({ cost, path }: WrittenMeter, match: Rule['match']): Finding[] {
-  if (cost?.kind !== 'asked' || cost.otherwise !== null || match === undefined) return []
-  const { kind } = cost.source
-  if (kind !== 'body') return kind === 'query' ? checkBodies(match.methods, path) : []
+  if (cost?.kind !== 'asked' || match === undefined) return []
+  const { source, otherwise } = cost
+  if (source.kind === 'query') return checkBodies(match.methods, path)
+  if (source.kind !== 'body' || otherwise !== null) return []
   const bodiless =
     match.methods === '*' ? ['GET', 'HEAD'] : match.methods.filter((method) => /^(?:GET|HEAD)$/.test(method))
   if (bodiless.length === 0) return []
