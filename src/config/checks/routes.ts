@@ -47,7 +47,7 @@ interface About {
 }
 
 function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], about: About): Finding[] {
-  return meters.flatMap((meter) => [
+  const own = meters.flatMap((meter) => [
     ...checkSettle(meter),
     ...checkSource(meter),
     ...checkBody(meter, match),
@@ -56,6 +56,20 @@ function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], abou
     ...checkCategory(meter, about.categories),
     ...checkKeyOf(meter, meters),
   ])
+  return [...checkTogether(meters), ...own]
+}
+
+/** As within one price: a body refuses what the query is priced for. */
+function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
+  const [first, ...others] = meters
+  if (first === undefined || others.length === 0) return []
+  const kinds = new Set(
+    meters.flatMap(({ cost }) => (cost === undefined ? [] : partsOf(cost))).map(({ source }) => source.kind),
+  )
+  if (!kinds.has('query') || !(kinds.has('body') || kinds.has('size'))) return []
+  const message =
+    'read the query in one category and the body in another, and where the query is priced no request may have a body: read one of them'
+  return [{ path: first.path.slice(0, -1), message }]
 }
 
 /** As a key of a dictionary (RFC 9651). */
