@@ -1,5 +1,5 @@
 import { type Configured, credentialPlaces, type FieldInput, fieldInputs } from '../../inputs/inputs.ts'
-import { type AskedPrice, partsOf } from '../../inputs/price.ts'
+import { cheapest, dearest, type Price, partsOf } from '../../inputs/price.ts'
 import { foldedName } from '../../lib/field-names.ts'
 import { foldedParameter } from '../../lib/parameter-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
@@ -141,35 +141,51 @@ function checkTunnel(route: Rule, path: Path): Finding[] {
 /** What costs nothing asks for no charge, which a response could correct. */
 function checkSettle({ settle, cost, path }: WrittenMeter): Finding[] {
   if (settle == null || cost === undefined) return []
-  if (cost.kind === 'asked') return freeValues(cost, path)
-  if (cost.cost === 0) {
+  if (cost.kind === 'fixed' && cost.cost === 0) {
     const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
     return [{ path: [...path, 'settle'], message }]
   }
-  const { source, reading } = settle
-  if (source === null || reading.max === undefined) return []
+  return [...checkFree(cost, path), ...checkMost(settle, cost, path)]
+}
+
+/** A client chooses what costs nothing, and whatever the response says of it is not charged. */
+function checkFree(cost: Price, path: Path): Finding[] {
+  const free = freeAt(cost)
+  if (free === null) return []
+  const message =
+    'is 0, so settle corrects nothing there, whatever the response says: write 1 or more, unless such a request is free'
+  return [{ path: [...path, 'cost', ...free], severity: 'warning', message }]
+}
+
+/** The first key by which a request may cost nothing. */
+function freeAt(price: Price): Path | null {
+  if (price.kind === 'fixed') return price.cost === 0 ? [] : null
+  const { reading, otherwise } = price
+  if (reading.kind !== 'values') return reading.min === 0 ? ['min'] : otherwise === 0 ? ['missing'] : null
+  for (const [value, each] of reading.values) {
+    const at = freeAt(each)
+    if (at !== null) return ['values', value, ...at]
+  }
+  return otherwise === 0 ? ['otherwise'] : null
+}
+
+/** A response may say far more than the reserve, and should be able to say as much. */
+function checkMost({ source, reading }: NonNullable<WrittenMeter['settle']>, cost: Price, path: Path): Finding[] {
+  if (source === null || !('max' in reading)) return []
+  const { max } = reading
+  const [least, most] = [cheapest(cost), dearest(cost)]
   const at = { path: [...path, 'settle', 'max'], severity: 'warning' } as const
-  if (reading.max < cost.cost) {
-    const message = `${reading.max} is below the cost, ${cost.cost}, which each request needs room for and which one without a number costs: raise it, or lower the cost`
+  if (max < most) {
+    const message = `${max} is below the cost, ${most}, which a request needs room for and which one without a number costs: raise it, or lower the cost`
     return [{ ...at, message }]
   }
-  if (source.kind !== 'json' || reading.max < FAR * cost.cost) return []
-  const message = `${reading.max} is ${FAR} times the cost, ${cost.cost}, or more, and whoever leaves before the end of the response pays the cost: raise the cost, at best to what a usual request takes`
+  if (source.kind !== 'json' || least === 0 || max < FAR * least) return []
+  const message = `${max} is ${FAR} times the cost, ${least}, or more, and whoever leaves before the end of the response pays the cost: raise the cost, at best to what a usual request takes`
   return [{ ...at, message }]
 }
 
 /** How many times the reserve a response may say before somebody may gain much by leaving early. */
 const FAR = 100
-
-/** A client chooses the value, and whatever the response says of it is not charged. */
-function freeValues({ reading }: AskedPrice, path: Path): Finding[] {
-  if (reading.kind !== 'values') return []
-  const free = [...reading.values].find(([, price]) => price.kind === 'fixed' && price.cost === 0)
-  if (free === undefined) return []
-  const [value] = free
-  const message = `${quote(value)} costs 0, so settle corrects nothing there, whatever the response says: let it cost 1 or more, unless it is free`
-  return [{ path: [...path, 'cost', 'values', value], severity: 'warning', message }]
-}
 
 /** Of JSONPath and JSON Pointer. */
 const NO_MEMBERS = /^[$/]|\[(?:\d+|\*)\]|\.\.|\.$/
