@@ -1,11 +1,11 @@
-import type { Charged, Config, Cost, MeterConfig, RouteConfig } from '../config/config.ts'
+import type { Charged, Config, MeterConfig, RouteConfig } from '../config/config.ts'
 import type { PriceListBody } from '../contract/client.ts'
 import { dearest } from '../inputs/price.ts'
 import { shownPrice } from '../inputs/shown-price.ts'
 import type { Immutable } from '../lib/immutable.ts'
 import type { Policy } from '../quota/policy.ts'
 import { limitsInForce, plansInForce } from '../quota/status.ts'
-import type { Amount, SettleRule } from '../routing/final-cost.ts'
+import { mostBy } from '../routing/final-cost.ts'
 
 /** What requests cost, for programs. It has nothing of the upstream, of users, or of the global limits. */
 export type PriceList = Immutable<PriceListBody>
@@ -60,14 +60,9 @@ function metersOf({ others, ...first }: Pick<Charged, keyof MeterConfig | 'other
 }
 
 function meterOf({ category, cost, settle }: MeterConfig) {
-  return { category, cost: shownPrice(cost), ...(settle !== null && { settle: { max: mostOf(settle, cost) } }) }
-}
-
-/** The most that any response may make of it. */
-function mostOf({ status, source, reading, otherwise, missing }: SettleRule, cost: Cost): number {
-  const reserve = dearest(cost)
-  const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
-  // What cannot be read costs the reserve, and by default what got no response too.
-  const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]
-  return Math.max(...[...status.values(), ...others].map((amount) => (amount === 'all' ? reserve : amount)))
+  return {
+    category,
+    cost: shownPrice(cost),
+    ...(settle !== null && { settle: { max: mostBy(settle, dearest(cost)) } }),
+  }
 }

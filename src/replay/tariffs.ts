@@ -4,6 +4,7 @@ import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.t
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import type { Payer } from '../quota/policy.ts'
+import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Entry } from './entry.ts'
 
@@ -185,5 +186,5 @@ function costByQuery(price: Price, { kind, text }: Entry['target']): number | nu
 function finalCostOf({ settle, price }: MeterRule, { charged }: Logged, cost: number): number {
   if (charged === null) return cost
   if (settle === null) return isByLength(price) ? Math.min(charged, cost) : cost
-  return 'max' in settle.reading ? Math.min(charged, Math.max(settle.reading.max, cost)) : charged
+  return Math.min(charged, mostBy(settle, cost))
 }

@@ -87,6 +87,14 @@ export function freeBy({ status, source, reading, otherwise, missing }: SettleRu
   return amounts.filter(([, amount]) => amount === 0).map(([key]) => key)
 }
 
+/** The most tokens that any response may make of a reserve. */
+export function mostBy({ status, source, reading, otherwise, missing }: SettleRule, reserve: number): number {
+  const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
+  // What cannot be read costs the reserve, and by default what got no response too.
+  const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]
+  return Math.max(...[...status.values(), ...others].map((amount) => tokensOf(amount, reserve)))
+}
+
 /** What the source decides. */
 export function costByValue(rule: SettleRule, found: Found, reserve: number): FinalCost {
   if (found === 'missing' || found === 'unsaid') return { tokens: tokensOf(rule.missing, reserve), source: found }

@@ -21,6 +21,9 @@ routes:
   - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 500, missing: 100 } }
   - { match: PUT /streams/*, category: write, cost: { size: request, per: 1MiB, max: 30 } }
   - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
+  - { match: POST /found, category: write, cost: 20, settle: { status: { 4xx: 600 }, json: u, max: 500 } }
+  - { match: POST /untold, category: write, cost: 20, settle: { json: u, max: 50, missing: 70 } }
+  - { match: POST /coded, category: write, cost: 20, settle: { json: u, values: { 1: 30 }, otherwise: 40 } }
   - { match: POST /chat, charges: { read: 1, write: { cost: { body: id, values: { 1: 10, 2: 25 } }, settle: { header: X-Tokens, max: 50 } } } }
   - { match: POST /ticket, category: write, cost: 5, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
 `
@@ -68,6 +71,14 @@ describe('what a request of the log costs under the configuration', () => {
     ['what its response said', { ...rule('POST /report'), charged: 7 }, ['POST /report', 20, 7]],
     ['what its bytes came to', { ...rule('PUT /streams/*'), cost: 30, charged: 7 }, ['PUT /streams/*', 30, 7]],
     ['no more than settle.max', { ...rule('POST /report'), charged: 70 }, ['POST /report', 20, 50]],
+    ['what its status said, above settle.max', { ...rule('POST /found'), charged: 600 }, ['POST /found', 20, 600]],
+    ['no more than any status says', { ...rule('POST /found'), charged: 700 }, ['POST /found', 20, 600]],
+    [
+      'what a silent response costs, above settle.max',
+      { ...rule('POST /untold'), charged: 70 },
+      ['POST /untold', 20, 70],
+    ],
+    ['no more than any value costs', { ...rule('POST /coded'), charged: 700 }, ['POST /coded', 20, 40]],
     [
       'in each of several meters what the log says of it',
       {
