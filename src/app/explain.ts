@@ -152,9 +152,9 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
   }
 }
 
-/** The gateway reads the bytes of a target one by one. */
-function asSent(path: string): string {
-  return Buffer.from(path).toString('latin1')
+/** The gateway reads the bytes of a head one by one. */
+function asSent(text: string): string {
+  return Buffer.from(text).toString('latin1')
 }
 
 function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_request' {
@@ -259,19 +259,19 @@ function priceWithin({ reading }: AskedPrice, value: string): AskedPrice | null 
 
 /** A request as the question has it; `null` where the question leaves open what decides. */
 function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: string): Asked | null {
-  const { source } = price
-  const rawHeaders = ['Content-Type', 'application/json']
+  const { source, maxBody } = price
+  const isInHeader = source.kind === 'header'
+  if (isInHeader && value === undefined) return null
+  const named = isInHeader && value !== undefined ? [source.name, asSent(value)] : []
   const written = body ?? (source.kind === 'body' && value !== undefined ? bodyWith(price, value) : undefined)
   if (written !== undefined) {
     const whole = Buffer.from(written)
-    return { body: whole, query, rawHeaders, length: whole.length }
+    return { body: whole, query, rawHeaders: ['Content-Type', 'application/json', ...named], length: whole.length }
   }
-  const bare = { body: null, query, length: bytes ?? 0 }
-  if (source.kind === 'header' && value !== undefined && price.maxBody === null) {
-    return { ...bare, rawHeaders: [source.name, value] }
-  }
-  const isKnown = source.kind === 'query' || (source.kind === 'size' && bytes !== undefined)
-  return isKnown ? { ...bare, rawHeaders: [] } : null
+  const isKnown = isInHeader
+    ? maxBody === null
+    : source.kind === 'query' || (source.kind === 'size' && bytes !== undefined)
+  return isKnown ? { body: null, query, rawHeaders: named, length: bytes ?? 0 } : null
 }
 
 /** The longest list that is made for its price. */

@@ -339,7 +339,10 @@ describe('a cost by what is asked for', () => {
   - { match: GET /export, category: read, cost: { query: limit, times: 0.1, max: 50, missing: 20 } }
   - { match: POST /items, category: read, cost: { body: items, each: 2, max: 50 } }
   - { match: PUT /files, category: read, cost: { size: request, per: 1KiB, max: 50 } }
-  - { match: GET /units, category: read, cost: { header: X-Units, times: 2, max: 50 } }
+  - { match: GET|POST /units, category: read, cost: { header: X-Units, times: 2, max: 50 } }
+  - match: POST /kinds
+    category: read
+    cost: { header: X-Kind, values: { "é": 3, mcp: { body: n, times: 2, max: 50 } } }
 `,
       ),
     ),
@@ -357,6 +360,11 @@ describe('a cost by what is asked for', () => {
     ['PUT', '/files', { bytes: '2049' }, 3],
     ['PUT', '/files', {}, null],
     ['GET', '/units', { value: '4' }, 8],
+    ['POST', '/units', { value: '4', body: '{}' }, 8],
+    ['POST', '/units', { body: '{}' }, null],
+    ['POST', '/kinds', { value: 'é', body: '{}' }, 3],
+    ['POST', '/kinds', { value: 'mcp', body: '{"n":4}' }, 8],
+    ['POST', '/kinds', { value: 'mcp' }, null],
   ])('a cost by what is asked for is known of %s %s with %j, or open', async (method, path, more, tokens) => {
     const decision = tokens === null ? 'depends_on_body' : 'accept'
     expect(await explain(method, path, more)).toMatchObject({ decision, cost: tokens })
