@@ -87,7 +87,10 @@ const ONLY_GET = denial('method_not_allowed', 'This path allows GET.', { headers
 const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { headers: { Allow: 'POST' } })
 
 /** A question that is refused itself: `refuse_with` is for proxies, and a service reads the status. */
-const REFUSED: Given = { caller: null, key: null, charges: null, answer: (_, stop) => stop?.response as OwnResponse }
+const REFUSED: Given = {
+  ...{ caller: null, key: null, charges: null, body: Buffer.alloc(0) },
+  answer: (_, stop) => stop?.response as OwnResponse,
+}
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -145,7 +148,7 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
     user === undefined ? null : { user, kind: 'trusted', organisation, plan, claims: Object.freeze({}) }
   const original = readable({ method, url: path })
   const ambiguity = isDenial(original) ? original : checkEdge(req, names)
-  return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs } }
+  return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs, body: bytes } }
 }
 
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {

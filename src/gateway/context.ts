@@ -67,6 +67,8 @@ export interface Given {
   readonly charges: readonly (readonly [category: string, cost: number])[] | null
   /** By which it is known if the service asks again; `null` if each question is charged. */
   readonly key: string | null
+  /** Of the request, empty if it has none. The exchange reads it only where the price or the rule asks for it. */
+  readonly body: Buffer
   /** What the service hears. @param stop why the request may not go on; `null` if it may */
   answer(exchange: Exchange, stop: Stop | null): OwnResponse
 }

@@ -4,7 +4,7 @@ import { type Denial, denial } from '../errors.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Once } from '../quota/once.ts'
 import { hasBody, SMALL } from '../respond/announced-body.ts'
-import type { Exchange } from './context.ts'
+import type { Exchange, Given } from './context.ts'
 import type { Repetition, Route } from './snapshot.ts'
 
 /** How a request that comes again is known. */
@@ -58,7 +58,8 @@ function pricedBy({ req: { headers }, route }: Exchange): (string | null)[] {
  * it costs nor what limits it has makes it another request: these may change between the two.
  */
 export function onceOf(exchange: Exchange, route: Route): Once | null {
-  if (exchange.given?.key != null) return onceGiven(exchange, exchange.given.key)
+  const { given } = exchange
+  if (given?.key != null) return onceGiven(exchange, given, given.key)
   const keyed = keyOf(exchange, route)
   return keyed === null ? null : onceByKey(exchange, keyed)
 }
@@ -67,18 +68,19 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
 /** A service that asks again settles once. Whatever it asks about is a part of the key: with another request it is another question. */
-function onceGiven(exchange: Exchange, key: string): Once | null {
-  const { req, caller, target, body, given } = exchange
+function onceGiven(exchange: Exchange, { charges, body }: Given, key: string): Once | null {
+  const { req, caller, target } = exchange
   if (caller === null || target === null) return null
-  const line = [req.method, target.path + target.query, String(body ?? '')]
-  const asked = JSON.stringify(['given', caller.user, key, ...line, given?.charges ?? pricedBy(exchange)])
+  const line = [req.method, target.path + target.query, String(body)]
+  const asked = JSON.stringify(['given', caller.user, key, ...line, charges ?? pricedBy(exchange)])
   const hashed = hash('sha256', asked, 'base64url').slice(0, LETTERS)
   return { key: hashed, body: '-', forMs: ASKED_MS, replays: ASKED_AGAIN, isOneUse: true }
 }
 
 function onceByKey(exchange: Exchange, keyed: [Repetition, string]): Once | null {
-  const { req, rules, caller, target, body } = exchange
+  const { req, rules, caller, target } = exchange
   if (caller === null || target === null) return null
+  const body = exchange.body ?? exchange.given?.body ?? null
   // What is not read yet is large.
   if (body === null ? hasBody(req) : body.length > SMALL) return null
   const [{ forMs, replays }, key] = keyed

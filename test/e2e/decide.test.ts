@@ -17,6 +17,7 @@ routes:
   - { match: POST /answers, category: read, cost: 20 }
   - { match: POST /pay, category: dear, cost: { body: kind, values: { small: 1, big: 9 } } }
   - { match: POST /graded, category: read, cost: { header: X-Quality, values: { low: 1, high: 8 } } }
+  - { match: POST /retried, category: read, cost: 20, idempotency: {} }
   - { match: GET /open, public: true }
 `
 
@@ -146,6 +147,23 @@ describe('a service that asks', () => {
       post(app, '/decide', { ...ANSWER, path: '/graded', headers: { 'X-Quality': quality }, key: 'k1' })
     for (const quality of ['low', 'high', 'high']) expect((await ask(quality)).body.allowed).toBe(true)
     expect(await used(app, 'ann')).toBe(9)
+  })
+
+  it.each([
+    ['says the cost', ANSWER, { charges: { read: 20 } }, ''],
+    ['sends a large body', ANSWER, {}, 'x'.repeat(64 * 1024)],
+    ['sends the field of the rule', { ...ANSWER, path: '/retried' }, { charges: { read: 20 } }, ''],
+  ])('a service that %s and asks with one key about another body asks something else', async (_, asked, more, long) => {
+    const app = await start()
+    const isByRule = asked !== ANSWER
+    const key = isByRule ? { headers: { 'Idempotency-Key': 'k' } } : { key: 'k' }
+    const ask = async (end: string) =>
+      (await post(app, '/decide', { ...asked, ...key, ...more, body: long + end })).body
+    expect([await ask('A'), await ask('A')].map(({ allowed }) => allowed)).toEqual([true, true])
+    expect(await used(app, 'ann')).toBe(20)
+    // The field of a rule is refused with another body, and the service's own key counts for each question.
+    expect((await ask('B')).status).toBe(isByRule ? 422 : undefined)
+    expect(await used(app, 'ann')).toBe(isByRule ? 20 : 40)
   })
 
   it('a service that says what a request costs finds that in the log, and not the categories of the rule', async () => {
