@@ -29,11 +29,14 @@ export const decideBody = z.strictObject({
 export type DecideBody = z.output<typeof decideBody>
 named.add(decideBody, { id: 'Question', description: 'A request that a service has got, and whose it is.' })
 
+const over = count.describe('Tokens beyond the limit that pass all the same. Absent where none do.').optional()
+
 const window = z.strictObject({
   scope,
   category: z.string(),
   window: z.string(),
   limit: count,
+  over,
   remaining: count,
   resetAt: time.nullable().describe('When the window has room again, in UTC; null if it is not running.'),
 })
@@ -45,6 +48,7 @@ const refusal = z.strictObject({
   category: z.string(),
   window: z.string(),
   limit: count,
+  over,
   used: count,
   requested: count,
   resetAt: time,

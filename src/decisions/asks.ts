@@ -13,8 +13,8 @@ import { type Charging, isPaid } from '../gateway/settlement.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { memberNamedTwice } from '../lib/json-fault.ts'
 import { type Charge, type Decision, metersOf } from '../quota/charge.ts'
-import { SCOPE_TITLES } from '../quota/refusal.ts'
-import { type Limit, NOT_RUNNING, resetAt } from '../quota/window.ts'
+import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
+import { type Limit, NOT_RUNNING, promised, resetAt } from '../quota/window.ts'
 import { JSON_TYPE, type OwnResponse, writeResponse } from '../respond/response.ts'
 import { idOf } from './ids.ts'
 import { settleLater } from './later.ts'
@@ -198,11 +198,14 @@ function limitsOf({ settlement }: Exchange): DecidedWindow[] {
 function windowsOf(meter: Charge, decision: Decision): DecidedWindow[] {
   const limits = decision.limits ?? meter.limits
   return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
-    (limits[scope] ?? []).map(({ window, limit }: Limit, i) => {
+    (limits[scope] ?? []).map((limit: Limit, i) => {
+      const { window } = limit
       const usage = decision[scope]?.[i] ?? NOT_RUNNING
       const end = usage.startedAt === 0 ? null : new Date(resetAt(usage, window)).toISOString()
-      const of = { scope: SCOPE_TITLES[scope], category: meter.category, window: window.name, limit }
-      return { ...of, remaining: Math.max(0, limit - usage.used), resetAt: end }
+      const of = { scope: SCOPE_TITLES[scope], category: meter.category, window: window.name }
+      const whole = promised(limit)
+      const remaining = Math.max(0, whole - usage.used)
+      return { ...of, limit: whole, ...overOf(limit), remaining, resetAt: end }
     }),
   )
 }

@@ -118,6 +118,17 @@ describe('a service that asks', () => {
     expect(await denied({ method: 'HEAD', path: '/nowhere' })).toMatchObject({ status: 404 })
   })
 
+  it('a service that asks hears the limit that is promised, and beside it what passes beyond it', async () => {
+    const rules = RULES.replace('read: { 1d: 100 }', 'read: { 1d: { limit: 30, over: 20 } }')
+    const app = await start('sqlite::memory:', rules)
+    const ask = async () => (await post(app, '/decide', ANSWER)).body
+    const soft = { scope: 'Personal', limit: 30, over: 20 }
+    const [first, second, refused] = [await ask(), await ask(), await ask()]
+    expect(first).toMatchObject({ allowed: true, limits: [{ ...soft, remaining: 10 }, { limit: 1000 }] })
+    expect(second).toMatchObject({ allowed: true, limits: [{ ...soft, remaining: 0 }, { limit: 1000 }] })
+    expect(refused).toMatchObject({ allowed: false, status: 429, quota: { ...soft, used: 40, requested: 20 } })
+  })
+
   it('a service that names no user is answered by the credential that it passes on', async () => {
     const app = await start()
     const question = { method: 'GET', path: '/items/1', headers: { Authorization: bearer('bob').authorization } }
