@@ -73,7 +73,7 @@ named.add(decided, { id: 'Decision', description: 'Whether a request may go on, 
 
 /** The most that a service may report of a request. */
 const MOST_TOKENS = 1_000_000_000
-/** An id holds names of 256 bytes, that of an organisation once for each category, and the start of each window. */
+/** An id holds names of 256 bytes, that of an organisation once for each category, and three numbers of each window. */
 const id = z.string().max(16_384).describe('That of the decision.')
 
 export const settleBody = z.strictObject({

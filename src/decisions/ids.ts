@@ -1,9 +1,9 @@
 import { isVerified } from '../auth/verdict.ts'
 import type { Exchange } from '../gateway/context.ts'
 import { isPaid } from '../gateway/settlement.ts'
-import { metersOf, receiptOf } from '../quota/charge.ts'
-import type { ChargedRun, Receipt } from '../quota/once.ts'
-import type { Receipts } from './receipts.ts'
+import { type Decision, decisionsOf, metersOf, receiptOf, type ScopeName } from '../quota/charge.ts'
+import type { Receipt } from '../quota/once.ts'
+import type { ChargedMeter, Receipts } from './receipts.ts'
 
 /** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */
 export function idOf(receipts: Receipts, { settlement, caller, route, given }: Exchange): string | null {
@@ -20,12 +20,15 @@ export function idOf(receipts: Receipts, { settlement, caller, route, given }: E
     isVerified: isVerified(caller),
     route: route.match,
     key: isKeyed ? (charge.once?.key ?? null) : null,
-    meters: [receipt, ...(receipt.others ?? [])].map((each, i) => meterOf(each, metersOf(charge)[i]?.cost ?? 0)),
+    meters: [receipt, ...(receipt.others ?? [])].map((each, i) =>
+      meterOf(each, metersOf(charge)[i]?.cost ?? 0, decisionsOf(decision)[i]),
+    ),
   })
 }
 
-function meterOf({ category, organisation, runs }: Receipt, cost: number) {
-  const words = (of: readonly ChargedRun[]) => of.flatMap(({ seconds, startedAt }) => [seconds, startedAt])
-  const { personal, organisation: theirs, global } = runs
-  return { category, cost, organisation, personal: words(personal), theirs: words(theirs), global: words(global) }
+function meterOf({ category, organisation, runs }: Receipt, cost: number, decision?: Decision): ChargedMeter {
+  const words = (scope: ScopeName) =>
+    runs[scope].flatMap(({ seconds, startedAt }, i) => [seconds, startedAt, decision?.[scope]?.[i]?.used ?? 0])
+  const [personal, theirs, global] = [words('personal'), words('organisation'), words('global')]
+  return { category, cost, organisation, personal, theirs, global }
 }

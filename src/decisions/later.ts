@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Charging, correct } from '../gateway/settlement.ts'
 import type { Charge, Decision, Limits } from '../quota/charge.ts'
-import type { Once, Receipt } from '../quota/once.ts'
-import type { Policy } from '../quota/policy.ts'
+import type { ChargedRun, Once, Receipt } from '../quota/once.ts'
+import type { Payer, Policy } from '../quota/policy.ts'
 import type { Limit, Usage } from '../quota/window.ts'
 import { type ChargedMeter, type ChargeReceipt, GOOD_MS, settledKey } from './receipts.ts'
 
@@ -21,7 +21,7 @@ export async function settleLater(
   costs: Readonly<Record<string, number>>,
 ): Promise<Record<string, number> | null> {
   const made = receipt.meters.map(async (meter, i) => {
-    const { charge, decision, meter: of } = chargedAgain(receipt, i, id)
+    const { charge, decision, meter: of } = chargedAgain(receipt, i, id, policy)
     const paid = {
       ...({ type: 'settled', kind: 'charged', tokens: 0, refusedBy: null } as const),
       ...{ charge, decision, caller: receipt.payer, isVerified: receipt.isVerified, route: receipt.route },
@@ -36,8 +36,8 @@ export async function settleLater(
 }
 
 /** The charge as the store knows it: by the key of the question, or each meter by itself and by none before it is settled. */
-function chargedAgain({ at, payer, key, meters }: ChargeReceipt, i: number, id: string): Again {
-  const [first, ...others] = meters.map((meter) => meterOf(payer.user, meter))
+function chargedAgain({ at, payer, key, meters }: ChargeReceipt, i: number, id: string, policy: Policy): Again {
+  const [first, ...others] = meters.map((meter) => meterOf(payer, meter, policy))
   if (key === null) {
     const { charge, decision } = (i === 0 ? first : others[i - 1]) as Meters
     const once: Once = { key: settledKey(id, i), body: '-', forMs: GOOD_MS, replays: 1, keepsReport: true }
@@ -71,14 +71,16 @@ interface Again extends Meters {
   readonly meter: number
 }
 
-function meterOf(user: string, { category, cost, organisation, personal, theirs, global }: ChargedMeter): Meters {
+function meterOf(payer: Payer, meter: ChargedMeter, policy: Policy): Meters {
+  const { category, cost, organisation, personal, theirs, global } = meter
+  const known = policy.categories.includes(category) ? policy.limitsFor(category, payer) : null
   const limits: Limits = {
-    personal: limitsOf(personal),
-    organisation: organisation === null ? null : limitsOf(theirs),
-    global: global.length === 0 ? null : limitsOf(global),
+    personal: limitsOf(personal, known?.personal),
+    organisation: organisation === null ? null : limitsOf(theirs, known?.organisation),
+    global: global.length === 0 ? null : limitsOf(global, known?.global),
   }
   return {
-    charge: { user, organisation, category, cost, limits },
+    charge: { user: payer.user, organisation, category, cost, limits },
     decision: {
       ...{ accepted: true, at: 0, batch: undefined, personal: usagesOf(personal) },
       organisation: organisation === null ? null : usagesOf(theirs),
@@ -88,7 +90,7 @@ function meterOf(user: string, { category, cost, organisation, personal, theirs,
 }
 
 function receiptOf({ category, organisation, personal, theirs, global }: ChargedMeter): Receipt {
-  const runs = (of: readonly number[]) => pairsOf(of).map(([seconds, startedAt]) => ({ seconds, startedAt }))
+  const runs = (of: readonly number[]) => runsOf(of).map(({ seconds, startedAt }) => ({ seconds, startedAt }))
   return {
     category,
     organisation,
@@ -96,14 +98,24 @@ function receiptOf({ category, organisation, personal, theirs, global }: Charged
   }
 }
 
-function limitsOf(runs: readonly number[]): Limit[] {
-  return pairsOf(runs).map(([seconds]) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
+/**
+ * The windows of the runs, with what limits them now: alerts, and what is counted as over, go by that. Nothing is held against these limits,
+ * so one that is gone is 0.
+ */
+function limitsOf(runs: readonly number[], known: readonly Limit[] | null = null): Limit[] {
+  return runsOf(runs).map(({ seconds }) => {
+    const limit = known?.find(({ window }) => window.seconds === seconds)
+    return limit ?? { window: { name: `${seconds}s`, seconds }, limit: 0 }
+  })
 }
 
 function usagesOf(runs: readonly number[]): Usage[] {
-  return pairsOf(runs).map(([, startedAt]) => ({ used: 0, startedAt }))
+  return runsOf(runs).map(({ startedAt, used }) => ({ used, startedAt }))
 }
 
-function pairsOf(runs: readonly number[]): [seconds: number, startedAt: number][] {
-  return runs.flatMap((seconds, i) => (i % 2 === 0 ? [[seconds, runs[i + 1] ?? 0] as [number, number]] : []))
+function runsOf(words: readonly number[]): (ChargedRun & Usage)[] {
+  return Array.from({ length: words.length / 3 }, (_, i) => {
+    const [seconds = 0, startedAt = 0, used = 0] = words.slice(3 * i, 3 * i + 3)
+    return { seconds, startedAt, used }
+  })
 }

@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Payer } from '../quota/policy.ts'
 
-/** One meter of a charge: how much was taken, and from which runs of which windows, as `[seconds, startedAt, …]`. */
+/** One meter of a charge: how much was taken, from which runs of which windows, and what each had then, as `[seconds, startedAt, used, …]`. */
 export interface ChargedMeter {
   readonly category: string
   readonly cost: number

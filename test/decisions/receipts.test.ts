@@ -10,7 +10,7 @@ const RECEIPT: ChargeReceipt = {
   meters: [
     {
       ...{ category: 'read', cost: 20, organisation: null },
-      ...{ personal: [86_400, 1_795_000_000_000], theirs: [], global: [] },
+      ...{ personal: [86_400, 1_795_000_000_000, 60], theirs: [], global: [] },
     },
   ],
 }

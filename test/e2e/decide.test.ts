@@ -350,3 +350,23 @@ it('an id settles a charge of the longest names in four categories', async () =>
   const settled = await post(app, '/refund', { id: body.id })
   expect(settled.body.changed).toEqual(Object.fromEntries(names.map((name) => [name, -20])))
 })
+
+it('a settlement that raises a cost raises the alert of its window, and any changes what was used beyond a soft limit', async () => {
+  const receiver = await startUpstream()
+  cleanups.push(receiver.close)
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const alert = `{ name: full, scope: personal, category: read, window: 1d, at: [100%], webhook: { url: "${receiver.url}", secret: "${secret}" } }`
+  const rules = RULES.replace('read: { 1d: 100 }', 'read: { 1d: { limit: 30, over: 20 } }')
+  const app = await start('sqlite::memory:', `${rules}alerts: [${alert}]`)
+  const decide = async (user: string) => (await post(app, '/decide', { ...ANSWER, user })).body.id
+  await post(app, '/settle', { id: await decide('ann'), charges: { read: 45 } })
+  const happened = () => receiver.seen.map(({ body }) => JSON.parse(String(body)).data)
+  await expect.poll(happened).toMatchObject([{ alert: 'full', user: 'ann', used: 45, limit: 30 }])
+  await decide('bob')
+  await post(app, '/settle', { id: await decide('bob'), charges: { read: 5 } })
+  const headers = { authorization: 'Bearer test-admin-token-0001' }
+  const rows = async () =>
+    JSON.parse(await (await fetch(`${app.admin}/api/usage?by=category`, { headers })).text()).rows
+  // Of the 45 of ann 15 are beyond, and none of the 25 of bob any more.
+  await expect.poll(rows).toMatchObject([{ category: 'read', tokens: 70, over: 15 }])
+})
