@@ -151,10 +151,14 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs, body: bytes } }
 }
 
+/** Of what is wrong, in letters: the name of a member that nobody knows may be as long as the body. */
+const MOST_TOLD = 300
+
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {
   const where = issue?.path.join('.') ?? ''
-  const msg = `The body of this request is not what is asked for${where === '' ? '' : `, at ${where}`}.`
-  return denial('bad_request', msg, { reason: issue?.message ?? 'not JSON' })
+  const reason = (issue?.message ?? 'not JSON').slice(0, MOST_TOLD)
+  const what = `${where === '' ? '' : `, at ${where}`}: ${reason}`.slice(0, MOST_TOLD)
+  return denial('bad_request', `The body of this request is not what is asked for${what}.`, { reason })
 }
 
 function answerOf(receipts: Receipts | null, x: Exchange, stop: Stop | null): OwnResponse {
@@ -221,7 +225,8 @@ async function settle(
   const parsed = isRefund ? REFUND.safeParse(json) : settleBody.safeParse(json)
   if (!parsed.success) return malformed(parsed.error.issues[0])
   const { id } = parsed.data
-  const receipt = receipts?.read(id) ?? null
+  if (receipts === null) return NO_IDS
+  const receipt = receipts.read(id)
   if (receipt === null) return UNKNOWN_ID
   const known = new Set(receipt.meters.map(({ category }) => category))
   const charges = parsed.data.charges ?? Object.fromEntries([...known].map((category) => [category, 0]))
@@ -232,6 +237,10 @@ async function settle(
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ id, changed }) }
 }
 
+const NO_IDS = denial(
+  'bad_request',
+  'Settling needs decisions.token in the configuration: without it no decision has an id.',
+)
 const UNKNOWN_ID = denial('bad_request', 'The id is none of a decision of the last hour by a gateway with this token.')
 const SILENT = denial(
   'store_unavailable',

@@ -240,6 +240,33 @@ describe('a service that asks', () => {
     expect(await response.json()).toMatchObject({ error: 'bad_request' })
   })
 
+  it('a service whose question is no question reads what is wrong with it, in a sentence of some hundred letters', async () => {
+    const app = await start()
+    const told = async (more: object) => (await post(app, '/decide', { ...ANSWER, ...more })).body.msg as string
+    expect(await told({ users: 'ann' })).toBe(
+      'The body of this request is not what is asked for: Unrecognized key: "users".',
+    )
+    const five = { a: 1, b: 1, c: 1, d: 1, e: 1 }
+    expect(await told({ charges: five })).toMatch(/ asked for, at charges: more than four categories\.$/)
+    for (const long of [{ ['u'.repeat(10_000)]: 1 }, { headers: { ['\u00e9'.repeat(10_000)]: '' } }]) {
+      expect((await told(long)).length).toBeLessThan(400)
+    }
+  })
+
+  it('a service that settles where decisions have no ids hears what it takes', async () => {
+    const app = await start('sqlite::memory:', RULES.replace(`, token: ${TOKEN}`, ''))
+    expect((await post(app, '/decide', ANSWER)).body.id).toBeNull()
+    for (const [path, body] of [
+      ['/settle', { id: 'a.b', charges: {} }],
+      ['/refund', { id: 'a.b' }],
+    ] as const) {
+      expect(await post(app, path, body)).toMatchObject({
+        status: 400,
+        body: { msg: expect.stringContaining('decisions.token') },
+      })
+    }
+  })
+
   it('a service whose question is refused reads its status also where proxies get 403 for it', async () => {
     const app = await start('sqlite::memory:', RULES.replace(`token: ${TOKEN}`, `token: ${TOKEN}, refuse_with: 403`))
     expect((await post(app, '/decide', { ...ANSWER, users: 'ann' })).status).toBe(400)
