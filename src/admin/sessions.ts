@@ -53,13 +53,9 @@ const Credential = z
       .meta({ description: 'Or the query by which the provider of POST /api/session/provider sent the browser back' })
       .optional(),
   })
-  .refine((fields) => given(fields) > 0, {
-    error: `${TOKEN}; or send the code of a sign-in link`,
-    path: ['token'],
-  })
-  .refine((fields) => given(fields) < 2, {
-    error: 'must not come with a token: send one of the two',
-    path: ['code'],
+  .refine((fields) => given(fields) === 1, {
+    error:
+      'must have one of token, code and returned: an admin token, the code of a sign-in link, or the query by which the provider sent the browser back',
   })
   .meta({ oneOf: [{ required: ['token'] }, { required: ['code'] }, { required: ['returned'] }] })
 

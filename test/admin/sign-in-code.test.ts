@@ -38,6 +38,20 @@ test('the code of a sign-in link gives a session of the admin token once, and th
   expect(reply.headers['set-cookie']).toBeUndefined()
 })
 
+test.each([
+  ['nothing', {}],
+  ['a token and what a provider said', { token: TOKEN, returned: 'code=a&state=b' }],
+  ['a token and a code', { token: TOKEN, code: 'a' }],
+  ['a code and what a provider said', { code: 'a', returned: 'code=a&state=b' }],
+])('a sign-in that sends %s hears of the three ways', async (_, body) => {
+  await start()
+  const { status, json } = await post(body)
+  expect(status).toBe(400)
+  expect(json.problems).toEqual([
+    { path: '', msg: expect.stringMatching(/^must have one of token, code and returned: /) },
+  ])
+})
+
 test('one of two requests with one code at the same time signs in', async () => {
   await start()
   const code = running.login.issueCode(OWN)
@@ -101,13 +115,13 @@ test('a page of another site does not use up a code', async () => {
 })
 
 test.each([
-  ['a token beside it', { code: 'x', token: TOKEN }, 'code'],
-  ['a number', { code: 7 }, 'code'],
-  ['nothing in it', { code: '' }, 'code'],
-  ['more than 1024 characters', { code: 'x'.repeat(1025) }, 'code'],
-])('a code with %s is refused with the field', async (_what, body, path) => {
+  ['a number', 7],
+  ['nothing in it', ''],
+  ['more than 1024 characters', 'x'.repeat(1025)],
+])('a code with %s is refused with the field', async (_what, code) => {
   await start()
-  expect(await post(body)).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
+  const problems = [{ path: 'code' }]
+  expect(await post({ code })).toMatchObject({ status: 400, json: { error: 'bad_request', problems } })
 })
 
 test('a code is refused if no token is configured', async () => {
