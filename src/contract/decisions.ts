@@ -26,7 +26,6 @@ export const decideBody = z.strictObject({
     .optional(),
   key: word('By which the same question is known for an hour: it is charged once.').optional(),
 })
-export type DecideBody = z.output<typeof decideBody>
 named.add(decideBody, { id: 'Question', description: 'A request that a service has got, and whose it is.' })
 
 const over = count.describe('Tokens beyond the limit that pass all the same. Absent where none do.').optional()
