@@ -130,6 +130,8 @@ ${place.more}`,
     expect(await api(app, 'quota')).toMatchObject(both)
     expect(await api(app, 'quota/preview', { method: 'POST', body: '{"mode":"normal"}' })).toMatchObject(both)
     expect(await api(app, 'in-force/users/ann')).toMatchObject({ known: true })
+    // What a process knows of a new user it forgets in a moment.
+    expect((await request(app, LATE)).status).toBe(429)
     expect(await api(app, `in-force/users/${LATE}`)).toMatchObject({ known: false })
     expect(await api(app, 'in-force/users/nobody')).toMatchObject({ known: null })
 
