@@ -36,7 +36,7 @@ export function quotaMetrics(meter: Meter): Counting {
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
   const settled = meter.counter(
     'settled_costs_total',
-    'Requests whose cost was to be known by the response (settle), by where it came from.',
+    'Requests whose cost was to be known behind their charge (settle), by where it came from.',
     ['category', 'source'],
   )
   const ofPlans = planMetrics(meter)
