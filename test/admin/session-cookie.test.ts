@@ -82,11 +82,11 @@ describe('signing in', () => {
   })
 
   test.each([
-    ['no token', {}, 'token'],
+    ['nothing', {}, ''],
     ['a number', { token: 7 }, 'token'],
     ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
     ['no object', 'null', ''],
-  ])('signing in with %s is refused with the field', async (_what, body, path) => {
+  ])('signing in with %s is refused with the place', async (_what, body, path) => {
     await start()
     const reply = await running.call('POST', '/api/session', { headers: noToken, body })
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
