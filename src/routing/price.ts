@@ -32,13 +32,12 @@ export interface Asked {
 type Cost = { readonly cost: number }
 
 /**
- * Prices a request. Whatever two readers could read differently is refused, because a request that says one thing to us and another to
- * the upstream is a cheap way to an expensive answer.
+ * Prices a request whose query has no `queryFault`, which whoever prices has asked for: it is refused before its body is read. Whatever two
+ * readers could read differently is refused, because a request that says one thing to us and another to the upstream is a cheap way to
+ * an expensive response.
  */
 export function priceOf(price: Price, asked: Asked): Cost | Denial {
   if (price.kind === 'fixed') return price
-  const fault = queryFault(price, asked.query)
-  if (fault !== null) return queryDenial(price, fault)
   if (price.maxBody === null) return costIn(price, asked, NO_BODY)
   const body = readBody(price, price.maxBody, asked)
   if (isDenial(body)) return body

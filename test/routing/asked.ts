@@ -1,7 +1,7 @@
 import { parseConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 import type { Price } from '../../src/inputs/price.ts'
-import { type Asked, priceOf } from '../../src/routing/price.ts'
+import { type Asked, priceOf, queryDenial, queryFault } from '../../src/routing/price.ts'
 
 /** The price that a file writes. @throws Error with the problems of the file */
 export function priceIn(cost: string): Price {
@@ -31,6 +31,9 @@ export function askedBy({ body = '', type = 'application/json', query = '', fiel
 
 /** The cost, or the sentence of the refusal. */
 export function cost(price: Price, request: Request): number | string {
-  const priced = priceOf(price, askedBy(request))
+  const asked = askedBy(request)
+  const fault = price.kind === 'asked' ? queryFault(price, asked.query) : null
+  if (price.kind === 'asked' && fault !== null) return queryDenial(price, fault).msg
+  const priced = priceOf(price, asked)
   return 'cost' in priced ? priced.cost : priced.msg
 }
