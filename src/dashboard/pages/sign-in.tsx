@@ -93,7 +93,7 @@ function ByProvider({ provider, again }: { readonly provider: string; readonly a
   return (
     <>
       {error !== null && <Note tone="bad">{messageOf(error, t)}</Note>}
-      <Button type="button" onClick={leave} loading={busy} autoFocus>
+      <Button type="button" onClick={leave} loading={busy} autoFocus mb="md">
         {t('signIn.provider', { provider })}
       </Button>
       {again && <p className="muted">{t('signIn.providerAgain')}</p>}

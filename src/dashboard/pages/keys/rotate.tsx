@@ -34,6 +34,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
         data={GRACES.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
         value={grace}
         onChange={(event) => setGrace(event.currentTarget.value)}
+        mb="sm"
       />
     </Confirm>
   )
