@@ -1,7 +1,7 @@
 import { type Config, type MeterConfig, metersIn, type RouteConfig } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
 import type { MeterRule, Reference, Repetition, Route, RouteTariff } from '../gateway/snapshot.ts'
-import { fieldsOf } from '../inputs/price.ts'
+import { fieldsOf, isByLength } from '../inputs/price.ts'
 import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
 import { createReference } from '../reference/reference.ts'
@@ -66,11 +66,16 @@ function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
 }
 
 function tariffOf(rule: MeterConfig & { readonly others: readonly MeterConfig[] | null }): RouteTariff {
-  const fields = metersIn(rule).flatMap(({ cost }) => fieldsOf(cost))
+  const meters = metersIn(rule)
+  const fields = meters.flatMap(({ cost }) => fieldsOf(cost))
+  const bodies = meters.flatMap(({ cost }) => (cost.kind === 'asked' && cost.maxBody !== null ? cost.maxBody : []))
   return {
     ...meterOf(rule),
     others: rule.others?.map(meterOf) ?? null,
     fields: fields.map((name) => name.toLowerCase()),
+    isAsked: meters.some(({ cost }) => cost.kind === 'asked'),
+    maxBody: bodies.length === 0 ? null : Math.min(...bodies),
+    mayChange: meters.some(({ cost, settle }) => settle !== null || isByLength(cost)),
   }
 }
 

@@ -11,7 +11,7 @@ import type { ForwardError, ForwardReceiver, ForwardResult } from '../forward/co
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type Charge, type Decision, type Meter, metersOf } from '../quota/charge.ts'
-import { isOver, legacyFields, quotaField, tightestOf } from '../quota/quota-state.ts'
+import { isOver, legacyFields, NOTHING_BEYOND, quotaField, tightestOf } from '../quota/quota-state.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
@@ -382,7 +382,7 @@ function quotaFields(
   decision: Decision,
   beyond: number,
   requestId: string | null,
-  beyondOthers: readonly number[] = [],
+  beyondOthers = NOTHING_BEYOND,
 ): string[] {
   const fields = rules.rateLimitFields
     ? rateLimitFields(charge, decision, beyond, requestId, beyondOthers)
@@ -427,7 +427,7 @@ function costTapOf(x: Passage): CostTap | ResponseCosts | null {
   const { req, rules, route, settlement } = x
   if (route?.tariff == null || !isPaid(settlement)) return null
   const { tariff } = route
-  if (tariff.settle === null && tariff.others === null && openPriceOf(x, tariff.price) === null) return null
+  if (!tariff.mayChange) return null
   const asked = {
     isHead: req.method === 'HEAD',
     hasField: isCostKnown(settlement),
@@ -460,7 +460,7 @@ function quotaOf(rules: Passage['rules'], settlement: Paid): Asked['quota'] {
   const { charge, decision } = settlement
   // What is given back of a request with a key depends on the others of the key: it may be nothing.
   const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
-  return (beyond, others = []) => {
+  return (beyond, others = NOTHING_BEYOND) => {
     const beyondOthers = others.map((each) => Math.max(least, each))
     return quotaFields(rules, charge, decision, Math.max(least, beyond), null, beyondOthers)
   }

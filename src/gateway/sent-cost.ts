@@ -1,4 +1,4 @@
-import { type AskedPrice, type Price, partsOf } from '../inputs/price.ts'
+import { type AskedPrice, isByLength, type Price } from '../inputs/price.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
 import type { Exchange } from './context.ts'
@@ -7,7 +7,7 @@ import { type Asked, type CostTap, fieldsOf } from './response-cost.ts'
 /** The price of a request that hangs on how many bytes are still to come; `null` if nothing does. */
 export function openPriceOf({ req, body }: Exchange, price: Price): AskedPrice | null {
   if (price.kind !== 'asked' || body !== null || req.headers['transfer-encoding'] === undefined) return null
-  return partsOf(price).some(({ source }) => source.kind === 'size') ? price : null
+  return isByLength(price) ? price : null
 }
 
 /**

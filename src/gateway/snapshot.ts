@@ -41,6 +41,12 @@ export interface RouteTariff extends MeterRule {
   readonly others: readonly MeterRule[] | null
   /** The fields of a request that its prices are read from, in lower case. */
   readonly fields: readonly string[]
+  /** Whether any of its prices hangs on what a request asks for. */
+  readonly isAsked: boolean
+  /** The largest body that all prices take which are read from it, in bytes; `null` if none is. */
+  readonly maxBody: number | null
+  /** Whether it may become known behind the charge of a request what that costs: by its response, or the bytes of its body. */
+  readonly mayChange: boolean
 }
 
 /** What is to be done with requests that match. */

@@ -255,7 +255,7 @@ export function price(exchange: Exchange, route: Route, target: Target): Stop | 
     takeSaid(exchange, said)
     return null
   }
-  if (tariff !== null && isAsked(tariff)) return priceAsked(exchange, route, tariff, target)
+  if (tariff?.isAsked) return priceAsked(exchange, route, tariff, target)
   if (hasBody(exchange.req)) return priceBehindBody(exchange, route, tariff)
   if (tariff !== null) takeCosts(exchange, tariff, '')
   return null
@@ -269,10 +269,6 @@ function takeSaid(exchange: Exchange, [first, ...others]: NonNullable<Given['cha
     const rule = { category, price: { kind: 'fixed', cost }, settle: null } as const
     return { rule, cost, made: null, finalCost: null }
   })
-}
-
-function isAsked({ price, others }: RouteTariff): boolean {
-  return price.kind === 'asked' || others?.some((meter) => meter.price.kind === 'asked') === true
 }
 
 /** @param tariff `null` for nothing */
@@ -298,22 +294,13 @@ function priceAsked(
     if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
     return hasBody(req) ? priceBehindBody(exchange, route, null) : null
   }
-  const maxBody = pricedBodyOf(tariff)
+  const { maxBody } = tariff
   if (maxBody !== null) {
     const body = awaited(exchange, () => readBody(req, res, maxBody))
     return askedBehindBody(exchange, route, tariff, target, body)
   }
   if (hasBody(req)) return askedBehindBody(exchange, route, tariff, target, earlyBody(exchange, route))
   return ask(exchange, route, tariff, target)
-}
-
-/** The largest body that all prices take which are read from it, in bytes; `null` if none is. */
-function pricedBodyOf({ price, others }: RouteTariff): number | null {
-  const own = price.kind === 'asked' ? price.maxBody : null
-  if (others === null) return own
-  const all = [price, ...others.map((meter) => meter.price)]
-  const bounds = all.flatMap((each) => (each.kind === 'asked' && each.maxBody !== null ? each.maxBody : []))
-  return bounds.length === 0 ? null : Math.min(...bounds)
 }
 
 async function askedBehindBody(

@@ -107,3 +107,8 @@ export function mayCost(price: Price, tokens: number): boolean {
   if (reading.kind === 'values') return [...reading.values.values()].some((each) => mayCost(each, tokens))
   return tokens >= reading.min && tokens <= reading.max
 }
+
+/** Whether it hangs on the length of the body, so that one of unknown length may cost less than was reserved. */
+export function isByLength(price: Price): boolean {
+  return partsOf(price).some(({ source }) => source.kind === 'size')
+}

@@ -17,7 +17,7 @@ export function isOver(
   { limits: own, others }: Charge,
   decision: Decision,
   beyond = 0,
-  beyondOthers: readonly number[] = NOTHING,
+  beyondOthers: readonly number[] = NOTHING_BEYOND,
 ): boolean {
   const limits = decision.limits ?? own
   if (isOverIn(limits.personal, decision.personal, beyond)) return true
@@ -30,7 +30,8 @@ export function isOver(
   return false
 }
 
-const NOTHING: readonly number[] = []
+/** By how much the further meters cost beyond their costs, where there are none: made once, since each accepted request is asked about. */
+export const NOTHING_BEYOND: readonly number[] = []
 
 function isOverIn(limits: readonly Limit[], usages: readonly Usage[], beyond: number): boolean {
   for (let i = 0; i < limits.length; i++) {
@@ -78,7 +79,7 @@ export function tightestOf(
   charge: Charge,
   decision: Decision,
   beyond = 0,
-  beyondOthers: readonly number[] = NOTHING,
+  beyondOthers: readonly number[] = NOTHING_BEYOND,
 ): Tightest | null {
   let tightest = tightestOfMeter(charge, decision, beyond, null)
   charge.others?.forEach((meter, i) => {

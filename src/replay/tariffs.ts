@@ -2,7 +2,7 @@ import { createAddressCallers } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
-import { dearest, mayCost, type Price, partsOf } from '../inputs/price.ts'
+import { dearest, isByLength, mayCost, type Price, partsOf } from '../inputs/price.ts'
 import type { Payer } from '../quota/policy.ts'
 import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
@@ -162,11 +162,6 @@ function routeIn(planned: Plan): Route | null {
 function pathOf(rule: string): string | null {
   const at = rule.indexOf('/')
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
-}
-
-/** Whether a body of unknown length may cost less than was reserved. */
-function isByLength(price: Price): boolean {
-  return partsOf(price).some(({ source }) => source.kind === 'size')
 }
 
 /** By the query, which some logs have; else what the log says, where the price depends on what the log does not have; else the dearest. */

@@ -4,6 +4,7 @@ import { type Denial, type ErrorCode, STATUS_OF } from '../errors.ts'
 import { lineOf } from '../lib/field-names.ts'
 import { sendLines } from '../node/whole-response.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
+import { NOTHING_BEYOND } from '../quota/quota-state.ts'
 import { rateLimit, rateLimitPolicy } from '../quota/ratelimit-fields.ts'
 import type { QuotaViolation } from '../quota/refusal.ts'
 import type { QuotaStatus } from '../quota/status.ts'
@@ -57,7 +58,7 @@ export function rateLimitFields(
   decision: Decision,
   beyond = 0,
   requestId: string | null = null,
-  beyondOthers: readonly number[] = [],
+  beyondOthers = NOTHING_BEYOND,
 ): string[] {
   const { category, cost, limits: own, others } = charge
   const limits = decision.limits ?? own

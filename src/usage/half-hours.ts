@@ -161,8 +161,9 @@ export function createHalfHours(storeTime: () => number): HalfHours {
 function addTokens(sums: Sums, charge: Charge, decision: Decision, kind: Settled['kind'], tokens: number): void {
   sums.tokens += tokens
   if (tokens === 0 || decision.limits !== undefined || decision.once?.kind === 'replayed') return
-  const before = kind === 'charged' ? 0 : charge.cost
-  sums.over += overTokens(charge, decision, before + tokens) - overTokens(charge, decision, before)
+  // Of a cost of 0 none is beyond.
+  if (kind === 'charged') sums.over += overTokens(charge, decision, tokens)
+  else sums.over += overTokens(charge, decision, charge.cost + tokens) - overTokens(charge, decision, charge.cost)
 }
 
 const NEVER: HalfHour = { start: 0, from: 0, until: 0, day: null, cells: new Map() }

@@ -189,11 +189,13 @@ routes:
     const found = rules.routes.lookup(method, path)
     return found !== null && 'rule' in found && found.rule.tariff
   }
-  const one = { settle: null, others: null, fields: [] }
+  const one = { settle: null, others: null, fields: [], isAsked: false, maxBody: null, mayChange: false }
   const fixed = (category: string, cost: number) => ({ category, price: { kind: 'fixed', cost }, ...one })
   const byBody = (cost: number) => ({
     category: 'read',
     price: { reading: { values: new Map([['1', { kind: 'fixed', cost }]]) } },
+    isAsked: true,
+    maxBody: 65_536,
   })
   expect(charged('GET', '/a')).toEqual(fixed('read', 1))
   expect(charged('GET', '/b')).toEqual(fixed('read', 2))

@@ -135,11 +135,12 @@ export class Settlement {
     // Whatever was refused between the call of `refund` and now did not know of them.
     if (this.#refunds.sent.length > 0) refusals.clear()
     const { sent } = queue
-    const told = sent.map((waiting, i) => this.#decided(waiting, decisions[debts + i]))
+    const heard = new Array<Decision | undefined>(sent.length)
+    for (let i = 0; i < sent.length; i++) heard[i] = this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
     this.#refunds.settled()
     this.#end()
     // Last: whoever hears of it may do all that he likes.
-    for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, told[i])
+    for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, heard[i])
   }
 
   /** Which charges these were, for the day on which the store has forgotten them. */
@@ -174,7 +175,7 @@ export class Settlement {
     this.#refunds.close()
   }
 
-  /** @returns what a caller that still waits is told: an earlier refusal, if this one says the same */
+  /** @returns what a caller that still waits hears: an earlier refusal, if this one says the same */
   #decided(waiting: WaitingCharge, decision: Decision | undefined): Decision | undefined {
     const { outage, refusals } = this.#options
     const { charge, verdict } = waiting
