@@ -1,9 +1,7 @@
 import { usageOf } from '../quota/counter.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
 import { type Limit, promised } from '../quota/window.ts'
-
-/** The limits of one of them in a category; `null` for none. */
-export type LimitsOf = (category: string) => readonly Limit[] | null
+import type { LimitsOf } from '../usage/beyond.ts'
 
 /** What one of them is held to. */
 export interface Entitlement {

@@ -225,6 +225,13 @@ const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
 /** The responses of any request, of any with a body, of the guard, and of the route. */
 const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal']
 const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
+const OF_SIGNED_IN: readonly AdminError[] = [
+  'host_not_allowed',
+  'no_admin_token',
+  'no_role',
+  'unauthorized',
+  'too_many_attempts',
+]
 const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   open: [],
   machine: [
@@ -238,28 +245,9 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   ],
   page: ['host_not_allowed', 'overloaded'],
   login: ['host_not_allowed', 'not_from_our_page', 'overloaded'],
-  session: ['host_not_allowed', 'no_admin_token', 'no_role', 'unauthorized', 'too_many_attempts', 'overloaded'],
-  read: [
-    'host_not_allowed',
-    'no_admin_token',
-    'no_role',
-    'unauthorized',
-    'too_many_attempts',
-    'store_unavailable',
-    'overloaded',
-  ],
-  change: [
-    'host_not_allowed',
-    'no_admin_token',
-    'no_role',
-    'unauthorized',
-    'too_many_attempts',
-    'store_unavailable',
-    'outcome_unknown',
-    'forbidden',
-    'not_from_our_page',
-    'overloaded',
-  ],
+  session: [...OF_SIGNED_IN, 'overloaded'],
+  read: [...OF_SIGNED_IN, 'store_unavailable', 'overloaded'],
+  change: [...OF_SIGNED_IN, 'store_unavailable', 'outcome_unknown', 'forbidden', 'not_from_our_page', 'overloaded'],
 }
 
 /** By status, since several codes may share one. */

@@ -1,3 +1,5 @@
+import { isJson } from '../lib/json-fault.ts'
+
 /**
  * `{user}`, `{{ user }}`, `%{user}`: what other gateways fill in. A name has no digit, as the GUIDs have that some write in braces;
  * `${user}` is written on purpose, as `$${user}`.
@@ -18,16 +20,7 @@ export function membersIn(name: string): string[] | null {
 
 /** A member inside of others, as JSON. @param value a text, unless it is a scalar of JSON */
 export function nested(names: readonly string[], value: string): string {
-  const written = isScalar(value) ? value : JSON.stringify(value)
+  // As the keys of json-scalar.ts are: a text that looks like a number is in quotes.
+  const written = isJson(value) ? value : JSON.stringify(value)
   return names.reduceRight((inner, name) => `{ ${JSON.stringify(name)}: ${inner} }`, written)
-}
-
-/** As the keys of json-scalar.ts are: a text that looks like a number is in quotes. */
-function isScalar(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -154,8 +154,9 @@ export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<
 }
 
 function refusedByPrice(price: Price, query: string): PlanRefusal | null {
-  const fault = price.kind === 'asked' ? queryFault(price, query) : null
-  if (price.kind !== 'asked' || fault === null) return null
+  if (price.kind === 'fixed') return null
+  const fault = queryFault(price, query)
+  if (fault === null) return null
   return {
     code: 'priced_in_query',
     denial: queryDenial(price, fault),

@@ -1,6 +1,7 @@
+import { NUMBER } from './json-scalar.ts'
+
 /** Exact products of decimal numbers: of doubles 0.1 times 30 is a little more than 3. */
 
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
 /** Beyond this many places a product is far above every bound, or as good as none. */
 const MAX_PLACES = 1000
 

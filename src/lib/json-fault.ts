@@ -27,7 +27,8 @@ export function memberNamedTwice(text: string): string | null {
 /** Of a text that is JSON. Strings that are no names are there to be passed over, with what is in them. */
 const NAMES_AND_BRACKETS = /("(?:\\.|[^"\\])*")\s*:|"(?:\\.|[^"\\])*"|[{}[\]]/g
 
-function isJson(text: string): boolean {
+/** Whether a text is one value of JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

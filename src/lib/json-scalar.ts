@@ -4,7 +4,8 @@
  * they spell another scalar: the key of "2" is `"2"`.
  */
 
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
+/** A decimal number as JSON writes it: its sign, whole digits, decimals and exponent. */
+export const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
 /** Longest number that is looked at: to trim zeros takes the square of their count. */
 const MAX_NUMBER = 100
 /** Beyond this many places a key has an exponent. */

@@ -10,6 +10,7 @@ import {
   pathsOf,
 } from '../inputs/price.ts'
 import { productRoundedUp } from '../lib/decimal.ts'
+import { isJson } from '../lib/json-fault.ts'
 import { elementCount, type Member, topLevelElements, topLevelMembers } from '../lib/json-members.ts'
 import { keyOfJson, keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
 import { foldedParameter } from '../lib/parameter-names.ts'
@@ -214,15 +215,6 @@ function readBatch(text: string, most: number): string[] | Denial {
   return refuse('The body of this request must be a JSON object, or an array of such objects.', 'body_price')
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 const noObject = () => refuse('The body of this request must be a JSON object.', 'body_price')
 
 function membersOf(object: string): Member[] | Denial {
@@ -374,8 +366,8 @@ export type QueryFault =
  *
  * @param query as in `Asked`
  */
-export function queryFault(price: Price, query: string): QueryFault | null {
-  if (price.kind === 'fixed' || query.length <= 1) return null
+export function queryFault(price: AskedPrice, query: string): QueryFault | null {
+  if (query.length <= 1) return null
   const { count, isUnclear } = pairsNamed(bodyNames(price), query)
   if (count > 0) return 'named'
   return isUnclear ? 'unclear' : null
@@ -430,7 +422,7 @@ function reasonOf({ kind }: PriceSource): string {
 }
 
 /** For a sentence. */
-export function nameOfSource(source: PriceSource): string {
+function nameOfSource(source: PriceSource): string {
   switch (source.kind) {
     case 'body':
       return pathsOf(source)

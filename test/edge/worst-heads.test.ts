@@ -6,6 +6,7 @@ import { decodeBase64url, outlineOf } from '../../src/auth/jwt-encoding.ts'
 import { checkEdge, isWebSocketHandshake, whyNotUpgraded } from '../../src/edge/head-rules.ts'
 import { addressOf } from '../../src/gateway/client-address.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
+import type { AskedPrice } from '../../src/inputs/price.ts'
 import { readCookie, withoutCookies } from '../../src/lib/cookies.ts'
 import { addressesIn } from '../../src/lib/forwarded.ts'
 import { readParameter, withoutParameters } from '../../src/lib/query-parameters.ts'
@@ -58,7 +59,7 @@ const PARSERS: readonly Parser[] = [
   ['the query', (text) => canonicalTarget(`/?${text}`, EXACT), 'a=b&', '%C3%A9', '&', '#'],
   [
     'the query beside a priced body',
-    (text) => queryFault(PRICE, `?${text}`),
+    (text) => queryFault(PRICE as AskedPrice, `?${text}`),
     '&c%CC%80h%CC%810',
     '&',
     '%CC%80',
