@@ -30,8 +30,8 @@ export interface Person {
   readonly group: string
 }
 
-/** Where somebody stands who is to be let in, for a sentence. */
-interface Told {
+/** From where the name and the groups of somebody come, and what gives roles by them: in words, for a sentence. */
+interface Source {
   /** What names the person, like `the claim "email"`. */
   readonly ofName: string
   readonly ofGroups: string
@@ -39,7 +39,7 @@ interface Told {
   readonly key: string
 }
 
-export function toldOf({ claim, host }: People): Told {
+export function sourceOf({ claim, host }: People): Source {
   return { ofName: host, ofGroups: `the claim "${claim}"`, key: 'admin.oidc.roles' }
 }
 
@@ -49,10 +49,11 @@ export function personOf(
   {
     roles,
     tokens,
-    told,
-  }: { readonly roles: Roles; readonly tokens: readonly { readonly name: string }[]; readonly told: Told },
+    source,
+  }: { readonly roles: Roles; readonly tokens: readonly { readonly name: string }[]; readonly source: Source },
 ): Person | AdminResponse {
-  if (name === null || !isUserId(name)) return refusal('no_role', `${told.ofName} gives you no name that can be used.`)
+  if (name === null || !isUserId(name))
+    return refusal('no_role', `${source.ofName} gives you no name that can be used.`)
   // The audit must distinguish people from tokens, and from what is nobody.
   if ([...RESERVED, ...tokens.map((token) => token.name)].some((taken) => looks(taken) === looks(name))) {
     return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
@@ -60,7 +61,7 @@ export function personOf(
   const group = groupWith('admin', roles, groups) ?? groupWith('viewer', roles, groups)
   if (group !== null) return { name, group, role: roles.get(group) ?? 'viewer' }
   const has = groups.length === 0 ? 'has nothing' : `has ${listed(groups)}`
-  const msg = `You are ${name}, and have no role here: ${told.ofGroups} ${has}, and ${told.key} names none of that.`
+  const msg = `You are ${name}, and have no role here: ${source.ofGroups} ${has}, and ${source.key} names none of that.`
   return refusal('no_role', msg)
 }
 

@@ -8,7 +8,7 @@ import {
   SECURE_ADMIN_SIGN_IN,
 } from '../control/admin-session.ts'
 import type { Headers, Identity } from './http.ts'
-import { type People, type Person, personOf, toldOf } from './people.ts'
+import { type People, type Person, personOf, sourceOf } from './people.ts'
 
 /** An admin token of the configuration. */
 export interface AdminToken {
@@ -167,7 +167,7 @@ function openSession(sealed: string, { tokens, people }: Holders, now: number): 
 /** Judged as at the sign-in, by the configuration of now. @param payload that we have sealed */
 function personIn(payload: string, people: People, tokens: readonly AdminToken[]): ReturnType<typeof personOf> {
   const [name, group] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, string]
-  return personOf({ name, groups: [group] }, { roles: people.roles, tokens, told: toldOf(people) })
+  return personOf({ name, groups: [group] }, { roles: people.roles, tokens, source: sourceOf(people) })
 }
 
 /** What the store may know of a session: nobody makes the cookie of it. */

@@ -19,7 +19,7 @@ import {
   refusal,
 } from './http.ts'
 import type { Login } from './login.ts'
-import { type People, personOf, toldOf } from './people.ts'
+import { type People, personOf, sourceOf } from './people.ts'
 import {
   type AdminToken,
   cameByTls,
@@ -237,7 +237,9 @@ async function finish(returned: string, options: Finishing): Promise<AdminRespon
   if (origin === null || kept === null) return origin === null ? NO_PAGE : NOT_BEGUN
   const found = await vouchedBy(people, new URL(`${origin}${CALLBACK}?${returned}`), kept)
   const person =
-    'status' in found ? found : personOf(found, { roles: people.roles, tokens: options.tokens, told: toldOf(people) })
+    'status' in found
+      ? found
+      : personOf(found, { roles: people.roles, tokens: options.tokens, source: sourceOf(people) })
   if ('status' in person) return withCookies(person, [endedSignInCookie(isSecure)])
   const expiresAt = now + people.sessionMs
   const response: SessionResponse = { name: person.name, role: person.role, expiresAt: iso(expiresAt) }

@@ -19,7 +19,7 @@ export function vouchedFor(
   tokens: readonly AdminToken[],
 ): Identity | AdminResponse | null {
   if (proxy === null || headers[proxy.name] === undefined || !proxy.isFrom(address)) return null
-  const told = {
+  const source = {
     ofName: `The field ${proxy.name}`,
     ofGroups: `the field ${proxy.groups}`,
     key: 'admin.trusted.roles',
@@ -27,7 +27,7 @@ export function vouchedFor(
   // Two fields of one name would be two names, also where one is empty: the proxy has let one through that is a client's.
   const [name = '', another] = textsOf(headers[proxy.name])
   const groups = textsOf(headers[proxy.groups]).filter((text) => text !== '')
-  const found = personOf({ name: another === undefined ? name : null, groups }, { roles: proxy.roles, tokens, told })
+  const found = personOf({ name: another === undefined ? name : null, groups }, { roles: proxy.roles, tokens, source })
   return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null, isAmbient: true }
 }
 

@@ -38,7 +38,7 @@ import { shareRulesOf } from './share-rules.ts'
 export interface Runtime {
   readonly config: Config
   readonly rules: Rules
-  /** By which other proxies are answered; `null` if nobody asks. */
+  /** By which the gateway responds to other proxies that ask; `null` if nobody asks. */
   readonly deciding: Rules | null
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder
@@ -100,7 +100,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     legacyFields: config.quota.legacyFields === true,
-    tellsUpstream: config.upstream.quotaField !== null,
+    describesQuota: config.upstream.quotaField !== null,
     isProxy,
     names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),
     sample: config.telemetry?.sample ?? null,

@@ -45,7 +45,7 @@ export interface Asks {
 export function createAsks(options: AsksOptions): Asks {
   const { gateway, charging, receipts } = options
 
-  async function answerTo(request: IncomingRequest): Promise<OwnResponse | Denial | null> {
+  async function responseTo(request: IncomingRequest): Promise<OwnResponse | Denial | null> {
     const { req, res } = request
     if (req.url === '/openapi.json') return req.method === 'GET' ? documentResponse(options.version) : ONLY_GET
     if (req.method !== 'POST') return ONLY_POST
@@ -55,7 +55,7 @@ export function createAsks(options: AsksOptions): Asks {
     if (req.url !== '/decide') return settle(options, req.url === '/refund', json)
     const question = questionOf(json, request, options.rules())
     if (isDenial(question)) return question
-    gateway.decide(question.request, { ...question.given, answer: (x, stop) => answerOf(receipts, x, stop) })
+    gateway.decide(question.request, { ...question.given, respond: (x, stop) => decisionOf(receipts, x, stop) })
     return null
   }
 
@@ -63,11 +63,11 @@ export function createAsks(options: AsksOptions): Asks {
     async handle(request) {
       const { req, res, client, requestId } = request
       try {
-        const answer = await answerTo(request)
-        if (answer === null) return
-        if (isDenial(answer)) gateway.decide({ ...request, ambiguity: answer }, REFUSED)
+        const response = await responseTo(request)
+        if (response === null) return
+        if (isDenial(response)) gateway.decide({ ...request, ambiguity: response }, REFUSED)
         else {
-          writeResponse(req, res, answer, requestId)
+          writeResponse(req, res, response, requestId)
           client.served(request)
         }
       } catch (error) {
@@ -89,7 +89,7 @@ const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { heade
 /** A question that is refused itself: `refuse_with` is for proxies, and a service reads the status. */
 const REFUSED: Given = {
   ...{ caller: null, key: null, charges: null, body: Buffer.alloc(0) },
-  answer: (_, stop) => stop?.response as OwnResponse,
+  respond: (_, stop) => stop?.response as OwnResponse,
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
@@ -113,7 +113,7 @@ const NOT_GIVEN: ReadonlySet<string> = new Set([
 
 interface Question {
   readonly request: IncomingRequest
-  readonly given: Omit<Given, 'answer'>
+  readonly given: Omit<Given, 'respond'>
 }
 
 /** The request about which a service asks, as if it had come by itself. */
@@ -151,17 +151,17 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs, body: bytes } }
 }
 
-/** Of what is wrong, in letters: the name of a member that nobody knows may be as long as the body. */
-const MOST_TOLD = 300
+/** In letters, since the name of an unknown member may be as long as the body. */
+const LONGEST_REASON = 300
 
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {
   const where = issue?.path.join('.') ?? ''
-  const reason = (issue?.message ?? 'not JSON').slice(0, MOST_TOLD)
-  const what = `${where === '' ? '' : `, at ${where}`}: ${reason}`.slice(0, MOST_TOLD)
+  const reason = (issue?.message ?? 'not JSON').slice(0, LONGEST_REASON)
+  const what = `${where === '' ? '' : `, at ${where}`}: ${reason}`.slice(0, LONGEST_REASON)
   return denial('bad_request', `The body of this request is not what is asked for${what}.`, { reason })
 }
 
-function answerOf(receipts: Receipts | null, x: Exchange, stop: Stop | null): OwnResponse {
+function decisionOf(receipts: Receipts | null, x: Exchange, stop: Stop | null): OwnResponse {
   const body: Decided = {
     allowed: stop === null,
     id: stop === null && receipts !== null ? idOf(receipts, x) : null,

@@ -20,7 +20,7 @@ export const HERE = '127.0.0.1'
 
 /**
  * Serves proxies that ask whether a request may go on. The request by which they ask becomes the one about which they ask, and goes the way
- * of any request through the gateway, to the answer that stands there in place of the upstream.
+ * of any request through the gateway, to the response that the gateway writes in place of the upstream.
  */
 export function createDecisions({ gateway, token, asks }: DecisionsOptions): RequestHandler {
   const digest = token === null ? null : digestOf(token)

@@ -45,7 +45,7 @@ interface Admitted {
   readonly requestId: string
   /** Its span, if the gateway has those: then the upstream gets no traceparent of the client. Default none. */
   readonly trace: Trace | null
-  /** What the upstream is told of the quota, in the field that the options name. Default nothing. */
+  /** What the upstream hears of the quota, in the field that the options name. Default nothing. */
   readonly quota?: string | null
   /** `null` for that of the options. */
   readonly patience: Patience | null

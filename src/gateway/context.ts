@@ -40,7 +40,7 @@ export interface GatewayOptions {
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number
   readonly shares: Shares
-  /** For one that forwards nothing, and answers by 200 what it would forward: others ask it and forward themselves. Default it forwards. */
+  /** For a gateway that others ask, and that forwards nothing: to what it would forward it responds with 200. Default it forwards. */
   readonly decides?: Decides
 }
 
@@ -70,7 +70,7 @@ export interface Given {
   /** Of the request, empty if it has none. The exchange reads it only where the price or the rule asks for it. */
   readonly body: Buffer
   /** What the service hears. @param stop why the request may not go on; `null` if it may */
-  answer(exchange: Exchange, stop: Stop | null): OwnResponse
+  respond(exchange: Exchange, stop: Stop | null): OwnResponse
 }
 
 /** One request or upgrade: each step adds what it finds out, and the last one records it. */

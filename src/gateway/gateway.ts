@@ -51,7 +51,7 @@ import {
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
-  /** Decides a request about which a service asks, and answers the service. Never throws. */
+  /** Decides a request about which a service asks, and responds to the service. Never throws. */
   decide(request: IncomingRequest, given: Given): void
   /** The address that brings nearly all requests, and looks like a load balancer that is not trusted; else `null`. */
   oneAddress(): string | null
@@ -210,27 +210,27 @@ function decided(x: Passage, found: Stop | null): void {
   if (x.head !== null) endHead(x, x.head, found)
   recordAdmission(x.context, x)
   const { decides } = x.context
-  const stop = decides === undefined ? found : answerFor(x, decides, found)
+  const stop = decides === undefined ? found : responseFor(x, decides, found)
   if (stop !== null) finish(x, respond(x, stop))
   else if (x.upgrade === null) forward(x, x.res as ServerResponse)
   else on(x, tunnel(x, x.upgrade), finish)
 }
 
 /** What whoever asks hears: its request may go on, as whose, and with what of its charge for the client. Or it may not. */
-function answerFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
-  if (x.given !== null) return answerGiven(x, x.given, stop)
+function responseFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
+  if (x.given !== null) return responseForService(x, x.given, stop)
   if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
-  const told = x.rules.forwarder.ownFields(verifiedCaller(x), x.rules.tellsUpstream ? toldUpstream(x) : null)
+  const fields = x.rules.forwarder.ownFields(verifiedCaller(x), x.rules.describesQuota ? quotaText(x) : null)
   // The id of the request, with which they begin, is that of any response.
   const id = decides.idOf(x)
   const named = id === null ? [] : ['X-Tollgate-Decision', id]
-  return answered({ status: 200, headers: [...told, ...named, ...responseFields(x).slice(2)], body: '' })
+  return answered({ status: 200, headers: [...fields, ...named, ...responseFields(x).slice(2)], body: '' })
 }
 
-function answerGiven(x: Passage, given: Given, found: Stop | null): Stop {
+function responseForService(x: Passage, given: Given, found: Stop | null): Stop {
   const stop = found?.ending.outcome === 'answered' ? OWN_PATH : found
   if (stop?.response === null) return stop
-  const response = given.answer(x, stop)
+  const response = given.respond(x, stop)
   return stop === null ? answered(response) : new Stop(stop.ending, response)
 }
 
@@ -334,7 +334,7 @@ function outgoing<R extends ServerResponse | null>(x: Passage, res: R) {
     passCredentials: x.letIn !== null,
     requestId: x.requestId,
     trace: x.trace,
-    quota: x.rules.tellsUpstream ? toldUpstream(x) : null,
+    quota: x.rules.describesQuota ? quotaText(x) : null,
     patience: x.route?.patience ?? null,
     responseHeaders: responseFields(x),
     exposed: x.rules.presentation?.cors?.expose ?? null,
@@ -355,8 +355,8 @@ function targetOf({ target, rules, letIn }: Passage): string {
   return path + (parameters.length === 0 || letIn !== null ? query : withoutParameters(query, parameters))
 }
 
-/** What the upstream is told of the quota; `null` for a request that the quota was not asked for. */
-function toldUpstream({ settlement }: Passage): string | null {
+/** What the upstream hears of the quota; `null` for a request that the quota was not asked for. */
+function quotaText({ settlement }: Passage): string | null {
   if (settlement === null) return null
   const { kind, charge, decision, plan } = settlement
   const isBeyond = kind !== 'shadowed' && decision !== null && isOver(charge, decision)

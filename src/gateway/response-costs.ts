@@ -32,7 +32,7 @@ export class ResponseCosts implements ResponseTap {
     for (const { tap } of this.#meters) tap?.onEnd()
   }
 
-  /** The cost is told if all meters of it are known. */
+  /** The client hears the cost only if that of each meter is known. */
   fields(): readonly string[] {
     const { hasField, quota } = this.#asked
     const known = this.#meters.map(({ tap, cost }) => (tap === null ? cost : tap.known?.tokens))

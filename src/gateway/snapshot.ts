@@ -31,7 +31,7 @@ export interface Repetition {
 export interface MeterRule {
   readonly category: string
   readonly price: Price
-  /** What tells by the response what its request cost; `null` for nothing. */
+  /** What finds in the response what its request cost; `null` for nothing. */
   readonly settle: SettleRule | null
 }
 
@@ -151,8 +151,8 @@ export interface Rules {
   readonly rateLimitFields: boolean
   /** Whether these, and each 429, also carry the fields of before the standard. */
   readonly legacyFields: boolean
-  /** Whether the upstream is told how a charged request stands to the quota. */
-  readonly tellsUpstream: boolean
+  /** Whether the upstream hears how a charged request stands to the quota. */
+  readonly describesQuota: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
   /** What the name of a request's field may be. */

@@ -75,8 +75,8 @@ export function createCache<V>(max: number, placeOf: (key: string) => string | n
 
 const itself = (key: string): string => key
 
-/** Characters at the end of a key by which `endOf` tells it from others. */
-const TELLING = 8
+/** Characters at the end of a key by which `endOf` distinguishes it from others. */
+const DISTINCT_END = 8
 
 /**
  * A number of 32 bits by the end of a key, where credentials differ: there is a part of a signature, or a checksum of what is random. Such
@@ -84,7 +84,7 @@ const TELLING = 8
  */
 export function endOf(key: string): number {
   let number = 0
-  for (let i = Math.max(0, key.length - TELLING); i < key.length; i++) {
+  for (let i = Math.max(0, key.length - DISTINCT_END); i < key.length; i++) {
     number = (Math.imul(number, 31) + key.charCodeAt(i)) | 0
   }
   return number

@@ -2,7 +2,7 @@ import { structuredText } from '../lib/structured-text.ts'
 import { type Charge, type Decision, type Meter, SCOPE_NAMES } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
-/** How a request stands to the limits that were promised, as client and upstream are told: pure. */
+/** How a request stands to the limits that were promised, as client and upstream hear it. Pure. */
 
 /** `over`: it passes beyond a limit that is soft. `shadow`: it would have been refused. */
 export type QuotaState = 'within' | 'over' | 'shadow'
@@ -129,7 +129,7 @@ export function legacyFields({ limit, remaining, resetSeconds }: Omit<Tightest, 
 }
 
 /**
- * What the upstream is told, as a dictionary of a structured field (RFC 9651): `state=over, category="read", remaining=0, reset=3540,
+ * What the upstream hears, as a dictionary of a structured field (RFC 9651): `state=over, category="read", remaining=0, reset=3540,
  * plan="pro"`. The category, and what is left, are of the tightest window.
  * @param decision `null` if nobody decided
  * @param plan of the caller; `null` for none

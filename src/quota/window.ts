@@ -44,7 +44,7 @@ export interface Limit {
   readonly kept?: number
 }
 
-/** What everybody is told of a limit: the tokens before those that pass as over. */
+/** What clients and operators see of a limit: the tokens before those that pass as over. */
 export function promised({ limit, over = 0 }: Pick<Limit, 'limit' | 'over'>): number {
   return limit - over
 }

@@ -110,7 +110,7 @@ function settledText(meters: readonly MeterConfig[]): string {
   if (settled.length === 0) return ''
   const what =
     meters.length === 1 ? 'That' : `Of ${settled.map(({ category }) => `\`${category}\``).join(' and ')} that`
-  return ` ${what} is reserved: what it costs is known by its response, and told by \`X-Tollgate-Charged\` if that is known when the response begins.${settled.map(({ settle }) => (settle === null ? '' : sumText(settle))).join('')}`
+  return ` ${what} is reserved: what it costs is known by its response, and \`X-Tollgate-Charged\` has it if that is known when the response begins.${settled.map(({ settle }) => (settle === null ? '' : sumText(settle))).join('')}`
 }
 
 function sumText({ source, reading }: NonNullable<MeterConfig['settle']>): string {

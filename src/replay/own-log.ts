@@ -86,7 +86,7 @@ function fateOf(seen: Seen): Entry['fate'] | null {
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
-/** A bad upload of which the upstream had a part is denied when it is charged. What a proxy or a service asks about is answered, and has a category. */
+/** A bad upload of which the upstream had a part is denied when it is charged. What a proxy or a service asks about has the outcome `answered`, and a category. */
 function isBeforeQuota(seen: Seen): boolean {
   const { outcome, decidedAt, category, cost, others } = seen
   if (outcome === 'denied') return !isMoment(decidedAt) || isGivenBack(seen)

@@ -280,7 +280,7 @@ function keyOf(found: Found): string | null {
   return 'text' in found && keyOfWritten(found.text) === found.text ? found.text : null
 }
 
-/** What the values of a price are, to tell others from them. */
+/** What the values of a price are, to distinguish others from them. */
 interface Listed {
   readonly types: ReadonlySet<string>
   readonly hasFractions: boolean

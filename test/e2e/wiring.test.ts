@@ -160,7 +160,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
     expect((await get()).headers.get('retry-after')).not.toBe('120')
   })
 
-  it('ratelimit_headers: false takes the fields from accepted answers and leaves them on refusals', async () => {
+  it('ratelimit_headers: false takes the fields from accepted responses and leaves them on refusals', async () => {
     await start({ quota: 'ratelimit_headers: false' })
     const accepted = [await get(), await get()]
     for (const { status, headers } of accepted) {

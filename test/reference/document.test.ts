@@ -216,7 +216,7 @@ describe('rules that describe nothing known', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, cost: 9, settle: { status: { 4xx: 1 } } }]`
     const { description } = documentOf(rest).paths['/a'].post
     expect(description).toBe(
-      '**Quota:** category `read`, costs 9 tokens. That is reserved: what it costs is known by its response, and told by `X-Tollgate-Charged` if that is known when the response begins.',
+      '**Quota:** category `read`, costs 9 tokens. That is reserved: what it costs is known by its response, and `X-Tollgate-Charged` has it if that is known when the response begins.',
     )
   })
 

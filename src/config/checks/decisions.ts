@@ -32,7 +32,7 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
   return [...taken, { path: LISTEN, message }]
 }
 
-/** What a proxy that asks by the head of a request alone can never be told. */
+/** A proxy that asks by the head of a request alone can hear of no price that is in the body. */
 function checkBodies({ routes, unmatched }: PartialConfig): Finding[] {
   const ruled = routes.flatMap((route, i) => {
     const methods = route.match?.methods ?? []

@@ -75,7 +75,7 @@ function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
 /** As a key of a dictionary (RFC 9651). */
 const DICTIONARY_KEY = /^[a-z][a-z0-9_-]*$/
 
-/** What each meter cost is told by its name. */
+/** X-Tollgate-Charged has the cost of each meter under the name of its category. */
 function checkKeyOf({ category = '', path }: WrittenMeter, meters: readonly WrittenMeter[]): Finding[] {
   if (meters.length === 1 || DICTIONARY_KEY.test(category) || meters.every(({ settle }) => settle == null)) return []
   const message = `${quote(category)} is no name in X-Tollgate-Charged: begin it with a small letter, and write no capital letters`

@@ -294,11 +294,11 @@ export const quota = section(
         'Whether a charge is given back when the backend certainly was never sent the request. Default unreached',
     }).default('unreached'),
     ratelimit_headers: flag({
-      description: 'RateLimit and RateLimit-Policy on accepted answers. Default true',
+      description: 'RateLimit and RateLimit-Policy on accepted responses. Default true',
     }).default(true),
     legacy_fields: flag({
       description:
-        'X-RateLimit-Limit, -Remaining and -Reset (seconds) of the tightest window, on each 429 and, with ratelimit_headers, on accepted answers as well. Default false',
+        'X-RateLimit-Limit, -Remaining and -Reset (seconds) of the tightest window, on each 429 and, with ratelimit_headers, on accepted responses as well. Default false',
     }).default(false),
     retry_after_max: duration('1s', MAX_WINDOW, {
       description:

@@ -157,7 +157,7 @@ export const upstream = domain(
       quota_field: nameOf(quotaFieldProblem)
         .meta({
           description:
-            'A header that tells the backend how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
+            'A header that says to the backend how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
         })
         .optional(),
       remove_headers: list(nameOf(removedNameProblem), 0, 100, {
