@@ -120,9 +120,9 @@ interface Plane extends DataPlaneOptions {
   readonly scarcity: Scarcity
   readonly faults: StandingFaults
   readonly gateway: Gateway
-  /** That decides for others; `null` for none. */
+  /** The gateway that decides for others; `null` for none. */
   readonly deciding: Gateway | null
-  /** That of the clients first. */
+  /** The listener of the clients comes first. */
   readonly listeners: readonly [Listener, ...Listener[]]
   readonly heartbeat: Heartbeat
   readonly storeClock: StoreClock
@@ -224,7 +224,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   return plane
 }
 
-/** Whoever takes requests of clients, and whoever decides for others if the configuration has that. */
+/** The gateway that serves clients, and the one that decides for others if the configuration has `decisions`. */
 function createGateways(
   { config, version, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
   state: State,
@@ -253,7 +253,7 @@ function createGateways(
   return { gateway, deciding, listeners: [listener, other] }
 }
 
-/** Whether others ask is decided at the start. */
+/** Whether there is a listener for others is decided at the start, so every later configuration has its rules. */
 function decidingOf({ current: { deciding } }: State): Rules {
   if (deciding === null) throw new Error('a decision by a configuration without decisions')
   return deciding

@@ -19,7 +19,7 @@ export function decidingRulesOf(config: Config, rules: Rules, authenticator: Aut
     ...rules,
     isProxy,
     callers: callerRulesOf(believed, authenticator, isProxy, null, rules.shadow),
-    // What the gateway serves itself is another's here.
+    // The paths of the gateway's own pages belong to the service here.
     publicPaths: new Set(),
     documents: new Map(),
     reference: null,
@@ -30,7 +30,7 @@ export function decidingRulesOf(config: Config, rules: Rules, authenticator: Aut
       ...rules.presentation,
       toProxy: { refuseWith: decisions.refuseWith },
     },
-    // None is taken.
+    // Nothing is forwarded, so no connection to the upstream is taken.
     shares: { ...rules.shares, upstream_connections: UNBOUNDED },
   }
 }

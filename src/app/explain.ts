@@ -152,7 +152,7 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
   }
 }
 
-/** The gateway reads the bytes of a head one by one. */
+/** The gateway reads a head as one character for each byte. */
 function asSent(text: string): string {
   return Buffer.from(text).toString('latin1')
 }

@@ -29,12 +29,12 @@ export interface GatewayListenerOptions extends Common {
 
 export interface DecisionsListenerOptions extends Common {
   readonly decisions: DecisionsConfig
-  /** That decides. */
+  /** The gateway that decides. */
   readonly gateway: Gateway
   readonly charging: Charging
   /** `null`: decisions have no ids. */
   readonly receipts: Receipts | null
-  /** Of Tollgate. */
+  /** The version of Tollgate. */
   readonly version: string
 }
 
@@ -103,7 +103,7 @@ function bounds(config: Config) {
   return { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections, idleTimeoutMs }
 }
 
-/** For each configuration: they are asked for twice a request. */
+/** Kept for each configuration, because they are asked for twice in a request. */
 function madeOnce(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
   let known = current()
   let limits = make(known)

@@ -38,7 +38,7 @@ import { shareRulesOf } from './share-rules.ts'
 export interface Runtime {
   readonly config: Config
   readonly rules: Rules
-  /** By which the gateway responds to other proxies that ask; `null` if nobody asks. */
+  /** The rules for requests that other proxies ask about; `null` if nobody asks. */
   readonly deciding: Rules | null
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder

@@ -28,7 +28,7 @@ function readSecret(file: string): Reading<string> {
   const problem = (what: string) => ({ problem: `the file ${quote(file)} ${what}` })
   try {
     const bytes = readRegularSync(file, MAX_SECRET)
-    // Editors and `echo` end a line.
+    // Editors and `echo` add the end of the line.
     const value = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
     return value === '' ? problem('is empty: write the secret into it, and nothing else') : { value }
   } catch (error) {

@@ -30,11 +30,11 @@ export interface AsksOptions {
   readonly rules: () => Rules
   /** `null`: decisions have no ids. */
   readonly receipts: Receipts | null
-  /** Of Tollgate. */
+  /** The version of Tollgate that the document names. */
   readonly version: string
 }
 
-/** Bytes of a question: its body may have a request with one in it. */
+/** Bytes of a question, whose body may contain a request with a body of its own. */
 const MAX_BODY = 1024 * 1024
 
 export interface Asks {
@@ -86,7 +86,7 @@ function documentResponse(version: string): OwnResponse {
 const ONLY_GET = denial('method_not_allowed', 'This path allows GET.', { headers: { Allow: 'GET' } })
 const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { headers: { Allow: 'POST' } })
 
-/** A question that is refused itself: `refuse_with` is for proxies, and a service reads the status. */
+/** Refuses the question itself by its own status, since `refuse_with` is for proxies only. */
 const REFUSED: Given = {
   ...{ caller: null, key: null, charges: null, body: Buffer.alloc(0) },
   respond: (_, stop) => stop?.response as OwnResponse,
@@ -94,7 +94,7 @@ const REFUSED: Given = {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** What others could read in another way is denied: octets that are no UTF-8, and a member that is there twice. */
+/** Denies a body that others could read in another way: one with octets that are no UTF-8, or with a member that is there twice. */
 function jsonOf(body: Buffer): unknown {
   try {
     const text = UTF8.decode(body)
@@ -106,7 +106,7 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Frames the question, or is worked out of it. */
+/** Fields of the question that frame its message, or that are computed anew for the request. */
 const NOT_GIVEN: ReadonlySet<string> = new Set([
   ...['connection', 'content-length', 'transfer-encoding', 'expect', 'upgrade', 'te'],
 ])
@@ -214,7 +214,7 @@ function windowsOf(meter: Charge, decision: Decision): DecidedWindow[] {
   )
 }
 
-/** Of all that was charged. */
+/** A refund settles all that was charged as 0. */
 const REFUND = refundBody.transform((body) => ({ ...body, charges: null }))
 
 async function settle(

@@ -7,15 +7,15 @@ import type { Asks } from './asks.ts'
 import { originalOf } from './original.ts'
 
 export interface DecisionsOptions {
-  /** That decides: it forwards nothing. */
+  /** A gateway that only decides, and forwards nothing. */
   readonly gateway: RequestHandler
   /** Takes what services ask; made when the first one does. */
   readonly asks: () => Promise<Asks>
-  /** What whoever asks must send; `null` for nothing. */
+  /** The token that each asking request must have; `null` if none is needed. */
   readonly token: string | null
 }
 
-/** The address of whoever asks, whatever it is: a Unix socket has none. */
+/** Stands for the address of every asking proxy, because a Unix socket has none. */
 export const HERE = '127.0.0.1'
 
 /**
@@ -43,7 +43,7 @@ export function createDecisions({ gateway, token, asks }: DecisionsOptions): Req
 /** Where services ask by JSON. */
 const ASKED: ReadonlySet<string> = new Set(['/decide', '/settle', '/refund', '/openapi.json'])
 
-/** Whoever asks, as an address that is believed. What is known of its connection stays. */
+/** The asking proxy, with an address that is believed. What is known of its connection stays. */
 function askerOf(request: IncomingRequest): ClientPeer {
   const { client } = request
   return {
@@ -72,12 +72,12 @@ function checkToken({ headers }: IncomingMessage, digest: Buffer): Denial | null
   return typeof given === 'string' && timingSafeEqual(digestOf(given), digest) ? null : STRANGER
 }
 
-/** Of equal length whatever is given, as `timingSafeEqual` wants it. */
+/** A digest has one length whatever is given, as `timingSafeEqual` wants it. */
 function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
-/** What it takes could not be loaded, as where no more files may be open. */
+/** The module for services could not be loaded, for example because no more files may be open. */
 const NOT_NOW = denial('overloaded', 'The gateway cannot take a question now. Try again in a moment.', {
   headers: SOON,
 })

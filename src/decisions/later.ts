@@ -6,12 +6,12 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import type { Limit, Usage } from '../quota/window.ts'
 import { type ChargedMeter, type ChargeReceipt, GOOD_MS, settledKey } from './receipts.ts'
 
-/** How long a service waits for the store, in milliseconds. Whatever comes later comes once all the same. */
+/** How long a service waits for the store, in milliseconds. A settlement that takes longer is made all the same, and once. */
 const WAIT_MS = 5000
 
 /**
- * Settles a charge by its receipt, once: whoever brings the id again changes nothing.
- * @param costs by category. Of a category that it does not name the charge stays
+ * Settles a charge by its receipt, once. To settle the same id again changes nothing.
+ * @param costs by category. The charge of a category that is not named stays
  * @returns by category the tokens that were taken in addition, or below 0 given back, now; `null` if the store has not said so in time
  */
 export async function settleLater(

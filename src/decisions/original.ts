@@ -4,7 +4,7 @@ import { checkMethod } from '../edge/head-rules.ts'
 import { notImplemented } from '../edge/parser-error.ts'
 import { type Denial, denial } from '../errors.ts'
 
-/** The request about which a proxy asks, as far as it is another one than that by which it asks. */
+/** The request about which a proxy asks, as far as it differs from the request by which the proxy asks. */
 export interface Original {
   readonly method: string
   /** Path and query. */
@@ -17,7 +17,7 @@ const PAIRS = [
   ['x-original-method', 'x-original-uri'],
 ] as const
 
-/** Before the path of the original by which Envoy asks. */
+/** Envoy asks by this prefix and the path of the original. */
 const PREFIX = '/envoy'
 
 /**
@@ -27,7 +27,7 @@ const PREFIX = '/envoy'
 export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
   const { method = '', url = '' } = req
   if (url.startsWith(PREFIX)) return readable({ method, url: url.slice(PREFIX.length) })
-  // Caddy puts the query of the original behind it.
+  // Caddy appends the query of the original to its own path.
   if (url.split('?', 1)[0] !== '/auth') return UNKNOWN
   const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
   if (first === undefined) return unclear('no fields that name the original request')
@@ -41,10 +41,10 @@ export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'header
 }
 
 const NOBODY = { address: '' }
-/** Of others Node's parser takes no request. */
+/** Node's parser takes no request with another method. */
 const KNOWN = new Set(METHODS)
 const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/
-/** As that parser takes it. */
+/** The request target, as Node's parser takes it. */
 const PATH = /^\/[!-~]*$/
 
 /** @returns why Node's parser, or the edge, takes no request of such a line */

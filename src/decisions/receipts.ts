@@ -11,7 +11,7 @@ export interface ChargedMeter {
   readonly global: readonly number[]
 }
 
-/** All that it takes to settle a charge later, whoever does it. */
+/** All that any gateway needs to settle a charge later. */
 export interface ChargeReceipt {
   /** The store's time of the charge, in milliseconds since the epoch. */
   readonly at: number
@@ -28,7 +28,7 @@ export const GOOD_MS = 3_600_000
 
 /**
  * Ids of charges, which are the receipts themselves, so that nothing is kept of a decision that nobody settles and every gateway with the
- * token knows each of them. Who can read an id can read the receipt; who has not the token can make none.
+ * token knows each of them. Everybody who has an id can read its receipt, but only the token can make one.
  */
 export function createReceipts(token: string) {
   const key = createHmac('sha256', 'tollgate decisions').update(token).digest()
@@ -39,7 +39,7 @@ export function createReceipts(token: string) {
       const { at, payer, isVerified, route, meters } = receipt
       const each = meters.map((m) => [m.category, m.cost, m.organisation, m.personal, m.theirs, m.global])
       const facts = [at, payer.user, payer.organisation, payer.plan, isVerified ? 1 : 0, route, receipt.key, each]
-      // Two charges may be alike in all of these.
+      // Two charges may be alike in all other members.
       const text = Buffer.from(JSON.stringify([randomBytes(9).toString('base64url'), ...facts])).toString('base64url')
       return `${text}.${seal(text)}`
     },
@@ -48,7 +48,7 @@ export function createReceipts(token: string) {
     read(id: string, now = Date.now()): ChargeReceipt | null {
       const [text = '', given = '', ...more] = id.split('.')
       const [bytes, expected] = [Buffer.from(given), Buffer.from(seal(text))]
-      // In bytes: a letter outside of ASCII has more of them.
+      // The length is counted in bytes, since a letter outside of ASCII has several.
       if (more.length > 0 || bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return null
       const [, at, user, organisation, plan, isVerified, route, kept, each] = JSON.parse(
         Buffer.from(text, 'base64url').toString(),
@@ -64,7 +64,7 @@ export function createReceipts(token: string) {
 
 export type Receipts = ReturnType<typeof createReceipts>
 
-/** Under what a store keeps that an id was settled, for one of its meters. */
+/** The key under which a store keeps that one meter of an id was settled. */
 export function settledKey(id: string, meter: number): string {
   return hash('sha256', `${id} ${meter}`, 'base64url').slice(0, 22)
 }

@@ -71,7 +71,7 @@ const DRAIN_POLL_MS = 10
 const KEEP_ALIVE_PROBE_MS = 60_000
 /** How long what was broken off may take to be recorded, in milliseconds. */
 const RECORD_MS = 1000
-/** Of a Unix socket: its user and its group may connect. */
+/** The mode of a Unix socket: its user and its group may connect. */
 const SOCKET_MODE = 0o660
 
 export function createListener(options: ListenerOptions): Listener {
@@ -128,7 +128,7 @@ class NodeListener implements Listener {
 
   async start(): Promise<string> {
     const { listen, certificate, observe } = this.#options
-    // Of several workers one could take the file away that another has just made: their primary has looked.
+    // With several workers the primary has looked already, since one worker could remove the file that another has just made.
     if ('socket' in listen && !cluster.isWorker) await removeDeadSocket(listen.socket)
     const place = 'socket' in listen ? { path: listen.socket } : listen
     await new Promise<void>((resolve, reject) => {
@@ -138,7 +138,7 @@ class NodeListener implements Listener {
         resolve()
       })
     })
-    // Whoever connects writes, and the usual umask leaves that to nobody but us.
+    // To connect needs the right to write, which the usual umask gives to nobody but us.
     if ('socket' in listen) await chmod(listen.socket, SOCKET_MODE)
     const url = urlOf(this.#server.address() as AddressInfo | string, certificate === null ? 'http' : 'https')
     observe({ type: 'listening', what: this.#what, url })
@@ -150,7 +150,7 @@ class NodeListener implements Listener {
     if (this.#isDraining === on) return
     this.#isDraining = on
     if (on) for (const connection of this.#live) connection.announceEnd()
-    // One drain of all listeners is one.
+    // All listeners drain together, so only that of the clients reports it.
     if (this.#what !== 'gateway') return
     observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
   }

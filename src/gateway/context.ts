@@ -44,9 +44,9 @@ export interface GatewayOptions {
   readonly decides?: Decides
 }
 
-/** What whoever asks gets beside the decision. */
+/** What a proxy that asks gets beside the decision. */
 export interface Decides {
-  /** By which the charge of a request can be settled later; `null` if it cannot be. */
+  /** The id by which the charge of a request can be settled later; `null` if it cannot be. */
   idOf(exchange: Exchange): string | null
 }
 
@@ -65,7 +65,7 @@ export interface Given {
   readonly caller: Caller | null
   /** What it costs, by category, at least 1 each; `null` for what its rule says. */
   readonly charges: readonly (readonly [category: string, cost: number])[] | null
-  /** By which it is known if the service asks again; `null` if each question is charged. */
+  /** The key by which a repeated question is recognised; `null` if each question is charged. */
   readonly key: string | null
   /** Of the request, empty if it has none. The exchange reads it only where the price or the rule asks for it. */
   readonly body: Buffer

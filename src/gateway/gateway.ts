@@ -216,12 +216,12 @@ function decided(x: Passage, found: Stop | null): void {
   else on(x, tunnel(x, x.upgrade), finish)
 }
 
-/** What whoever asks hears: its request may go on, as whose, and with what of its charge for the client. Or it may not. */
+/** The response to a proxy or a service that asks: whether its request may go on, for which user, and with which fields for the client. */
 function responseFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
   if (x.given !== null) return responseForService(x, x.given, stop)
   if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
   const fields = x.rules.forwarder.ownFields(verifiedCaller(x), x.rules.describesQuota ? quotaText(x) : null)
-  // The id of the request, with which they begin, is that of any response.
+  // The first two texts are the name and the value of the id of the request, which each response gets anyway.
   const id = decides.idOf(x)
   const named = id === null ? [] : ['X-Tollgate-Decision', id]
   return answered({ status: 200, headers: [...fields, ...named, ...responseFields(x).slice(2)], body: '' })
@@ -234,7 +234,7 @@ function responseForService(x: Passage, given: Given, found: Stop | null): Stop 
   return stop === null ? answered(response) : new Stop(stop.ending, response)
 }
 
-/** A 200 would send it on, to an upstream that knows nothing of it. */
+/** A 200 would send the request for an own page on to an upstream that knows nothing of the page. */
 const OWN_PATH = denied(
   denial('no_route', 'The gateway serves this itself, and not where it only decides: send the request to the gateway.'),
 )
@@ -438,7 +438,7 @@ function costTapOf(x: Passage): CostTap | ResponseCosts | null {
     : costTapsOf(x, tariff, settlement, asked)
 }
 
-/** `null` if all charged meters are known before. */
+/** `null` if the costs of all charged meters are known before the response. */
 function costTapsOf(x: Passage, tariff: RouteTariff, { charge }: Paid, asked: Asked): ResponseCosts | null {
   const each = { ...asked, hasField: false, quota: () => [] }
   const meters = metersOf(charge).map(({ category, cost }) => ({

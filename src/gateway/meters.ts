@@ -4,7 +4,7 @@ import type { MeterRule, RouteTariff } from './snapshot.ts'
 
 /** The meters of a request: its exchange is the first of them, as its route and its charge are. */
 
-/** What becomes of what is charged in one category, as of an `Exchange`. */
+/** What becomes of the charge in one category. An `Exchange` has the same members for its first meter. */
 interface Outcome {
   made: Promise<number> | null
   finalCost: FinalCost | null
@@ -12,7 +12,7 @@ interface Outcome {
 
 export interface FurtherMeter extends Outcome {
   readonly rule: MeterRule
-  /** Whole tokens. With 0 the quota is not asked for it, and no response corrects it. */
+  /** Whole tokens. A meter that costs 0 is left out of the charge, and no response corrects it. */
   readonly cost: number
 }
 

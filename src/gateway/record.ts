@@ -45,7 +45,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
   }
 }
 
-/** What the store has given back of each meter, if it had to say that. */
+/** What the store has given back of each meter, where only the store knows the amount. */
 type Made = readonly (number | null)[]
 
 const NOTHING_MADE: Made = [null]

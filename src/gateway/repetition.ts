@@ -48,7 +48,7 @@ function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
   )
 }
 
-/** What the fields say that the price is read from: by another value it is another request. */
+/** The values of the fields that the price is read from, since another value makes another request. */
 function pricedBy({ req: { headers }, route }: Exchange): (string | null)[] {
   return route?.tariff?.fields.map((field) => headers[field]?.toString() ?? null) ?? []
 }
@@ -67,7 +67,7 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
 /** How long a question with a key is the same one, in milliseconds, and how often it may be asked again. */
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
-/** A service that asks again settles once. Whatever it asks about is a part of the key: with another request it is another question. */
+/** A service that asks again settles once. The request is a part of the key, so another request makes another question. */
 function onceGiven(exchange: Exchange, { charges, body }: Given, key: string): Once | null {
   const { req, caller, target } = exchange
   if (caller === null || target === null) return null

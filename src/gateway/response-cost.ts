@@ -18,12 +18,12 @@ import {
   type SizeSource,
 } from '../routing/final-cost.ts'
 
-/** Tells the client what its request cost. */
+/** The field that says to the client what its request cost. */
 export function chargedField(tokens: number): string[] {
   return ['X-Tollgate-Charged', String(tokens)]
 }
 
-/** The same of several meters, as a dictionary of RFC 9651: `requests=1, tokens=512`. */
+/** The field for several meters is a dictionary of RFC 9651, like `requests=1, tokens=512`. */
 export function chargedFields(meters: readonly (readonly [category: string, tokens: number])[]): string[] {
   return ['X-Tollgate-Charged', meters.map(([category, tokens]) => `${category}=${tokens}`).join(', ')]
 }
@@ -65,7 +65,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   zstd: promisify(zstdDecompress) as Decoder,
 }
 
-/** Reads a body for what it says. */
+/** Reads from a body what it says about the cost. */
 interface BodyReader {
   /** @returns what it says, if no later piece can change that */
   add(piece: Buffer | string): Found | null
@@ -150,7 +150,7 @@ export class ResponseCost implements CostTap {
     this.#reader = null
   }
 
-  /** Whoever leaves before the end pays the bytes that came. By what a body says nobody pays less than the reserve, as more may have followed. */
+  /** A client that leaves early pays the bytes that came. Where the body says the cost, it pays the reserve at least, as more may have followed. */
   #cutOff(): FinalCost {
     const cost = costByValue(this.#rule, this.#reader?.soFar() ?? 'unread', this.#reserve)
     const isSize = this.#rule.source?.kind === 'size'
@@ -162,7 +162,7 @@ function isPlain(coding: string): boolean {
   return coding === '' || coding === 'identity'
 }
 
-/** A body that says what it says only as a whole. */
+/** A body that can be read only when it is whole. */
 class WholeBody implements BodyReader {
   readonly #source: JsonSource
   readonly #reading: SettleRule['reading']
@@ -206,7 +206,7 @@ class WholeBody implements BodyReader {
 /** Behind it OpenAI and those who speak like it send nothing, and clients leave. */
 const LAST_EVENT = '[DONE]'
 
-/** A stream, of which the last event counts that says anything. */
+/** A stream, of which the last event with a cost counts. */
 class Events implements BodyReader {
   readonly #said: Said
   readonly #reader: EventReader

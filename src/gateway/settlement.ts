@@ -48,7 +48,7 @@ export interface Order {
   /** As the policy has it for the caller. */
   readonly plan: PlanInForce | null
   readonly category: string
-  /** 0 only of what is not asked for. */
+  /** Tokens. It is 0 only if the quota is not asked. */
   readonly cost: number
   /** What is charged beside, in other categories: all of it, or nothing. Default nothing. */
   readonly others?: readonly Pick<Meter, 'category' | 'cost'>[]
@@ -288,7 +288,7 @@ function settled<S extends Settled>(observe: Observer, outcome: S): S {
   return outcome
 }
 
-/** Of what is accepted each meter, of a refusal the one that refuses, and of any other the first. */
+/** Each meter of an accepted charge, the meter that refuses of a refusal, and otherwise the first one. */
 function reportMeters(observe: Observer, outcome: Settled): void {
   const { kind, charge, decision } = outcome
   const [first, ...others] = metersOf(charge) as [Charge, ...Charge[]]

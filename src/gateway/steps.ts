@@ -261,7 +261,7 @@ export function price(exchange: Exchange, route: Route, target: Target): Stop | 
   return null
 }
 
-/** As the service says, in place of what the rule does. */
+/** The costs that the service names, in place of those of the rule. */
 function takeSaid(exchange: Exchange, [first, ...others]: NonNullable<Given['charges']>): void {
   exchange.cost = first?.[1] ?? 0
   if (others.length === 0) return
@@ -288,7 +288,7 @@ function priceAsked(
   target: Target,
 ): Stop | null | Promise<Stop | null> {
   const { req, res } = exchange
-  // Before the body, which nobody reads for a request that its query has refused already.
+  // The query is looked at before the body, which need not be read if the query is refused.
   const refusal = queryRefusal(route, target)
   if (refusal !== null) {
     if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
@@ -345,7 +345,7 @@ function costOf(exchange: Exchange, price: Price, query: string): number | Denia
   return isDenial(priced) ? priced : priced.cost
 }
 
-/** Of the body, in bytes: `null` for one in chunks that is not read, and for one that a proxy which asks may have kept back. */
+/** The length of the body in bytes; `null` if it is in chunks and not read, or if an asking proxy may have kept it back. */
 function lengthOf({ req, body, context, given }: Exchange): number | null {
   const { headers, method = '' } = req
   if (body === null && headers['transfer-encoding'] !== undefined) return null
@@ -354,7 +354,7 @@ function lengthOf({ req, body, context, given }: Exchange): number | null {
   return length === 0 && isAskedOf && !WITHOUT_BODY.has(method) ? null : length
 }
 
-/** What a body of theirs means is defined nowhere (RFC 9110 section 9.3). */
+/** RFC 9110 section 9.3 defines no meaning for the body of a request with one of these methods. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
 /** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */

@@ -135,7 +135,7 @@ export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'x-quota-reset
  */
 export const RATE_LIMITS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])
 
-/** What they were before they were lists: of two values many clients read neither. */
+/** These fields had one value before they were lists, and many clients read neither of two values. */
 export const LEGACY_RATE_LIMITS: ReadonlySet<string> = new Set([
   'x-ratelimit-limit',
   'x-ratelimit-remaining',

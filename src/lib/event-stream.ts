@@ -75,12 +75,12 @@ class LineReader implements EventReader {
     this.#isAfterCr = bytes.endsWith('\r')
   }
 
-  /** An event without its empty line is none. */
+  /** An event that is not followed by its empty line does not count. */
   end(): void {
     if (!this.#hasFields && this.#line !== '') this.#endLine()
   }
 
-  /** A comment may be as long as it likes. */
+  /** A comment is not held, so its length is not bounded. */
   #hold(part: string): void {
     const line = this.#line + part
     if ((this.#data?.length ?? 0) + line.length <= this.#most) {

@@ -30,7 +30,7 @@ export interface OidcOptions {
   readonly groupsClaim: string
 }
 
-/** For one response of the provider, in seconds. */
+/** How long the provider may take for one response, in seconds. */
 const DEADLINE_S = 10
 /** How long what the provider says of itself is good, in milliseconds. */
 const METADATA_MS = 10 * 60_000
@@ -41,7 +41,7 @@ export function openidProvider(options: OidcOptions): SignInProvider {
   let known: { readonly until: number; readonly found: Promise<Configuration> } | null = null
   let atOnce = 0
 
-  /** Whoever comes meanwhile waits for the same response. A failure is forgotten at once. */
+  /** Sign-ins that come meanwhile wait for the same response. A failure is forgotten at once. */
   async function discovered(): Promise<Configuration> {
     if (known === null || known.until < performance.now()) {
       known = { until: performance.now() + METADATA_MS, found: discover(options) }
@@ -90,7 +90,7 @@ export function openidProvider(options: OidcOptions): SignInProvider {
     if (claims === undefined) throw new Error('no ID token')
     const inToken = readPerson(claims, options)
     if (inToken.name !== null && inToken.groups.length > 0) return inToken
-    // Many providers put neither into the ID token.
+    // Many providers put neither the name nor the groups into the ID token.
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return inToken
     const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub)
     return readPerson({ ...more, ...claims }, options)
@@ -118,7 +118,7 @@ function secretOf(secret: string): ClientAuth {
 function readPerson(claims: object, { nameClaim, groupsClaim }: OidcOptions): SignedIn {
   const text = JSON.stringify(claims)
   const valueAt = (path: string): unknown => JSON.parse(jsonAt(text, path) ?? 'null')
-  // Some providers, Cognito among them, write it as a text.
+  // Some providers, Cognito among them, write the boolean as a text.
   const isUnverified = nameClaim === 'email' && String(valueAt('email_verified')) === 'false'
   const [name, groups] = [valueAt(nameClaim), valueAt(groupsClaim)]
   const list: readonly unknown[] = Array.isArray(groups) ? groups : [groups]

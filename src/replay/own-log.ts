@@ -91,7 +91,7 @@ function isBeforeQuota(seen: Seen): boolean {
   const { outcome, decidedAt, category, cost, others } = seen
   if (outcome === 'denied') return !isMoment(decidedAt) || isGivenBack(seen)
   if (outcome === 'answered') return typeof category !== 'string'
-  // The cost stands there from the moment before the charge on.
+  // An aborted request has a cost above 0 once it came as far as its charge.
   return outcome === 'aborted' && cost === 0 && others === undefined
 }
 

@@ -89,7 +89,7 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   }
 }
 
-/** Those that it costs something in. */
+/** The meters in which the request costs something. */
 function metersOf(tariff: RouteTariff, entry: Entry, isGivenBack: boolean): TariffMeter[] {
   const rules: readonly MeterRule[] = tariff.others === null ? [tariff] : [tariff, ...tariff.others]
   return rules.flatMap((rule, i) => {
@@ -164,7 +164,7 @@ function pathOf(rule: string): string | null {
   return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
 }
 
-/** By the query, which some logs have; else what the log says, where the price depends on what the log does not have; else the dearest. */
+/** Priced by the query if the log has it, else by the cost in the log, and else as the dearest request. */
 function costOf(price: Price, { cost }: Logged, target: Entry['target']): number {
   if (price.kind === 'fixed') return price.cost
   return costByQuery(price, target) ?? (cost !== null && mayCost(price, cost) ? cost : dearest(price))

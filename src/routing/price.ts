@@ -50,7 +50,7 @@ type Json = { readonly members: readonly Member[] } | { readonly none: Denial }
 
 const NO_BODY: Json = { none: refuse('The request must have a body.', 'body_price') }
 
-/** A batch: all of it or nothing. */
+/** A batch is charged whole, or not at all. */
 function costOfAll(price: AskedPrice, asked: Asked, objects: readonly string[]): Cost | Denial {
   let sum = 0
   for (const object of objects) {

@@ -82,7 +82,7 @@ function matcherOf(names: readonly string[]): Matcher {
 const AMPERSAND = 0x26
 const SEMICOLON = 0x3b
 const EQUALS = 0x3d
-/** Some take the query from its last one. */
+/** Some frameworks begin the query at its last question mark. */
 const QUESTION_MARK = 0x3f
 
 function isLetterOrDigit(code: number): boolean {

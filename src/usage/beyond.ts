@@ -7,7 +7,7 @@ import { type Limit, promised, type Window } from '../quota/window.ts'
 /** The limits of one user or organisation in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null
 
-/** Of several, in the order of their ids. @throws StoreError */
+/** The limits of several users or organisations, in the order of their ids. @throws StoreError */
 export type SoftLimits = (scope: HistoryScope, ids: readonly string[]) => Promise<readonly LimitsOf[]>
 
 /** Tokens of one run beyond the limit of its window; `null` if that is not soft, or no limit is known. */

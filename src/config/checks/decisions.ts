@@ -61,5 +61,5 @@ function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string
   return [{ ...at, message }]
 }
 
-/** Nobody takes a body of theirs for a query. */
+/** No framework reads a body of these methods as a query. */
 const BODILESS = /^(?:GET|HEAD|DELETE)$/

@@ -37,7 +37,7 @@ function checkAdmin({ listen, admin }: PartialConfig): Finding[] {
   return findings
 }
 
-/** Tokens are for scripts too, and none of them waits for a provider. */
+/** Scripts sign in by tokens as well, because no script waits for a provider. */
 function checkPeople({ oidc, trusted, ...admin }: PartialConfig['admin']): Finding[] {
   const hasNone = 'token' in admin && admin.token === undefined && admin.tokens.length === 0
   const lacking = (['oidc', 'trusted'] as const).filter((key) => hasNone && { oidc, trusted }[key] !== undefined)

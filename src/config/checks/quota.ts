@@ -69,7 +69,7 @@ function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] 
   return [{ path, message: 'the shares do not ascend: write good below normal, and normal below bad' }]
 }
 
-/** Whoever writes more beyond a limit than within it has mostly taken the sum for the part. */
+/** An `over` that is larger than its limit is mostly a mistake: the sum was written in place of the part beyond the limit. */
 function checkOver({ over = {}, ...limits }: ScopedLimits | PlanLimits, path: Path): Finding[] {
   const tables = new Map(Object.entries<LimitTable>(limits))
   return Object.entries<LimitTable>(over).flatMap(([scope, table]) =>

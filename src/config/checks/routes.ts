@@ -59,7 +59,7 @@ function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], abou
   return [...checkTogether(meters), ...own]
 }
 
-/** As within one price: a body refuses what the query is priced for. */
+/** The rule within one price holds between meters too: no price of a query stands beside one of a body. */
 function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
   const [first, ...others] = meters
   if (first === undefined || others.length === 0) return []
@@ -72,7 +72,7 @@ function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
   return [{ path: first.path.slice(0, -1), message }]
 }
 
-/** As a key of a dictionary (RFC 9651). */
+/** A key of a dictionary of RFC 9651. */
 const DICTIONARY_KEY = /^[a-z][a-z0-9_-]*$/
 
 /** X-Tollgate-Charged has the cost of each meter under the name of its category. */
@@ -246,7 +246,7 @@ function checkPatterns({ cost, path }: WrittenMeter): Finding[] {
   return [{ path: [...path, 'cost', 'values', '*'], severity: 'warning', message }]
 }
 
-/** What the upstream does not get of a client's request is not what is served. */
+/** A field that the upstream does not get cannot decide what is served. */
 function checkPricedFields({ cost, path }: WrittenMeter, { configured, inputs }: About): Finding[] {
   if (cost === undefined) return []
   const { parameters } = credentialPlaces(configured)

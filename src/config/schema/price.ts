@@ -142,7 +142,7 @@ function sourceFault(written: Written): Fault | null {
   return [['body'], `has ${quote(inside)} among others: only names at the top level may stand for each other`]
 }
 
-/** Of JSONPath and JSON Pointer nothing is known here. */
+/** The names of a path; `null` also for one in the form of JSONPath or JSON Pointer. */
 function pathOf(path: string): string[] | null {
   return /^(?:\$\.|\/)/.test(path) ? null : namesOfPath(path)
 }

@@ -144,7 +144,7 @@ function sayAnew(entry: Entry, time: number): void {
   entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
 }
 
-/** What was made of the earlier one is not of this one. */
+/** The memo was made of the decision with the earlier time, so it is not taken over. */
 function atTime(decision: Decision, at: number): Decision {
   return { ...decision, at, memo: undefined }
 }
