@@ -1,5 +1,4 @@
 import type { Config, DecisionsConfig } from '../config/config.ts'
-import type { Asks } from '../decisions/asks.ts'
 import { createDecisions } from '../decisions/handler.ts'
 import type { Receipts } from '../decisions/receipts.ts'
 import type { ConnectionLimits } from '../edge/connection.ts'
@@ -7,6 +6,7 @@ import { createListener, type Listener } from '../edge/listener.ts'
 import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Charging } from '../gateway/settlement.ts'
+import { onDemand } from '../lib/memo.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { patiencesOf } from './patience.ts'
@@ -60,12 +60,11 @@ export function openDecisionsListener({
 }: DecisionsListenerOptions): Listener {
   const { config, gateway } = parts
   const { listen, token } = decisions
-  let made: Promise<Asks> | undefined
   // It loads the library of the schemas, which a gateway that only proxies ask does without.
-  const asks = async () => {
+  const asks = onDemand(async () => {
     const { createAsks } = await import('../decisions/asks.ts')
     return createAsks({ gateway, charging, receipts, version, rules: () => current().deciding ?? current().rules })
-  }
+  })
   return createListener({
     ...parts,
     ...bounds(config),
@@ -75,13 +74,7 @@ export function openDecisionsListener({
     gateway: createDecisions({
       gateway,
       token,
-      asks: () => {
-        made ??= asks().catch((error: unknown) => {
-          made = undefined
-          throw error
-        })
-        return made
-      },
+      asks,
     }),
     // The target of the original stands in a field of it.
     maxHeaderSize: config.edge.maxHeaderSize + config.edge.maxUrl + OWN_FIELDS,

@@ -2,6 +2,7 @@ import type { People } from '../admin/people.ts'
 import type { TrustedProxy } from '../admin/trusted-proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { SignInProvider } from '../control/sign-in-provider.ts'
+import { onDemand } from '../lib/memo.ts'
 import { subnetCheck } from './runtime.ts'
 
 /** Who signs in people at the dashboard. Each is made once for each section of a configuration. */
@@ -28,13 +29,10 @@ export function peopleOf(oidc: Oidc | null): People | null {
 
 /** A gateway at which nobody signs in so does without the client of OpenID Connect. */
 function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
-  let loading: Promise<SignInProvider> | null = null
-  const provider = () => {
-    loading ??= import('../oidc/provider.ts').then(({ openidProvider }) =>
-      openidProvider({ ...oidc, groupsClaim: roles.claim }),
-    )
-    return loading
-  }
+  const provider = onDemand(async () => {
+    const { openidProvider } = await import('../oidc/provider.ts')
+    return openidProvider({ ...oidc, groupsClaim: roles.claim })
+  })
   return {
     begin: async (callback) => (await provider()).begin(callback),
     finish: async (returned, kept) => (await provider()).finish(returned, kept),

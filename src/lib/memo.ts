@@ -15,3 +15,15 @@ export function remembered<T>(of: (text: string) => T): (text: string) => T {
     return made
   }
 }
+
+/** What `load` gives, asked for once, when it is first wanted. A failure is forgotten, so that the next one who asks tries again. */
+export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | null = null
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = null
+      throw error
+    })
+    return loading
+  }
+}

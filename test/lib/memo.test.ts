@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { remembered } from '../../src/lib/memo.ts'
+import { onDemand, remembered } from '../../src/lib/memo.ts'
 
 function counting() {
   const asked: string[] = []
@@ -27,4 +27,14 @@ test('what is remembered is bounded, however many texts come and however long th
   const long = 'x'.repeat(101)
   expect([ask(long), ask(long)]).toEqual([long.toUpperCase(), long.toUpperCase()])
   expect(asked).toHaveLength(2)
+})
+
+test('what is loaded on demand is loaded once, and again after it failed', async () => {
+  let loads = 0
+  const value = onDemand(async () => {
+    if (++loads === 1) throw new Error('too many open files')
+    return loads
+  })
+  await expect(Promise.all([value(), value()])).rejects.toThrow('too many open files')
+  expect(await Promise.all([value(), value()])).toEqual([2, 2])
 })
