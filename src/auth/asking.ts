@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { valuesIn } from '../lib/field-names.ts'
 
 /** What a request says of who asks. */
 export interface Asking {
@@ -10,14 +11,9 @@ export interface Asking {
   readonly client: { readonly address: string }
 }
 
-/** The values of a field, one for each line: Node joins them, or keeps the first. @param lower its name in lower case */
+/** The values of a field, as `valuesIn` reads them. */
 export function linesOf({ req: { rawHeaders } }: Asking, lower: string): string[] {
-  const lines: string[] = []
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === lower.length && name.toLowerCase() === lower) lines.push(rawHeaders[i + 1] as string)
-  }
-  return lines
+  return valuesIn(rawHeaders, lower)
 }
 
 export function queryOf({ req: { url = '' } }: Asking): string {

@@ -12,7 +12,7 @@ import type { Stop } from '../gateway/outcome.ts'
 import { type Charging, isPaid } from '../gateway/settlement.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { memberNamedTwice } from '../lib/json-fault.ts'
-import { type Charge, type Decision, metersOf } from '../quota/charge.ts'
+import { type Charge, type Decision, decisionsOf, metersOf, SCOPE_NAMES } from '../quota/charge.ts'
 import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, NOT_RUNNING, promised, resetAt } from '../quota/window.ts'
 import { JSON_TYPE, type OwnResponse, writeResponse } from '../respond/response.ts'
@@ -193,15 +193,13 @@ function chargesOf({ settlement }: Exchange): Record<string, number> {
 function limitsOf({ settlement }: Exchange): DecidedWindow[] {
   const { charge, decision } = settlement ?? {}
   if (charge === undefined || decision == null) return []
-  return metersOf(charge).flatMap((meter, i) => {
-    const of = i === 0 ? decision : decision.others?.[i - 1]
-    return of === undefined ? [] : windowsOf(meter, of)
-  })
+  const decisions = decisionsOf(decision)
+  return metersOf(charge).flatMap((meter, i) => windowsOf(meter, decisions[i] as Decision))
 }
 
 function windowsOf(meter: Charge, decision: Decision): DecidedWindow[] {
   const limits = decision.limits ?? meter.limits
-  return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
+  return SCOPE_NAMES.flatMap((scope) =>
     (limits[scope] ?? []).map((limit: Limit, i) => {
       const { window } = limit
       const usage = decision[scope]?.[i] ?? NOT_RUNNING

@@ -1,8 +1,8 @@
 import { type IncomingMessage, METHODS } from 'node:http'
-import { linesOf } from '../auth/asking.ts'
 import { checkMethod } from '../edge/head-rules.ts'
 import { notImplemented } from '../edge/parser-error.ts'
 import { type Denial, denial } from '../errors.ts'
+import { valuesIn } from '../lib/field-names.ts'
 
 /** The request about which a proxy asks, as far as it differs from the request by which the proxy asks. */
 export interface Original {
@@ -32,7 +32,7 @@ export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'header
   const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
   if (first === undefined) return unclear('no fields that name the original request')
   if (others.length > 0) return unclear('fields of two kinds name the original request')
-  const [methods, urls] = first.map((name) => linesOf({ req, res: req, client: NOBODY }, name)) as [string[], string[]]
+  const [methods, urls] = first.map((name) => valuesIn(req.rawHeaders, name)) as [string[], string[]]
   const [asked, target] = [methods[0], urls[0]]
   if (asked === undefined || target === undefined || methods.length + urls.length > 2) {
     return unclear(`not one ${first[0]} and one ${first[1]}`)
@@ -40,7 +40,6 @@ export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'header
   return readable({ method: asked, url: target })
 }
 
-const NOBODY = { address: '' }
 /** Node's parser takes no request with another method. */
 const KNOWN = new Set(METHODS)
 const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/

@@ -23,3 +23,17 @@ export function namesIn(list: string): string[] {
 export function foldedName(name: string): string {
   return name.toLowerCase().replace(/[^0-9a-z-]/g, '-')
 }
+
+/**
+ * The values of a field, one for each of its lines: Node joins them, or keeps the first.
+ * @param raw names and values by turns
+ * @param lower the name in lower case
+ */
+export function valuesIn(raw: readonly string[], lower: string): string[] {
+  const values: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    if (name.length === lower.length && name.toLowerCase() === lower) values.push(raw[i + 1] as string)
+  }
+  return values
+}

@@ -10,6 +10,7 @@ import {
   pathsOf,
 } from '../inputs/price.ts'
 import { productRoundedUp } from '../lib/decimal.ts'
+import { valuesIn } from '../lib/field-names.ts'
 import { isJson } from '../lib/json-fault.ts'
 import { elementCount, type Member, topLevelElements, topLevelMembers } from '../lib/json-members.ts'
 import { keyOfJson, keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
@@ -181,9 +182,9 @@ function readBody({ batch }: AskedPrice, maxBody: number, { body, rawHeaders }: 
   if (bytes.length > maxBody) {
     return denial('payload_too_large', `The body of this request may have at most ${maxBody} bytes.`)
   }
-  const encoded = linesOf(rawHeaders, 'content-encoding').length > 0
+  const encoded = valuesIn(rawHeaders, 'content-encoding').length > 0
   if (encoded) return refuse('The body of this request must not have a Content-Encoding.', 'body_price')
-  const read = readJson(linesOf(rawHeaders, 'content-type'), bytes, batch)
+  const read = readJson(valuesIn(rawHeaders, 'content-type'), bytes, batch)
   return isDenial(read) && WORDS.test(bytes.toString('latin1')) ? { none: read } : read
 }
 
@@ -247,20 +248,10 @@ function namesRead(source: QuerySource) {
 }
 
 function inHeader(source: Extract<PriceSource, { kind: 'header' }>, { rawHeaders }: Asked): Found | Denial {
-  const [text, twin] = linesOf(rawHeaders, source.name.toLowerCase())
+  const [text, twin] = valuesIn(rawHeaders, source.name.toLowerCase())
   if (text === undefined) return { none: null }
   // Node has one character for each byte, and services read UTF-8.
   return twin === undefined ? { text: Buffer.from(text, 'latin1').toString('utf8') } : must(source, 'only once')
-}
-
-function linesOf(rawHeaders: readonly string[], lower: string): string[] {
-  const lines: string[] = []
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.length === lower.length && rawHeaders[i]?.toLowerCase() === lower) {
-      lines.push(rawHeaders[i + 1] as string)
-    }
-  }
-  return lines
 }
 
 /** The price of the value; `otherwise` only for one that nobody takes for a value with another price. */
