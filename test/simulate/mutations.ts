@@ -457,8 +457,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   ledger('two batches are under way at once', ['this.#work ??= this.#settleAll()', 'this.#work = this.#settleAll()']),
   settlement('decisions are handed to the wrong callers', [
-    '(sent[i] as WaitingCharge, decided[i])',
-    '(sent[i] as WaitingCharge, decided[decided.length - 1 - i])',
+    '(sent[i] as WaitingCharge, heard[i])',
+    '(sent[i] as WaitingCharge, heard[heard.length - 1 - i])',
   ]),
   // The outage.
   settlement('what was admitted alone is forgotten when its batch is dropped', [
