@@ -11,7 +11,7 @@ interface Command {
 }
 
 /** In the order of the help. */
-const ALL: readonly Command[] = [
+export const ALL: readonly Command[] = [
   {
     name: 'serve',
     summary: 'run the gateway',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { adminDocument } from '../../build/admin-examples.ts'
+import { adminDocument } from '../../build/reference/documents.ts'
 import { clientComponents } from '../../src/contract/client.ts'
 import { FIELDS } from '../../src/contract/fields.ts'
 

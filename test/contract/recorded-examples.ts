@@ -9,7 +9,7 @@ import { eventOf, reachedBy } from '../alerts/happenings.ts'
 
 /**
  * Sends the request of each example of the admin API to a gateway on which something has happened, and keeps what it responds:
- * `node test/contract/recorded-examples.ts`, then `node build/admin-examples.ts` for the page. A new route gets an entry with its request.
+ * `node test/contract/recorded-examples.ts`, then `npm run docs:reference` for the page. A new route gets an entry with its request.
  */
 
 const FILE = fileURLToPath(new URL('../../src/contract/examples.json', import.meta.url))

@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 // The gateway loads it when somebody connects, in the middle of a test then.
 import '../../src/admin/listener.ts'
-import { adminDocument } from '../../build/admin-examples.ts'
+import { adminDocument } from '../../build/reference/documents.ts'
 import { type App, createApp } from '../../src/app/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'

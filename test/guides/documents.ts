@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { adminDocument } from '../../build/admin-examples.ts'
+import { adminDocument } from '../../build/reference/documents.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { gatewayDocument } from '../../src/reference/document.ts'
 

@@ -80,9 +80,10 @@ export const issuer = section(
         'Signature algorithms to accept; HS256, HS384 and HS512 only with a secret, all others only with jwks',
     }),
     ...CLAIMS,
-    clock_tolerance: duration('0s', '5m', { description: 'For exp, nbf and iat, 0s to 5m. Default 30s' }).prefault(
-      '30s',
-    ),
+    clock_tolerance: duration('0s', '5m', {
+      description:
+        'How far the clocks of the issuer and of the gateway may be apart when exp, nbf and iat are looked at, 0s to 5m. Default 30s',
+    }).prefault('30s'),
     typ: list(text({ description: 'A type' }, { max: 128 }), 1, 20, {
       description: 'Accepted values of the header typ, for example at+jwt. Default any or none',
     }).optional(),
@@ -161,7 +162,7 @@ export const auth = domain(
         section(
           {
             max: integer(0, 10_000_000, {
-              description: 'Credentials remembered, 0 to 10000000. Default 10000',
+              description: 'How many verified credentials are remembered, 0 to 10000000. Default 10000',
             }).default(10_000),
             ttl: duration('0s', '1h', {
               description:

@@ -298,9 +298,9 @@ export const metrics = domain(
 
 export const log = section(
   {
-    level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], { description: 'Default info' }).default(
-      'info',
-    ),
+    level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], {
+      description: 'The least level of the lines that are written. Default info',
+    }).default('info'),
     requests: choice(['all', 'errors', 'none'], { description: 'Which requests get a line. Default all' }).default(
       'all',
     ),

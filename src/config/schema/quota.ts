@@ -307,7 +307,7 @@ export const quota = section(
       .refine((ms) => ms % 1000 === 0, { error: 'is not a whole number of seconds: round it' })
       .optional(),
   },
-  'Limits',
+  'How much users, organisations and all users together may use',
 ).transform(
   ({ windows, mode, baselines, custom = null, global, reserve, shadow, adaptive, store_outage, refund, ...rest }) => {
     const { plans, default_plan: defaultPlan, exempt } = rest

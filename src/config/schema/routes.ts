@@ -53,10 +53,12 @@ const shadow = () =>
 /** Those of `upstream` are for all rules that have none of their own. */
 const timeouts = () => ({
   response_timeout: duration('1ms', '24h', {
-    description: 'Until the response head, 1ms to 24h. Default that of upstream',
+    description:
+      'How long the upstream may take until the head of its response has come, for requests of this rule. 1ms to 24h. Default that of upstream',
   }).optional(),
   idle_timeout: duration('1ms', '24h', {
-    description: 'Between body chunks, 1ms to 24h. Default that of upstream',
+    description:
+      'How long a response may pause between two pieces of its body, for requests of this rule. 1ms to 24h. Default that of upstream',
   }).optional(),
 })
 

@@ -120,17 +120,22 @@ export const upstream = domain(
         description:
           'The Host that the backend gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the backend are rewritten to what the client asked. Default preserve',
       }).prefault('preserve'),
-      connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
+      connect_timeout: duration('1ms', '10m', {
+        description:
+          'How long a connection to the upstream may take to be made; then the request gets 502. 1ms to 10m. Default 2s',
+      }).prefault('2s'),
       connect_retry: duration('0s', '10m', {
         description:
           'How long a request waits while the backend takes no connections, as while it restarts: nothing was sent, so any method may. 0s to 10m. Default 0s, which is not to wait',
       }).prefault('0s'),
       response_timeout: duration('1ms', '24h', {
-        description: 'Until the response head, 1ms to 24h. Default 30s',
+        description:
+          'How long the upstream may take until the head of its response has come; then the request gets 504. 1ms to 24h. Default 30s',
       }).prefault('30s'),
-      idle_timeout: duration('1ms', '24h', { description: 'Between body chunks, 1ms to 24h. Default 60s' }).prefault(
-        '60s',
-      ),
+      idle_timeout: duration('1ms', '24h', {
+        description:
+          'How long a response may pause between two pieces of its body; then it is broken off. 1ms to 24h. Default 60s',
+      }).prefault('60s'),
       keep_alive: duration('1ms', '10m', {
         description:
           'How long a free connection is kept, where the backend does not announce less, 1ms to 10m. Default 4s',

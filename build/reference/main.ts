@@ -1,0 +1,27 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { adminPage, decisionsPage, gatewayPage } from './api.ts'
+import { commandLinePage } from './command-line.ts'
+import { configurationPage } from './configuration.ts'
+import { adminDocument, documentOfDecisions, documentOfGateway } from './documents.ts'
+import { errorCodesPage } from './error-codes.ts'
+
+/** Writes the pages of docs/reference that are made of the source: `npm run docs:reference`. test/docs/reference.test.ts holds them against it. */
+
+const fileOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const textOf = (path: string): string => readFileSync(fileOf(path), 'utf8')
+
+/** Each page by its file. */
+export async function pages(): Promise<Readonly<Record<string, string>>> {
+  const schema = JSON.parse(textOf('config/tollgate.schema.json'))
+  return {
+    'docs/reference/configuration.md': configurationPage(schema, textOf('config/tollgate.yaml')),
+    'docs/reference/command-line.md': commandLinePage(),
+    'docs/reference/error-codes.md': errorCodesPage(),
+    'docs/reference/admin-api.md': adminPage(await adminDocument()),
+    'docs/reference/gateway-api.md': gatewayPage(documentOfGateway()),
+    'docs/reference/decisions-api.md': decisionsPage(documentOfDecisions()),
+  }
+}
+
+if (import.meta.main) for (const [path, text] of Object.entries(await pages())) writeFileSync(fileOf(path), text)
