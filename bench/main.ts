@@ -33,7 +33,7 @@ import { type Report, reportText, type Section, writeReport, writeSections } fro
 import { createRequests } from './requests.ts'
 import { createStage } from './servers.ts'
 
-/** `npm run bench`: what a request costs, side by side in one run. docs/benchmarks-tables.md describes how to read it. */
+/** `npm run bench`: what a request costs, side by side in one run. docs/contributing/benchmarks-tables.md describes how to read it. */
 
 const GROUPS: Readonly<Record<string, Group>> = {
   cost,
@@ -59,7 +59,7 @@ const ON_REQUEST: Readonly<Record<string, Group>> = { footprint, attacks }
 
 let interrupted = false
 
-const PAGE = new URL('../docs/benchmarks-tables.md', import.meta.url)
+const PAGE = new URL('../docs/contributing/benchmarks-tables.md', import.meta.url)
 
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1

@@ -33,7 +33,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
-  --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
+  --write        puts the result into docs/contributing/benchmarks-tables.md too, with --only the section of that group
   --against COMMIT  this checkout against a commit, such as the project's reference ${REFERENCE}, in the same rounds, or against the folder
                  of another checkout with its node_modules
   --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}

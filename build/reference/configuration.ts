@@ -80,7 +80,7 @@ function isBelow(name: string, prefix: string): boolean {
 
 function sectionOf({ path, node, isRequired, like }: DescribedKey, level: string, example: string | null): string {
   const { text, range, usual } = wordsOf(node)
-  const kind = range !== null && /^\w+$/.test(kindOf(node)) ? `${kindOf(node)} (${range})` : kindOf(node)
+  const kind = range === null || /\(\d/.test(kindOf(node)) ? kindOf(node) : `${kindOf(node)} (${range})`
   const facts = [kind, ...(isRequired ? ['required'] : []), ...(usual === null ? [] : [`default ${usual}`])]
   const lines = [`${level} \`${nameOf(path)}\``, '', `*${facts.join(' · ')}*`, '']
   if (text !== '') lines.push(`${text}.`, '')

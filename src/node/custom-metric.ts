@@ -12,7 +12,7 @@ export interface Figures {
  * Registers a histogram whose figures are kept elsewhere.
  *
  * A histogram of prom-client cannot be given counts. A registry asks a metric for its `name` and `get()` only (prom-client 15.1,
- * `lib/registry.js`), which its types do not say (docs/decisions/metric-series.md).
+ * `lib/registry.js`), which its types do not say (docs/contributing/decisions/metric-series.md).
  */
 export function registerFigures(registry: { registerMetric(metric: never): void }, get: () => Figures): void {
   const metric = { name: get().name, get: async () => get() }

@@ -9,7 +9,7 @@ const ROOM = 300 * 1024 * 1024
  * Lets the old heap grow to twice of what is alive before V8 collects it, at any rate of requests.
  *
  * V8 goes by how fast a program fills it. A slow one it collects four times as often. A fast one may grow to four times of what is alive,
- * which is 17 to 42 MB more for at most 5 % of the CPU at full load (docs/decisions/heap.md).
+ * which is 17 to 42 MB more for at most 5 % of the CPU at full load (docs/contributing/decisions/heap.md).
  *
  * V8's flag is not documented. V8 reads it at the end of each collection, so it counts also if it is set after the start.
  */

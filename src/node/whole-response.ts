@@ -19,7 +19,7 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * Sends a response that is there as a whole: head, body and end in one write.
  *
  * Node's `writeHead` checks each name and value, and looks in each for what it says of the connection. Here the first is done and
- * the second known. It is 6 % of an accepted request (docs/decisions/given-back.md). The bytes are the same, which a test holds on
+ * the second known. It is 6 % of an accepted request (docs/contributing/decisions/given-back.md). The bytes are the same, which a test holds on
  * to. What is not the usual case goes Node's way (looked at in Node 26.10).
  *
  * @param phrase by default, and for `null`, the usual one of the status; checked as headers are

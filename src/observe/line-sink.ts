@@ -7,7 +7,7 @@ import { isFull, type Written, writeAll, writeAllSync } from './whole-write.ts'
  * Collects log lines and writes many with one call, off the event loop.
  *
  * Why not pino's own destination (sonic-boom 4.2.1): it asks for the byte length of its growing buffer on each line,
- * which copies that buffer again and again (docs/decisions/log-sink.md). And its `flushSync` repeats a write for ever when the
+ * which copies that buffer again and again (docs/contributing/decisions/log-sink.md). And its `flushSync` repeats a write for ever when the
  * reader of the pipe has gone, so that the process never exits.
  */
 export interface LineSink {

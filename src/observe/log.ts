@@ -248,7 +248,7 @@ const INFO = 30
 const WARN = 40
 
 /**
- * The access line is the one line whose cost counts, so it goes around pino (docs/decisions/log-sink.md).
+ * The access line is the one line whose cost counts, so it goes around pino (docs/contributing/decisions/log-sink.md).
  */
 function createRequestLines(
   { which, worker, everyMs }: RequestLineOptions,

@@ -4,7 +4,7 @@ const MAX_SERIES = 500
 /**
  * The values of one metric, kept as plain numbers under the label values joined by a newline; prom-client sees them
  * only when somebody asks. It hashes and checks the labels at each call, also of a child resolved beforehand
- * (docs/decisions/metric-series.md).
+ * (docs/contributing/decisions/metric-series.md).
  */
 class Series<T> {
   readonly #byKey = new Map<string, T>()

@@ -378,7 +378,7 @@ function gapsOfRuns(
   return gaps
 }
 
-/** Days are those of a user in all organisations: docs/decisions/use-within-an-organisation.md. */
+/** Days are those of a user in all organisations: docs/contributing/decisions/use-within-an-organisation.md. */
 function ofMembers(organisation: string, user: string | null): string {
   if (user === null) {
     return 'the users are those whose credential named the organisation last, with all that they used: its own use is by=organisation'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it, test } from 'vitest'
 
 /**
- * What a decision costs is its argument, so its lines are counted: each figure of lines in `docs/decisions` is followed by the files
+ * What a decision costs is its argument, so its lines are counted: each figure of lines in `docs/contributing/decisions` is followed by the files
  * that it counts, as in "about 150 lines (`lib/json-members.ts`, `lib/json-*.ts`)", and is within a tenth of what they have.
  */
 
@@ -37,9 +37,12 @@ function wrongIn(markdown: string): string[] {
   })
 }
 
-it.each(globSync('docs/decisions/*.md').sort())('%s quotes lines as they are counted today', (document) => {
-  expect(wrongIn(readFileSync(document, 'utf8'))).toEqual([])
-})
+it.each(globSync('docs/contributing/decisions/*.md').sort())(
+  '%s quotes lines as they are counted today',
+  (document) => {
+    expect(wrongIn(readFileSync(document, 'utf8'))).toEqual([])
+  },
+)
 
 test('a figure of lines without files is found, and one that is a tenth or more away from what its files have', () => {
   const counted = linesOf('errors.ts')

@@ -38,7 +38,7 @@ function sectionsOf(text: string, heading: RegExp, without: readonly string[] = 
 }
 
 const page = readFileSync('docs/benchmarks.md', 'utf8')
-const [, tables = ''] = readFileSync('docs/benchmarks-tables.md', 'utf8').split(
+const [, tables = ''] = readFileSync('docs/contributing/benchmarks-tables.md', 'utf8').split(
   '<!-- made by "npm run bench -- --write": begin -->',
 )
 const sections = [

@@ -1,7 +1,7 @@
 import { it } from 'vitest'
 
 /**
- * The faults that are tested, in the words of docs/faults.md: the page is made of this table, and table.test.ts sees to
+ * The faults that are tested, in the words of docs/contributing/faults.md: the page is made of this table, and table.test.ts sees to
  * it that each row has its test.
  */
 export interface Row {

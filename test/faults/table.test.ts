@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { CATALOGUE, type Group } from './catalogue.ts'
 
-const PAGE = 'docs/faults.md'
+const PAGE = 'docs/contributing/faults.md'
 
 const INTRO = `# Faults
 
@@ -10,7 +10,7 @@ For operators who ask "what if": the faults that \`test/faults\` makes with real
 
 **The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, gateways recover by themselves. After a fault of Redis no effect comes later.
 
-**[Outage](outage.md)** shows as \`store_errors_total\` with the reason, \`store_circuit_open\`, and "the store is out" in the log. Afterwards what was admitted is charged exactly once.
+**[Outage](../outage.md)** shows as \`store_errors_total\` with the reason, \`store_circuit_open\`, and "the store is out" in the log. Afterwards what was admitted is charged exactly once.
 
 Metric names begin with \`tollgate_\`. See also [the simulation](simulation.md).
 

@@ -108,7 +108,7 @@ export interface Cutting {
 /** Longer than its last event. */
 const SHORTEST_STREAM = 40
 const STATUSES = [...Array(30).fill(200), 404, 404, 500, 204, 304]
-/** An upload up to this size is read whole before the charge (docs/life-of-a-request.md). */
+/** An upload up to this size is read whole before the charge (docs/contributing/life-of-a-request.md). */
 export const SMALL = 64 * 1024
 const SESSIONS = 40
 const WEBSOCKETS = 6

@@ -12,7 +12,7 @@ import { type MeasuredGateway, startMeasuredGateway } from './measured-gateway.t
 
 /**
  * What a request allocates, in bytes: a budget that goes down with each gain, and up by a decision with its reason only
- * (docs/decisions/given-back.md). Bytes stand here and no times: on a machine with a lot to do they vary by 8 %.
+ * (docs/contributing/decisions/given-back.md). Bytes stand here and no times: on a machine with a lot to do they vary by 8 %.
  */
 const BOUNDS = {
   bare: 9_500,

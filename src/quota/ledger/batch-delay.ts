@@ -26,7 +26,7 @@ const SMALL_MS = 1
 /**
  * Lets a batch wait until a turn of the event loop brings no more charges: a charge then costs Redis 14 to 30 % less. A small one
  * waits for some quiet turns, since a batch costs as much as 15 to 30 charges in it. Figures, and what was tried instead, are in
- * docs/decisions/when-a-batch-goes-out.md.
+ * docs/contributing/decisions/when-a-batch-goes-out.md.
  */
 export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDelay {
   let underWay = false
