@@ -152,3 +152,20 @@ it('Entra ID: a token of version 2, whose keys name no algorithm', async () => {
   expect(await ask(await sign({ ...user, iss: `https://sts.windows.net/${tid}/` }))).toBe('unknown issuer')
   expect(await ask(await sign({ ...user, aud: `api://${user.aud}` }))).toContain('meant for another audience')
 })
+
+it('Cognito: an access token is known by its app client, and an ID token is refused', async () => {
+  const issuer = issuerOf('Amazon Cognito')
+  await start(issuer, [{ ...key, alg: 'RS256' }])
+  const user = {
+    sub: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
+    iss: 'https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Ab12Cd34E',
+    client_id: '1h57kf5cpq17m0eml12EXAMPLE',
+    origin_jti: 'aaaaaaaa-bbbb-cccc-dddd-ffffffffffff',
+    token_use: 'access',
+    scope: 'openid',
+    username: 'alice',
+  }
+  expect(await ask(await sign(user))).toBe(user.sub)
+  const { client_id, scope: _, ...identity } = user
+  expect(await ask(await sign({ ...identity, aud: client_id, token_use: 'id' }))).toContain('meant for another audience')
+})
