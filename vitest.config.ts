@@ -18,7 +18,7 @@ const INSTALLED = 'test/*/installed/**/*.test.ts'
  * instead of 253, those of the second 33 instead of 20.
  */
 const SHARED = [
-  'test/{admin,bench,cli,contract,docs,face,reference}/**/*.test.ts',
+  'test/{admin,bench,cli,contract,docs,face,reference,site}/**/*.test.ts',
   'test/{app,build,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
@@ -27,6 +27,8 @@ const SHARED = [
 const PERFORMANCE = 'test/performance/**/*.test.ts'
 /** `npm run test:browser`. */
 const BROWSER = 'test/browser/**/*.test.ts'
+/** The site of the documents, which another package builds: `npm run test:site`. */
+const SITE = 'test/site/installed/*.test.ts'
 /** What is broken on purpose: `npm run test:long`. */
 const FAULTS = 'test/faults/**/*.test.ts'
 /** Floods, slow clients, tunnels, groups of Redis, and how processes end: `npm run test:long`, too. */
@@ -76,7 +78,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: SHARED,
-          exclude: [...configDefaults.exclude, LONG],
+          exclude: [...configDefaults.exclude, LONG, SITE],
           isolate: false,
           sequence: { groupOrder: 0 },
         },
@@ -92,6 +94,7 @@ export default defineConfig({
             PERFORMANCE,
             ...SHARED,
             BROWSER,
+            SITE,
             FAULTS,
             LONG,
             DEPLOY,
@@ -119,6 +122,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'performance', include: [PERFORMANCE], sequence: { groupOrder: 8 }, maxWorkers: 1 },
       },
+      { extends: true, test: { name: 'site', include: [SITE], sequence: { groupOrder: 1 }, hookTimeout: 900_000 } },
       { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
       // Each takes a core for itself, or waits for clocks.
       { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
