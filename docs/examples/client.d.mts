@@ -56,8 +56,33 @@ export type Answer = {
   headers: Headers
   body: string
 }
+export type Left = {
+  /**
+   * Whose window, of which category: `personal-read-1h`.
+   */
+  policy: string
+  /**
+   * Tokens of the window.
+   */
+  limit: number
+  /**
+   * Tokens that are left of it.
+   */
+  remaining: number
+  /**
+   * Until the window ends and all its tokens come back; `null` before it has begun.
+   */
+  seconds: number | null
+}
 /**
  * @param {ClientOptions} options
  * @returns a function that makes a call: it gives the last answer, also a refusal, and rejects if there was none
  */
 export declare function createClient(options: ClientOptions): (request: Request) => Promise<Answer>
+/**
+ * What is left after a call, the window with the least left first. Divide `remaining` by what a request costs to know how many more
+ * fit. Empty where the answer does not say it, as one of a public route.
+ * @param {Answer} answer
+ * @returns {Left[]}
+ */
+export declare function remaining({ headers }: Answer): Left[]

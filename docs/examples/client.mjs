@@ -28,6 +28,14 @@
 
 /** @typedef {{ status: number, headers: Headers, body: string }} Answer */
 
+/**
+ * @typedef {object} Left
+ * @property {string} policy Whose window, of which category: `personal-read-1h`.
+ * @property {number} limit Tokens of the window.
+ * @property {number} remaining Tokens that are left of it.
+ * @property {number | null} seconds Until the window ends and all its tokens come back; `null` before it has begun.
+ */
+
 /** Refusals of the gateway itself: the service has certainly not seen the request. */
 const NEVER_FORWARDED = new Set([
   '429 quota_exceeded',
@@ -120,6 +128,29 @@ export function createClient(options) {
     return random() * Math.min(30, 2 ** (tries - 1))
   }
 }
+
+/**
+ * What is left after a call, the window with the least left first. Divide `remaining` by what a request costs to know how many more
+ * fit. Empty where the answer does not say it, as one of a public route.
+ * @param {Answer} answer
+ * @returns {Left[]}
+ */
+export function remaining({ headers }) {
+  const policies = (headers.get('ratelimit-policy') ?? '').matchAll(/"([^"]+)";q=(\d+)/g)
+  const limits = new Map([...policies].map(([, policy = '', limit]) => [policy, Number(limit)]))
+  const rest = (headers.get('ratelimit') ?? '').matchAll(OF_GATEWAY)
+  return [...rest]
+    .map(([, policy = '', left, seconds]) => ({
+      policy,
+      limit: limits.get(policy) ?? Number(left),
+      remaining: Number(left),
+      seconds: seconds === undefined ? null : Number(seconds),
+    }))
+    .sort((one, other) => one.remaining - other.remaining)
+}
+
+/** A member of RateLimit that is of the gateway, and not of the service behind it. */
+const OF_GATEWAY = /"((?:personal|organisation|global)-[^"]+)";r=(\d+)(?:;t=(\d+))?/g
 
 /**
  * In seconds; `null` if it is missing or a date, which the gateway never sends.

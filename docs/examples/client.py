@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from typing import Callable, Mapping, NamedTuple, Optional
+from typing import Callable, List, Mapping, NamedTuple, Optional
 
 # Refusals of the gateway itself: the service has certainly not seen the request.
 NEVER_FORWARDED = {"429 quota_exceeded", "429 too_many_in_flight", "503 overloaded", "503 store_unavailable"}
@@ -34,6 +34,16 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: str
+
+
+class Left(NamedTuple):
+    """policy: whose window, of which category, as in personal-read-1h. limit, remaining: in tokens. seconds: until the window ends and
+    all its tokens come back; None before it has begun."""
+
+    policy: str
+    limit: int
+    remaining: int
+    seconds: Optional[int]
 
 
 class Client:
@@ -120,6 +130,22 @@ class Client:
     def _backoff(self, tries: int) -> float:
         """Up to 1, 2, 4, ... 30 seconds."""
         return self.random() * min(30, 2 ** (tries - 1))
+
+
+# A member of RateLimit that is of the gateway, and not of the service behind it.
+OF_GATEWAY = re.compile(r'"((?:personal|organisation|global)-[^"]+)";r=(\d+)(?:;t=(\d+))?')
+
+
+def remaining(answer: Answer) -> List[Left]:
+    """What is left after a call, the window with the least left first. Divide remaining by what a request costs to know how many more
+    fit. Empty where the answer does not say it, as one of a public route."""
+    limits = dict(re.findall(r'"([^"]+)";q=(\d+)', answer.headers.get("RateLimit-Policy", "")))
+    rest = OF_GATEWAY.findall(answer.headers.get("RateLimit", ""))
+    windows = [
+        Left(policy, int(limits.get(policy, left)), int(left), int(seconds) if seconds else None)
+        for policy, left, seconds in rest
+    ]
+    return sorted(windows, key=lambda window: window.remaining)
 
 
 def retry_after(answer: Answer) -> Optional[int]:

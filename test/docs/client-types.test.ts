@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { blocksIn } from './blocks.ts'
 
 /** What somebody has who copies client.mjs and client.d.mts into a project of TypeScript. */
 let folder: string
@@ -26,14 +27,15 @@ async function compiled(...args: readonly string[]): Promise<string> {
   )
 }
 
-const CALLS = `import { type Answer, createClient } from './client.mjs'
-
-const call = createClient({ url: 'https://api.example.org', token: 'a token', patience: 30 })
-export async function left(): Promise<number> {
-  const answer: Answer = await call({ path: '/me/quota', headers: { 'Idempotency-Key': 'one' } })
-  return Number(answer.headers.get('retry-after') ?? 0)
+/** What the page shows. */
+const [SHOWN = ''] = blocksIn(readFileSync('docs/clients.md', 'utf8')).flatMap(({ language, text }) =>
+  language === 'ts' ? [text] : [],
+)
+const CALLS = `${SHOWN}
+export async function answered(): Promise<Answer> {
+  return call({ path: '/me/quota', headers: { 'Idempotency-Key': 'one' } })
 }
-`
+`.replace('import {', 'import { type Answer,')
 
 test('the client has types in a strict project, without any of Node', async () => {
   writeFileSync(join(folder, 'calls.mts'), CALLS)

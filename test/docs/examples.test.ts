@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createClient } from '../../docs/examples/client.mjs'
+import { createClient, remaining } from '../../docs/examples/client.mjs'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 
@@ -132,6 +132,41 @@ test('client.mjs waits in pieces where a wait is longer than a timer can be', as
   } finally {
     timers.mockRestore()
   }
+})
+
+async function leftInJavascript(url: string, path: string): Promise<unknown> {
+  return remaining(await createClient({ url, token: jwtOf('alice') })({ path }))
+}
+
+const PRINTED = `import json, sys
+sys.path.insert(0, "docs/examples")
+sys.dont_write_bytecode = True
+from client import Client, remaining
+url, token, path = sys.argv[1:]
+print(json.dumps([window._asdict() for window in remaining(Client(url, token).call(path))]))`
+
+async function leftInPython(url: string, path: string): Promise<unknown> {
+  const given = ['-c', PRINTED, url, jwtOf('alice'), path]
+  const { stdout } = await promisify(execFile)('python3', given, { env: { ...process.env, NO_PROXY: '127.0.0.1' } })
+  return JSON.parse(stdout)
+}
+
+test.each([
+  ['client.mjs', leftInJavascript],
+  ['client.py', leftInPython],
+] as const)('%s says what is left after a call, the window with the least left first', async (_file, left) => {
+  const rest = `
+quota: { windows: { 1h: 1h, 1d: 1d }, baselines: { personal: { read: { 1h: 100, 1d: 5 } }, global: { read: { 1h: 1000 } } } }
+routes: [{ match: GET /items, category: read, cost: 2 }, { match: GET /open, public: true }]`
+  const own = { RateLimit: '"burst";r=1;t=2', 'RateLimit-Policy': '"burst";q=5;w=2' }
+  const url = await start({ rest, respond: (_seen, res) => res.writeHead(200, own).end('ok') })
+  const seconds = expect.any(Number)
+  expect(await left(url, '/items')).toEqual([
+    { policy: 'personal-read-1d', limit: 5, remaining: 3, seconds },
+    { policy: 'personal-read-1h', limit: 100, remaining: 98, seconds },
+    { policy: 'global-read-1h', limit: 1000, remaining: 998, seconds },
+  ])
+  expect(await left(url, '/open')).toEqual([])
 })
 
 describe.each([
