@@ -2,9 +2,10 @@ import type { QuotaConfig } from '../config/config.ts'
 import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
-import { type ControlState, type OverrideTable, storedOf, UNCHANGED, type Versioned } from '../control/state.ts'
+import { type ControlState, storedOf, UNCHANGED, type Versioned } from '../control/state.ts'
 import type { Ahead } from '../quota/ahead.ts'
 import type { Books } from '../quota/books.ts'
+import type { ValueTable } from '../quota/limit-value.ts'
 import { createPolicy, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 
@@ -76,9 +77,7 @@ export function restingChanges(
   ]
 }
 
-function* limitsOf(
-  overrides: ReadonlyMap<string, Versioned<{ readonly limits: OverrideTable }>>,
-): Iterable<OverrideTable> {
+function* limitsOf(overrides: ReadonlyMap<string, Versioned<{ readonly limits: ValueTable }>>): Iterable<ValueTable> {
   for (const { value } of overrides.values()) yield value.limits
 }
 
@@ -96,7 +95,7 @@ function missingPlans(overrides: ControlState['overrides'], plans: QuotaConfig['
 /** Looks at each value once and keeps none: with 100,000 overrides a list of them all held the process for 0.15 s. */
 function missing(
   what: string,
-  tables: Iterable<OverrideTable | undefined>,
+  tables: Iterable<ValueTable | undefined>,
   categories: readonly string[],
   windows: readonly string[],
 ): string[] {

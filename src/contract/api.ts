@@ -12,6 +12,7 @@ export type Scope = Of<typeof schemas.scope>
 export type Role = Of<typeof schemas.role>
 export type Table = Of<typeof schemas.table>
 export type ScopedTable = Of<typeof schemas.scopedTable>
+export type LimitTables = Of<typeof schemas.limitTables>
 
 /** A price by what a request asks for: a value may have a price of its own. */
 export type AskedPrice = Of<typeof askedPrice>

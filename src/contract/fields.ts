@@ -200,6 +200,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
     'Tokens that were charged beyond a soft limit; of users and organisations those of their runs beyond the limit in force now.',
   'TollgateUsage.over': 'Tokens that were charged beyond a soft limit, by the limit in force now.',
   'InForce.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
+  'Preview.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
   'Quota.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
   'QuotaChanged.over': 'Tokens that pass beyond the limits under `effective`; missing for none.',
   override: 'What was set for this one; null for nothing.',

@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts'
+import { isSoft } from '../quota/limit-value.ts'
 import type { Json } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
 
@@ -59,7 +60,7 @@ export function leavesOfPatch({ reason: _, from: __, until: ___, guard: ____, ..
 function below(tree: Json, path: readonly string[]): Leaf[] {
   return Object.entries(tree).flatMap(([name, value]): Leaf[] => {
     const place = [...path, name]
-    return isObject(value) ? below(value, place) : [[place, value]]
+    return isObject(value) && !isSoft(value) ? below(value, place) : [[place, value]]
   })
 }
 

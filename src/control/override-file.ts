@@ -2,6 +2,7 @@ import { csvRow, rowOf } from '../lib/csv.ts'
 import { isObject, sameJson } from '../lib/json.ts'
 import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 import { inSlices, sortedInSlices } from '../lib/slices.ts'
+import { limitFrom, limitText } from '../quota/limit-value.ts'
 import type { AllOverrides } from './control-store.ts'
 import { MOST_LAYERS } from './layers.ts'
 import { overridesIn, TOO_MANY } from './override-layers.ts'
@@ -272,7 +273,7 @@ function rowFields(
   const rows = new Map<string, [string, unknown][]>()
   for (const [column, [category, window]] of limits) {
     const cell = given.get(column) ?? ''
-    if (cell !== '') rows.set(category, [...(rows.get(category) ?? []), [window, numberOf(cell)]])
+    if (cell !== '') rows.set(category, [...(rows.get(category) ?? []), [window, limitFrom(cell) ?? numberOf(cell)]])
   }
   const texts = TEXTS.map((name): [string, unknown] => [name, given.get(name) ?? ''])
   const flags = FLAGS.map((name): [string, unknown] => [name, flagOf(given.get(name) ?? '')])
@@ -378,7 +379,8 @@ function csvLine(
   const fixed = FIXED.slice(2).map((name) => String(fields[name] ?? ''))
   const cells = [...columns.values()].map(([category, window]) => {
     const row = Object.hasOwn(override.limits, category) ? (override.limits[category] ?? {}) : {}
-    return Object.hasOwn(row, window) ? String(row[window]) : ''
+    const value = Object.hasOwn(row, window) ? row[window] : undefined
+    return value === undefined ? '' : limitText(value)
   })
   return csvRow([kind === 'user' ? id : '', kind === 'user' ? '' : id, ...fixed, ...cells])
 }

@@ -1,12 +1,13 @@
 import { isObject } from '../lib/json.ts'
-import { type LimitTable, type Override, type Overrides, UNLIMITED } from '../quota/policy.ts'
+import { tablesOf, type ValueTable } from '../quota/limit-value.ts'
+import type { Override, Overrides } from '../quota/policy.ts'
 import {
   type Check,
   choice,
   each,
   flag,
   type Json,
-  limitOrNone,
+  limit,
   object,
   only,
   orNull,
@@ -14,7 +15,7 @@ import {
   reason,
 } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { ControlState, OrganisationOverride, OverrideTable, UserOverride, Versioned } from './state.ts'
+import type { ControlState, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
 
 /**
@@ -51,7 +52,7 @@ export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisatio
 }
 
 function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {
-  type Ready = Omit<T, 'limits'> & Pick<Override, 'limits'>
+  type Ready = Omit<T, 'limits'> & Pick<Override, 'limits' | 'over'>
   const ready = new Map<string, Ready>()
 
   function get(id: string): Ready | undefined {
@@ -59,7 +60,10 @@ function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMa
     if (known !== undefined) return known
     const value = overrides.get(id)?.value
     if (value === undefined) return undefined
-    const override = { ...value, limits: asTable(value.limits) }
+    const { limits, over } = tablesOf(
+      Object.entries(value.limits).map(([category, row]) => [category, Object.entries(row)]),
+    )
+    const override = { ...value, limits, ...(over.size > 0 && { over }) }
     ready.set(id, override)
     return override
   }
@@ -85,15 +89,6 @@ export function organisationOverrideFrom(
   if (Object.keys(override.limits).length > 0 || override.factor !== undefined) return { override }
   const msg = `sets nothing: give a limit under ${categories.join(' or ')}, or a factor; to take an override away, DELETE it`
   return { problems: [{ path: '', msg }] }
-}
-
-function asTable(table: OverrideTable): LimitTable {
-  return new Map(
-    Object.entries(table).map(([category, row]) => [
-      category,
-      new Map(Object.entries(row).map(([window, value]) => [window, value === 'unlimited' ? UNLIMITED : value])),
-    ]),
-  )
 }
 
 function nothingSet({ plans }: FileSettings, categories: readonly string[]): string {
@@ -131,7 +126,7 @@ function problemsOfBody(
     object(
       each(
         file.windows.map(({ name }) => name),
-        orNull(limitOrNone),
+        orNull(limit),
       ),
       'window',
     ),
@@ -160,17 +155,15 @@ function factorIn({ factor }: Json): { readonly factor?: number } {
   return typeof factor === 'number' && factor !== 1 ? { factor } : {}
 }
 
-function limitsIn(body: Json, categories: readonly string[]): OverrideTable {
+function limitsIn(body: Json, categories: readonly string[]): ValueTable {
   const rows = categories
     .filter((category) => Object.hasOwn(body, category) && isObject(body[category]))
     .map((category) => [category, withoutNulls(body[category] as Json)] as const)
   return Object.fromEntries(rows.filter(([, row]) => Object.keys(row).length > 0))
 }
 
-function withoutNulls(row: Json): Record<string, number | 'unlimited'> {
-  return Object.fromEntries(
-    Object.entries(row).filter((entry): entry is [string, number | 'unlimited'] => entry[1] !== null),
-  )
+function withoutNulls(row: Json): ValueTable[string] {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as ValueTable[string]
 }
 
 function expiry(now: number): Check {

@@ -14,7 +14,7 @@ import {
   type StandingRules,
   standingOf,
 } from '../quota/standing.ts'
-import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
+import { globalStatus, type LimitsInForce, limitsInForce, overInForce } from '../quota/status.ts'
 import { lacksRoom, promised, type Window } from '../quota/window.ts'
 import { type Counters, inSteps, planIn } from './in-steps.ts'
 import { sameLimits } from './moved.ts'
@@ -58,6 +58,8 @@ export interface Preview extends Counted<BlockedUser> {
   readonly newUsers: readonly BlockedEverybody[]
   readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
   readonly effective: LimitsInForce
+  /** Tokens that pass beyond these limits; missing if nothing does. */
+  readonly over?: LimitsInForce
 }
 
 /** Users or organisations. */
@@ -132,7 +134,9 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   const organisations = now().namesMatter || next().namesMatter ? await tightOrganisations(options) : NO_ORGANISATIONS
   const users = await countUsers(options, snapshot, organisations.tight)
   const ofOrganisations = countOrganisations(options, organisations, snapshot.at)
-  return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, effective: limitsInForce(next()) }
+  const over = overInForce(next())
+  const limits = { effective: limitsInForce(next()), ...(over !== null && { over }) }
+  return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, ...limits }
 }
 
 /** Policies remember each user with an override, and the garbage of 100,000 of them would hold up a turn. */

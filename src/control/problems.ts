@@ -1,5 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import { didYouMean } from '../lib/suggest.ts'
+import { isLimitValue } from '../quota/limit-value.ts'
 import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
 
 /** What is wrong with a body that an administrator sent, and the cure. */
@@ -55,13 +56,8 @@ export const onlyNull = only(
 )
 
 export const limit = only(
-  (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_LIMIT,
-  `must be a whole number of tokens from 0 to ${MAX_LIMIT}`,
-)
-
-export const limitOrNone = only(
-  (value) => value === 'unlimited' || limit(value, '').length === 0,
-  `must be a whole number of tokens from 0 to ${MAX_LIMIT}, or unlimited`,
+  isLimitValue,
+  `must be a whole number of tokens from 0 to ${MAX_LIMIT}, { "limit": 1000, "over": 200 }, or unlimited`,
 )
 
 export const multiplier = only(

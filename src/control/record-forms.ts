@@ -13,6 +13,7 @@ import {
   type Shape,
   shapeOf,
 } from '../lib/shape.ts'
+import { isSoft, NO_LIMIT } from '../quota/limit-value.ts'
 import { MODES } from '../quota/policy.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
@@ -20,8 +21,7 @@ import type { Changes, OrganisationOverride, Packed, UserOverride } from './stat
 
 /** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
 
-const isTable = mapOf(mapOf(isNumber))
-const isOverrideTable = mapOf(mapOf((value) => value === 'unlimited' || isNumber(value)))
+const isTable = mapOf(mapOf((value) => value === NO_LIMIT || isSoft(value) || isNumber(value)))
 const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
 
 /** @param isValue the form of what the layers set */
@@ -49,7 +49,7 @@ const isSettings = shapeOf({
 })
 
 const isOverrideOfUser = shapeOf({
-  limits: isOverrideTable,
+  limits: isTable,
   factor: optional(isNumber),
   plan: optional(isText),
   bypassGlobal: isFlag,
@@ -59,7 +59,7 @@ const isOverrideOfUser = shapeOf({
 })
 
 const isOverrideOfOrganisation = shapeOf({
-  limits: isOverrideTable,
+  limits: isTable,
   factor: optional(isNumber),
   reason: isText,
   expiresAt: orNull(isTime),

@@ -1,12 +1,6 @@
 import { isObject } from '../lib/json.ts'
-import {
-  type LimitTable,
-  MODES,
-  type Mode,
-  type Origin,
-  type QuotaSettings,
-  type ScopedLimits,
-} from '../quota/policy.ts'
+import { type LimitValue, tablesOf, type ValueTable, valueIn as writtenIn } from '../quota/limit-value.ts'
+import { MODES, type Mode, type Origin, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
 import {
   type Check,
   choice,
@@ -21,7 +15,7 @@ import {
   type Problem,
   reason,
 } from './problems.ts'
-import type { Changes, ScopedTable, Table } from './state.ts'
+import type { Changes, ScopedTable } from './state.ts'
 import { TIMING_FIELDS } from './timing.ts'
 
 /** What the file sets of all that can be changed at run time. */
@@ -47,7 +41,7 @@ interface ScopedPatchLike {
   readonly personal?: TablePatchLike | null
   readonly global?: TablePatchLike | null
 }
-type TablePatchLike = Readonly<Record<string, Readonly<Record<string, number | null>> | null>>
+type TablePatchLike = Readonly<Record<string, Readonly<Record<string, LimitValue | null>> | null>>
 
 export interface Resolved {
   readonly settings: QuotaSettings
@@ -97,7 +91,7 @@ export function applyPatch(
 export function problemsOf(patch: unknown, file: FileSettings, changes: Changes = {}): Problem[] {
   const windows = file.windows.map(({ name }) => name)
   const categories = categoriesOf(file)
-  const table = (resting: Table = {}) => {
+  const table = (resting: ValueTable = {}) => {
     const row = (known: readonly string[], category: string) => {
       const gone = Object.keys(Object.hasOwn(resting, category) ? (resting[category] ?? {}) : {})
       return orNull(object(new Map([...each(gone, onlyNull), ...each(known, orNull(limit))]), 'window'))
@@ -148,27 +142,30 @@ const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
 
 function over(file: FileSettings, limits: ScopedLimits, changes: ScopedTable | undefined): ScopedLimits {
   if (changes === undefined) return limits
-  return {
-    ...limits,
-    personal: tableOver(file, limits.personal, changes.personal),
-    global: tableOver(file, limits.global, changes.global),
-  }
+  const [personal, global] = SCOPES.map((scope) => {
+    const known = { limits: limits[scope], over: limits.over?.[scope] }
+    return tablesOf(rowsOver(file, known, changes[scope]))
+  }) as [Tables, Tables]
+  const isSoft = personal.over.size > 0 || global.over.size > 0
+  const soft = isSoft && { over: { personal: personal.over, global: global.over } }
+  return { personal: personal.limits, global: global.limits, ...soft }
 }
 
-function tableOver(file: FileSettings, limits: LimitTable, changes: Table | undefined): LimitTable {
-  if (changes === undefined) return limits
-  const rows = categoriesOf(file).map((category): [string, ReadonlyMap<string, number>] => {
-    const row = file.windows.flatMap(({ name }): [string, number][] => {
-      const value = valueIn(changes, category, name) ?? limits.get(category)?.get(name)
+type Tables = ReturnType<typeof tablesOf>
+
+function rowsOver(file: FileSettings, known: Parameters<typeof writtenIn>[0], changes: ValueTable | undefined) {
+  const rows = categoriesOf(file).map((category) => {
+    const row = file.windows.flatMap(({ name }): [string, LimitValue][] => {
+      const value = valueIn(changes, category, name) ?? writtenIn(known, category, name)
       return value === undefined ? [] : [[name, value]]
     })
-    return [category, new Map(row)]
+    return [category, row] as const
   })
-  return new Map(rows.filter(([, row]) => row.size > 0))
+  return rows.filter(([, row]) => row.length > 0)
 }
 
 /** Own members only: a category may be called `constructor`. */
-function valueIn(table: Table | undefined, category: string, window: string): number | undefined {
+function valueIn(table: ValueTable | undefined, category: string, window: string): LimitValue | undefined {
   if (table === undefined || !Object.hasOwn(table, category)) return undefined
   const row = table[category]
   return row !== undefined && Object.hasOwn(row, window) ? row[window] : undefined
@@ -182,7 +179,7 @@ function isEmpty({ personal, global }: ScopedLimits): boolean {
 export interface Resting {
   /** As a path of `changed`. */
   readonly path: string
-  readonly value: number
+  readonly value: LimitValue
 }
 
 /** What was set in a category or a window that this file does not have. Another replica may have it. */

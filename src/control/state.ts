@@ -1,3 +1,4 @@
+import type { ValueTable } from '../quota/limit-value.ts'
 import type { Mode } from '../quota/policy.ts'
 
 /**
@@ -5,16 +6,10 @@ import type { Mode } from '../quota/policy.ts'
  * every replica follows it (`change-follower.ts`).
  */
 
-/** Tokens by category, then by window name; any of them may be missing. */
-export type Table = Readonly<Record<string, Readonly<Record<string, number>>>>
-
-/** The same of an override, which may also say that a window has no limit. */
-export type OverrideTable = Readonly<Record<string, Readonly<Record<string, number | 'unlimited'>>>>
-
-/** The same in both scopes. */
+/** Limits in both scopes; any of them may be missing. */
 export interface ScopedTable {
-  readonly personal?: Table
-  readonly global?: Table
+  readonly personal?: ValueTable
+  readonly global?: ValueTable
 }
 
 /** The settings that were changed; what is missing here follows the file. */
@@ -67,7 +62,7 @@ export type Packed<T> = (T & Layers) | Required<Layers>
 /** What was set for one user. */
 export interface UserOverride {
   /** Personal limits that replace those of the settings as they stand. */
-  readonly limits: OverrideTable
+  readonly limits: ValueTable
   /**
    * Multiplies these limits and those that follow the default, from 0 to 100; 0 lets nothing pass. One that sets a factor and nothing
    * else multiplies whatever lies under it. Default 1.
@@ -88,7 +83,7 @@ export interface UserOverride {
 /** What was set for one organisation. */
 export interface OrganisationOverride {
   /** Limits of the organisation that replace those of plans as they stand, also in windows that no plan limits. */
-  readonly limits: OverrideTable
+  readonly limits: ValueTable
   /** As of a `UserOverride`: it multiplies the limits that the plan of each member has. */
   readonly factor?: number
   /** Why, 1 to 500 characters. */

@@ -1,10 +1,11 @@
 import { inSlices } from '../lib/slices.ts'
 import type { ScopeName } from '../quota/charge.ts'
+import { mostOf, type ValueTable } from '../quota/limit-value.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'
 import type { WantedOverrides, Whose } from './override-file.ts'
-import type { OverrideTable, UserOverride } from './state.ts'
+import type { UserOverride } from './state.ts'
 
 /** What requests of a rule may cost, where the quota may refuse them. */
 export interface Priced {
@@ -64,7 +65,7 @@ export function tooDearFor(
     limits,
     factor = 1,
     plan,
-  }: { readonly limits: OverrideTable; readonly factor?: number | undefined; readonly plan?: string | undefined },
+  }: { readonly limits: ValueTable; readonly factor?: number | undefined; readonly plan?: string | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
@@ -82,7 +83,7 @@ export function tooDearFor(
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
-  { limits, factor = 1 }: { readonly limits: OverrideTable; readonly factor?: number | undefined },
+  { limits, factor = 1 }: { readonly limits: ValueTable; readonly factor?: number | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
@@ -135,7 +136,7 @@ export async function tooDearLines(
     factor < 1 ||
     (plan !== undefined && plans.has(plan)) ||
     Object.entries(limits).some(([category, row]) =>
-      Object.values(row).some((limit) => limit !== 'unlimited' && limit < (most.get(category) ?? 0)),
+      Object.values(row).some((limit) => mostOf(limit) < (most.get(category) ?? 0)),
     )
   const lines: (TooDear & Whose & { line: number })[] = []
   const slices = inSlices()

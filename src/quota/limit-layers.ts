@@ -144,10 +144,15 @@ interface InLayer extends Written {
   readonly layer: Layer
 }
 
+/** What was written, in words. */
+export function amountOf({ value, over }: Written): string {
+  return over === undefined ? String(value) : `${value} and ${over} over`
+}
+
 /** The name of the layer, and its sentence. */
 function writtenStep({ layer, value, over }: InLayer, place: string | null): [string, string] {
   const at = place === null ? '' : ` (${place})`
-  const amount = over === undefined ? value : `${value} and ${over} over`
+  const amount = amountOf({ value, over })
   if (typeof layer === 'object') return [`plan ${layer.plan}`, `plan ${layer.plan}${at}: ${amount}`]
   const name = layer === 'custom' ? 'custom' : 'baseline'
   return [name, `${name} ${amount}${at}`]

@@ -5,10 +5,12 @@ import { type Limit, promised, type Window } from './window.ts'
 
 /** What administrators set for one user or one organisation, and the limits that it makes: pure. */
 
-/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. Nothing passes beyond them. */
+/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
+  /** Tokens that pass beyond some of them. Default none. */
+  readonly over?: LimitTable
   /** Multiplies each personal limit, its own ones and those that follow the default. 0 lets nothing pass. Default 1. */
   readonly factor?: number
   /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
@@ -25,7 +27,7 @@ export interface Override {
  * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
  * limit where there is none, but for factor 0.
  */
-export type OrganisationOverride = Pick<Override, 'limits' | 'factor' | 'reason'>
+export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'reason'>
 
 type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 
@@ -70,7 +72,8 @@ function withOwn(
   return windows.flatMap((window): Limit[] => {
     if (factor === 0) return [{ window, limit: 0 }]
     const value = own?.get(window.name)
-    if (value !== undefined) return value === UNLIMITED ? [] : [limitOf(window, { value }, factor)]
+    const over = override.over?.get(category)?.get(window.name)
+    if (value !== undefined) return value === UNLIMITED ? [] : [limitOf(window, { value, over }, factor)]
     const planned = limits.find((each) => each.window.name === window.name)
     if (planned === undefined || factor === 1) return planned === undefined ? [] : [planned]
     return [limitOf(window, { value: promised(planned), over: planned.over }, factor)]

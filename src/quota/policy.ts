@@ -1,5 +1,6 @@
 import type { Limits, ScopeName } from './charge.ts'
 import {
+  amountOf,
   createPlanLayers,
   type Layers,
   type LimitScope,
@@ -221,7 +222,7 @@ function createTraces({
       const own = by?.limits.get(category)?.get(limit.window.name)
       const made =
         by !== undefined && own !== undefined
-          ? setBy(scope, own, by)
+          ? setBy(scope, amountOf({ value: own, over: by.over?.get(category)?.get(limit.window.name) }), by)
           : chosen(ofPlan.explain(scope, category, limit.window, origin), plan, override)
       const times =
         by?.factor === undefined
@@ -352,7 +353,7 @@ const OF_OVERRIDE = {
 type Multiplying = Pick<Override, 'factor' | 'reason'>
 
 /** The reason of an override stands once: behind its factor, if it has one. */
-function setBy(scope: LimitScope, own: number, by: Multiplying): Layers {
+function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return { source, steps: [`${value}${own}${by.factor === undefined ? because(by) : ''}`] }
 }

@@ -51,7 +51,7 @@ describe.each(FORMATS)('overrides as %s', (format) => {
       limits: fc.constantFrom(
         { read: { '1h': 5 } },
         { write: { '1h': 0, '1d': 7 } },
-        { read: { '1d': 1 }, write: { '1h': 2 } },
+        { read: { '1d': { limit: 1, over: 2 } }, write: { '1h': 'unlimited' as const } },
       ),
       bypassGlobal: fc.boolean(),
       shadow: fc.boolean(),
@@ -134,7 +134,7 @@ describe('a file of overrides with problems', () => {
       '{ "user": ',
     ]
     expect(await problems(lines.join('\r\n'))).toEqual([
-      'line 3, read.1h: must be a whole number of tokens from 0 to 1000000000000, or unlimited',
+      'line 3, read.1h: must be a whole number of tokens from 0 to 1000000000000, { "limit": 1000, "over": 200 }, or unlimited',
       expect.stringContaining('line 4, red: unknown field "red"'),
       'line 5, user: stands on line 1 already: keep one, or give it another end by expiresAt',
       expect.stringContaining('line 6, user: must be a user id'),

@@ -46,6 +46,19 @@ describe('an override', () => {
     })
   })
 
+  it('an override may set a soft limit, whose parts its factor multiplies, and whose trace names both', () => {
+    const read = overrideFrom({ read: { '1h': { limit: 500, over: 50 } }, factor: 2, reason: 'a launch' }, FILE, NOW)
+    if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+    const overrides = new Map([['alice', { version: 1, value: read.override }]])
+    const policy = createPolicy(FILE, 1, asOverrides({ overrides, organisationOverrides: new Map() }))
+    const [first] = policy.trace('read', payerOf('alice')).personal
+    expect(first).toMatchObject({
+      limit: 1100,
+      over: 100,
+      steps: ['override 500 and 50 over', 'override x 2 (a launch)'],
+    })
+  })
+
   it.each([{ read: { '1h': 0 } }, { bypassGlobal: true }, { shadow: true }])('an override may be %j alone', (body) => {
     expect(told({ ...body, reason: 'enough' })).toEqual([])
   })
@@ -88,7 +101,7 @@ describe('an override', () => {
     }
     expect(told(body)).toEqual([
       'red: unknown field "red"; did you mean "read"?',
-      'read.1h: must be a whole number of tokens from 0 to 1000000000000, or unlimited',
+      'read.1h: must be a whole number of tokens from 0 to 1000000000000, { "limit": 1000, "over": 200 }, or unlimited',
       'read.2h: unknown window "2h"; there are 1h, 1d',
       'write: must be an object with 1h, 1d',
       'bypassglobal: unknown field "bypassglobal"; did you mean "bypassGlobal"?',

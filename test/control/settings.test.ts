@@ -9,6 +9,7 @@ import {
   resolve,
 } from '../../src/control/settings.ts'
 import type { Changes } from '../../src/control/state.ts'
+import { isSoft, valueIn } from '../../src/quota/limit-value.ts'
 import { createPolicy, type ScopedLimits } from '../../src/quota/policy.ts'
 import { limitsInForce } from '../../src/quota/status.ts'
 import { FILE, table } from './settings-of-a-file.ts'
@@ -23,7 +24,9 @@ const some = <T>(keys: readonly string[], value: fc.Arbitrary<T>): fc.Arbitrary<
     Record<string, T>
   >
 const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 8 })
-const limits = nullable(some(SCOPES, nullable(some(CATEGORIES, nullable(some(WINDOWS, nullable(fc.nat(10 ** 6))))))))
+const soft = fc.record({ limit: fc.integer({ min: 1, max: 10 ** 6 }), over: fc.nat(10 ** 6) })
+const limit = fc.oneof({ weight: 3, arbitrary: fc.nat(10 ** 6) }, soft)
+const limits = nullable(some(SCOPES, nullable(some(CATEGORIES, nullable(some(WINDOWS, nullable(limit)))))))
 const modes = fc.constantFrom('conservative', 'normal', 'loose', 'adaptive', 'custom')
 
 /** Any patch without problems. */
@@ -57,7 +60,9 @@ function valueAt(
   if (first === 'shadow') return shadow
   if (first === 'global') return settings.global[scope as 'enabled' | 'multiplier']
   const layer: ScopedLimits | null = settings[first as 'baselines' | 'custom']
-  return layer?.[scope as 'personal' | 'global'].get(category)?.get(window)
+  if (layer === null) return undefined
+  const of = scope as 'personal' | 'global'
+  return valueIn({ limits: layer[of], over: layer.over?.[of] }, category, window)
 }
 
 const PATHS = [
@@ -103,6 +108,23 @@ describe('the settings in force', () => {
 
   it('the settings in force name a value as changed that was set to what the file says: it stays when the file changes', () => {
     expect(resolve(FILE, { mode: 'normal' }).changed).toEqual(['mode'])
+  })
+
+  it('the settings in force take a limit that was set as a whole: what passes beyond that of the file goes, and one may be soft or none', () => {
+    const over = { personal: table({ read: { '1h': 20 }, write: { '1h': 6 } }), global: table({}) }
+    const file = { ...FILE, baselines: { ...FILE.baselines, over } }
+    const read = { '1h': 100, '1d': { limit: 1000, over: 200 } }
+    const changes = { baselines: { personal: { read }, global: { read: { '1h': 'unlimited' as const } } } }
+    const { settings, changed } = resolve(file, changes)
+    expect(settings.baselines.over).toEqual({
+      personal: table({ read: { '1d': 200 }, write: { '1h': 6 } }),
+      global: table({}),
+    })
+    expect(limitsInForce(createPolicy(settings))).toEqual({
+      personal: { read: { '1h': 100, '1d': 1000 }, write: { '1h': 60, '1d': 600 } },
+      global: { read: { '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } },
+    })
+    expect(changed).toHaveLength(3)
   })
 
   it('the settings in force have the custom values of the file with those set at run time over them', () => {
@@ -186,7 +208,9 @@ describe('the settings in force', () => {
         expect(resolved.changed).toEqual(PATHS.filter((path) => setAt(path, changes) !== undefined))
         for (const path of PATHS) {
           const expected = setAt(path, changes) ?? valueAt(path, { settings: FILE, shadow: FILE.shadow })
-          expect(valueAt(path, resolved), path).toBe(expected)
+          expect(valueAt(path, resolved), path).toEqual(
+            isSoft(expected) && expected.over === 0 ? expected.limit : expected,
+          )
         }
       }),
     )
@@ -260,7 +284,7 @@ describe('a patch with mistakes', () => {
       mode: 'lose',
       global: { multiplier: 5, enabled: 'yes', multiplyer: 2 },
       baselines: {
-        personal: { raed: { '1h': 1 }, read: { '1hour': 1, '1h': 1.5, '1d': -1 }, write: 5 },
+        personal: { raed: { '1h': 1 }, read: { '1hour': 1, '1h': 1.5, '1d': { limit: 5 } }, write: 5 },
         globl: {},
       },
       shadow: 1,
@@ -273,8 +297,8 @@ describe('a patch with mistakes', () => {
       'global.multiplyer: unknown field "multiplyer"; did you mean "multiplier"?',
       'baselines.personal.raed: unknown category "raed"; did you mean "read"?',
       'baselines.personal.read.1hour: unknown window "1hour"; there are 1h, 1d',
-      'baselines.personal.read.1h: must be a whole number of tokens from 0 to 1000000000000',
-      'baselines.personal.read.1d: must be a whole number of tokens from 0 to 1000000000000',
+      'baselines.personal.read.1h: must be a whole number of tokens from 0 to 1000000000000, { "limit": 1000, "over": 200 }, or unlimited',
+      'baselines.personal.read.1d: must be a whole number of tokens from 0 to 1000000000000, { "limit": 1000, "over": 200 }, or unlimited',
       'baselines.personal.write: must be an object with 1h, 1d',
       'baselines.globl: unknown scope "globl"; did you mean "global"?',
       'shadow: must be true or false',

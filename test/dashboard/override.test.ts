@@ -14,10 +14,10 @@ test('a new override ends after a day if nothing else is chosen, and one that is
 
 describe('the body of an override', () => {
   test('the body of an override has the limits that were filled in, by category', () => {
-    const limits = { 'read.1h': '500', 'read.1d': ' ', 'write.1h': '0' }
+    const limits = { 'read.1h': '500', 'read.1d': ' ', 'write.1h': '0', 'write.1d': '1000+200' }
     expect(bodyOf({ ...FORM, limits, bypassGlobal: true }, NOW).body).toEqual({
       read: { '1h': 500 },
-      write: { '1h': 0 },
+      write: { '1h': 0, '1d': { limit: 1000, over: 200 } },
       bypassGlobal: true,
       shadow: false,
       reason: 'a big event',
@@ -29,7 +29,7 @@ describe('the body of an override', () => {
     const expiry = { kind: 'at', local: '2020-01-01T00:00' } as const
     expect(bodyOf({ ...FORM, limits: { 'read.1h': 'x' }, reason: ' ', expiry }, NOW)).toEqual({
       body: null,
-      problems: { 'read.1h': 'problem.limitOrNone', reason: 'problem.reason', expiresAt: 'problem.expiry' },
+      problems: { 'read.1h': 'problem.limit', reason: 'problem.reason', expiresAt: 'problem.expiry' },
     })
   })
 

@@ -29,7 +29,7 @@ export const QUOTA: QuotaResponse = {
     minRequests: 100,
     why: 'too few requests',
   },
-  effective: file.baselines,
+  effective: file.baselines as QuotaResponse['effective'],
   file,
   changed: ['mode', 'baselines.personal.read.1h'],
   categories: ['read', 'write'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   changesOf,
+  movedTo,
   noneFits,
   patchOf,
   scaledPersonal,
@@ -22,6 +23,19 @@ describe('an edit', () => {
     expect(withEdit(draft, QUOTA, 'mode', 'loose')).toEqual({})
     expect(withEdit({}, QUOTA, 'global.enabled', true)).toEqual({})
     expect(withEdit({}, QUOTA, 'custom.personal.read.1h', ' ')).toEqual({})
+  })
+
+  test('an edit of a soft limit is text as `1000 + 200`, changes nothing as the same in other spacing, and is raised in both parts', () => {
+    const path = 'baselines.personal.read.1h'
+    const read = { '1h': { limit: 1000, over: 200 }, '1d': 'unlimited' as const }
+    const quota = { ...QUOTA, baselines: { ...QUOTA.baselines, personal: { ...QUOTA.baselines.personal, read } } }
+    expect(withEdit({}, quota, path, '1000+200')).toEqual({})
+    expect(patchOf({ [path]: '900 + 90' }).patch).toEqual({
+      baselines: { personal: { read: { '1h': { limit: 900, over: 90 } } } },
+    })
+    expect(patchOf({ [path]: '900 + ' }).problems).toEqual({ [path]: 'problem.limit' })
+    expect(scaledPersonal(quota, {}, 1.2)).toMatchObject({ [path]: '1200 + 240' })
+    expect(movedTo(quota, {}, path, 700)).toBe('700 + 200')
   })
 
   test('an edit gives only back to the file what was changed at run time', () => {

@@ -149,12 +149,13 @@ describe('a soft limit', () => {
     expect(told(upstream.seen[2])).toMatchObject({ category: 'read', remaining: 0 })
   })
 
-  it('an override is hard, a limit of 0 lets nothing pass, and a change at run time keeps what passes beyond the limit', async () => {
+  it('a limit that is set at run time passes what it says beyond, of everybody or of one user, and GET shows it as it was set', async () => {
     const app = await start({ personal: '{ read: { 1h: { limit: 6, over: 3 } } }' })
     const admin = async (method: string, path: string, body: unknown) => {
       const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
       const response = await fetch(app.admin + path, { method, headers, body: JSON.stringify(body) })
       expect(response.status, await response.clone().text()).toBe(200)
+      return response.json() as Promise<Record<string, unknown>>
     }
     const passing = async (user: string): Promise<number> => {
       const responses: number[] = []
@@ -162,12 +163,26 @@ describe('a soft limit', () => {
       return responses.filter((status) => status === 200).length
     }
     await admin('PUT', '/api/users/hard/override', { read: { '1h': 6 }, reason: 'as it stands' })
+    const read = { '1h': { limit: 3, over: 6 } }
+    expect(await admin('PUT', '/api/users/soft/override', { read, reason: 'a guest' })).toMatchObject({
+      limits: { read },
+    })
     await admin('PUT', '/api/users/blocked/override', { read: { '1h': 0 }, reason: 'a block' })
     await admin('PUT', '/api/users/free/override', { read: { '1h': 'unlimited' }, reason: 'a guest' })
     expect([await passing('hard'), await passing('blocked'), await passing('free')]).toEqual([2, 0, 6])
-    expect(await passing('soft')).toBe(3)
-    await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 9 } } }, reason: 'more' })
-    expect(await passing('patched')).toBe(4)
+    expect([await passing('soft'), await passing('anybody')]).toEqual([3, 3])
+    await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 9 } } }, reason: 'hard' })
+    expect(await passing('hardened')).toBe(3)
+    const baselines = { personal: { read: { '1h': { limit: 9, over: 6 } } } }
+    expect(await admin('POST', '/api/quota/preview', { baselines })).toMatchObject({
+      ...{ movesNobody: false, effective: { personal: { read: { '1h': 9 } } } },
+      over: { personal: { read: { '1h': 6 } } },
+    })
+    const changed = await admin('PATCH', '/api/quota', { baselines, reason: 'soft' })
+    expect(changed).toMatchObject({ baselines, over: { personal: { read: { '1h': 6 } } } })
+    expect(await passing('softened')).toBe(5)
+    await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 'unlimited' } } }, reason: 'free' })
+    expect(await passing('freed')).toBe(6)
     await admin('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 0 } } }, reason: 'none' })
     expect(await passing('none')).toBe(0)
   })

@@ -483,8 +483,10 @@ describe('a soft limit', () => {
     expect(of(withOverride({ factor: 0 }, soft()))[0]).toEqual([0, undefined])
   })
 
-  it('a limit that an override sets is hard, and so is the share of a limit of 0', () => {
-    expect(of(withOverride({ limits: table({ read: { '1h': 50 } }) }, soft()))[0]).toEqual([50, undefined])
+  it('a limit that an override sets is as soft as the override says, and what passes beyond a limit of 0 is nothing', () => {
+    const limits = table({ read: { '1h': 50 } })
+    expect(of(withOverride({ limits }, soft()))[0]).toEqual([50, undefined])
+    expect(of(withOverride({ limits, over: table({ read: { '1h': 5 } }) }, soft()))[0]).toEqual([55, 5])
     const personal = table({ read: { '1h': 0, '1d': 5 }, write: {} })
     expect(of(createPolicy(soft({ baselines: { ...BASELINES, personal, over } })))[0]).toEqual([0, undefined])
   })

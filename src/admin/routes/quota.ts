@@ -1,10 +1,10 @@
 import * as schemas from '../../contract/admin.ts'
 import type {
   LayerResponse,
+  LimitTables,
   PreviewResponse,
   QuotaChangedResponse,
   QuotaResponse,
-  ScopedTable,
   SettingsInForceResponse,
   SettingsResponse,
   WarningResponse,
@@ -23,14 +23,8 @@ import { type Changes, type ControlState, storedOf } from '../../control/state.t
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import {
-  createPolicy,
-  modeFactor,
-  type Policy,
-  type QuotaSettings,
-  type ScopedLimits,
-  UNLIMITED,
-} from '../../quota/policy.ts'
+import { type LimitValue, valueIn } from '../../quota/limit-value.ts'
+import { createPolicy, modeFactor, type Policy, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, overInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -296,13 +290,17 @@ function settingsResponse({ mode, global, baselines, custom, shadow }: View['set
   }
 }
 
-function plain({ personal, global }: ScopedLimits): ScopedTable {
-  const table = (limits: ScopedLimits['personal']) =>
+/** As the API takes them. */
+function plain(of: ScopedLimits): LimitTables {
+  const table = (scope: 'personal' | 'global') =>
     Object.fromEntries(
-      [...limits].map(([category, row]) => [
-        category,
-        Object.fromEntries([...row].filter(([, limit]) => limit !== UNLIMITED)),
-      ]),
+      [...of[scope]].map(([category, row]) => {
+        const known = { limits: of[scope], over: of.over?.[scope] }
+        return [
+          category,
+          Object.fromEntries([...row.keys()].map((window) => [window, valueIn(known, category, window) as LimitValue])),
+        ]
+      }),
     )
-  return { personal: table(personal), global: table(global) }
+  return { personal: table('personal'), global: table('global') }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
+import { type LimitValue, NO_LIMIT, tablesOf } from '../../quota/limit-value.ts'
 import { type LimitTable, MAX_LIMIT, MODES, MULTIPLIER, type ScopedLimits, UNLIMITED } from '../../quota/policy.ts'
 import { parseSubnet } from '../addresses.ts'
 import { parseTimeZone } from '../time-zone.ts'
@@ -21,15 +22,13 @@ const soft = section(
   'A soft limit',
 )
 
-const NO_LIMIT = 'unlimited'
-
 const limit = either(
   `an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 200 }, or ${NO_LIMIT}`,
   [
     integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` }),
     soft,
-    choice([NO_LIMIT], { description: 'No limit in this window' }).transform(() => UNLIMITED),
-    z.null().transform(() => UNLIMITED),
+    choice([NO_LIMIT], { description: 'No limit in this window' }).transform((): LimitValue => NO_LIMIT),
+    z.null().transform((): LimitValue => NO_LIMIT),
   ],
   {
     description: `Tokens, { limit: 1000, over: 200 } with tokens that pass beyond the limit, or ${NO_LIMIT} (or null)`,
@@ -43,32 +42,14 @@ const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 120
 const limits = (description: string) =>
   byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }', { description })
 
-type Written = ReadonlyMap<string, ReadonlyMap<string, z.output<typeof limit>>>
+type Written = ReadonlyMap<string, ReadonlyMap<string, LimitValue>>
 
 /** The limits, and beside them what passes beyond some. */
 function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
-  const of =
-    (pick: (value: z.output<typeof limit>) => number | null) =>
-    (table: Written): LimitTable =>
-      new Map(
-        [...table].map(([category, row]) => [
-          category,
-          new Map(
-            [...row].flatMap(([window, value]) => (pick(value) === null ? [] : [[window, pick(value) as number]])),
-          ),
-        ]),
-      )
-  const limitsOf = of((value) => (typeof value === 'number' ? value : value.limit))
-  const overOf = of((value) => (typeof value === 'number' ? null : value.over))
-  const each = (tableOf: (table: Written) => LimitTable) =>
-    Object.fromEntries(Object.entries<Written>(scopes).map(([scope, table]) => [scope, tableOf(table)])) as Record<
-      S,
-      LimitTable
-    >
-  const isSoft = Object.values<Written>(scopes).some((table) =>
-    table.values().some((row) => row.values().some((value) => typeof value !== 'number')),
-  )
-  return { ...each(limitsOf), ...(isSoft && { over: each(overOf) }) }
+  const tables = Object.entries<Written>(scopes).map(([scope, table]) => ({ scope, ...tablesOf(table) }))
+  const each = (table: 'limits' | 'over') =>
+    Object.fromEntries(tables.map(({ scope, [table]: of }) => [scope, of])) as Record<S, LimitTable>
+  return { ...each('limits'), ...(tables.some(({ over }) => over.size > 0) && { over: each('over') }) }
 }
 
 /** Without the windows that nothing limits, which the baselines have only named. */

@@ -146,6 +146,8 @@ export const preview = name(
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
     effective: scopedTable,
+    /** What passes beyond these limits. Only if something does. */
+    over: scopedTable.optional(),
     /** What the change would do to ends. */
     ends,
     /** As those of the settings, under the change. */

@@ -2,7 +2,19 @@ import { z } from 'zod'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { ends, layer } from './layers.ts'
 import { windows } from './limits.ts'
-import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share } from './values.ts'
+import {
+  byName,
+  count,
+  limitTables,
+  limitValue,
+  mode,
+  multiplier,
+  name,
+  planLimits,
+  scope,
+  scopedTable,
+  share,
+} from './values.ts'
 
 /** The settings of the quota that hold for everybody. */
 
@@ -10,8 +22,8 @@ export const settings = name(
   z.strictObject({
     mode,
     global: z.strictObject({ enabled: z.boolean(), multiplier }),
-    baselines: scopedTable,
-    custom: scopedTable.nullable(),
+    baselines: limitTables,
+    custom: limitTables.nullable(),
     shadow: z.boolean(),
   }),
   'Settings',
@@ -56,7 +68,7 @@ export const settingsInForce = z.strictObject({
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   changed: z.array(z.string()),
   /** Limits that were set at run time in a category or window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
-  resting: z.array(z.strictObject({ path: z.string(), value: count })).optional(),
+  resting: z.array(z.strictObject({ path: z.string(), value: limitValue })).optional(),
   categories: z.array(z.string()),
   /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
   cheapest: byName(count),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ends, layer } from './layers.ts'
 import { layers, limit, planInForce, recentRange, recentUse, standing, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
-import { byName, count, name, overrideRow, overrideTable, reason, time } from './values.ts'
+import { byName, count, limitTable, name, overrideRow, reason, time } from './values.ts'
 
 /** Users: what they have used, and what was set for one of them. */
 
@@ -27,14 +27,14 @@ const organisation = z.string().optional()
 export const overrideBody = name(
   overrideFields.catchall(overrideRow),
   'OverrideBody',
-  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default; `unlimited` leaves a window without a limit.',
+  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default; `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond it, and `unlimited` leaves a window without a limit.',
 )
 
 export const override = name(
   z.strictObject({
     /** For If-Match; the ETag of the user. */
     version: count,
-    limits: overrideTable,
+    limits: limitTable,
     /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
     plan: z.string().optional(),
     bypassGlobal: z.boolean(),
@@ -63,7 +63,7 @@ export const organisationOverrideFields = z.object({
 export const organisationOverrideBody = name(
   organisationOverrideFields.catchall(overrideRow),
   'OrganisationOverrideBody',
-  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan; `unlimited` leaves a window without a limit.',
+  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan; `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond it, and `unlimited` leaves a window without a limit.',
 )
 
 export const organisationOverride = name(

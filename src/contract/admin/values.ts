@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { reason as checkReason, REASON } from '../../control/problems.ts'
+import { NO_LIMIT } from '../../quota/limit-value.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
 
@@ -42,16 +43,30 @@ export const planLimits = name(
   'Tokens of a plan in force; `organisation` has the windows that the plan limits for all users of one organisation together.',
 )
 
-/** Tokens to set; `null` gives a value back to the file. */
-export const tablePatch = byName(byName(z.int().min(0).max(MAX_LIMIT).nullable()).nullable())
+const softLimit = name(
+  z.strictObject({ limit: z.int().min(1).max(MAX_LIMIT), over: z.int().min(0).max(MAX_LIMIT) }),
+  'SoftLimit',
+  'A limit in tokens, and how many more pass. Responses to requests that pass beyond it have `X-Tollgate-Quota-State: over`.',
+)
 
-const unlimited = z.literal('unlimited')
+/** As the file writes it. */
+export const limitValue = z.union([z.int().min(0).max(MAX_LIMIT), softLimit, z.literal(NO_LIMIT)])
 
-export const overrideTable = name(
-  byName(byName(z.union([count, unlimited]))),
-  'OverrideTable',
-  'Tokens by category, then by the name of the window, or `unlimited` for a window without a limit.',
+/** Limits to set; `null` gives a value back to the file. */
+export const tablePatch = byName(byName(limitValue.nullable()).nullable())
+
+export const limitTable = name(
+  byName(byName(limitValue)),
+  'LimitTable',
+  'Limits by category, then by the name of the window: tokens, `{ "limit": 1000, "over": 200 }` with tokens that pass beyond, or `unlimited` for a window without a limit.',
+)
+
+/** The same of everybody. */
+export const limitTables = name(
+  z.strictObject({ personal: limitTable, global: limitTable }),
+  'LimitTables',
+  'Limits in both scopes.',
 )
 
 /** What an override sets in one category; `null` follows the default. */
-export const overrideRow = byName(z.union([z.int().min(0).max(MAX_LIMIT), unlimited]).nullable()).nullable()
+export const overrideRow = byName(limitValue.nullable()).nullable()

@@ -1,4 +1,5 @@
 import type { QuotaPatch } from '../../contract/api.ts'
+import { isSoft } from '../../quota/limit-value.ts'
 import { type Expiry, expiryOf } from './override.ts'
 
 /** How a change of the settings is made: when, for how long, guarded by what, and why. */
@@ -56,7 +57,7 @@ function isShare(text: string): boolean {
 export function leavesOf(patch: Readonly<Record<string, unknown>>, above = ''): [path: string, value: unknown][] {
   return Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
     const path = above === '' ? key : `${above}.${key}`
-    const isTable = typeof value === 'object' && value !== null
+    const isTable = typeof value === 'object' && value !== null && !isSoft(value)
     return isTable ? leavesOf(value as Record<string, unknown>, path) : [[path, value]]
   })
 }

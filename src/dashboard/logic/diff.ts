@@ -1,4 +1,6 @@
-/** What of two JSON values differs, leaf by leaf, for the audit. */
+import { isSoft } from '../../quota/limit-value.ts'
+
+/** What of two JSON values differs, leaf by leaf, for the audit. A soft limit is one. */
 
 export interface Difference {
   /** Dotted; empty where the values as a whole differ. */
@@ -17,7 +19,7 @@ export function differences(from: unknown, to: unknown, path = ''): Difference[]
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isSoft(value)
 }
 
 function keysOf(value: unknown): string[] {

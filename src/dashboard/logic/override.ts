@@ -6,10 +6,10 @@ import type {
   QuotaResponse,
   Scope,
 } from '../../contract/api.ts'
+import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { multiplied } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'
-import { limitOf } from './settings.ts'
 
 /** A window that an override may limit, with the limit in force; `null` for none. */
 export interface OverridableWindow {
@@ -65,13 +65,11 @@ export type Expiry =
 export const PRESET_HOURS = [1, 24, 168, 720] as const
 
 export type OverrideProblem =
-  | 'problem.limitOrNone'
+  | 'problem.limit'
   | 'problem.factor'
   | 'problem.reason'
   | 'problem.expiry'
   | 'problem.nothing'
-/** How the API says that a window has no limit. */
-export const UNLIMITED = 'unlimited'
 
 /** By the path of the API; the whole has the empty one. */
 export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
@@ -93,7 +91,7 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
     }
   const { limits, factor, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
-    Object.entries(row).map(([window, limit]) => [`${category}.${window}`, String(limit)] as const),
+    Object.entries(row).map(([window, limit]) => [`${category}.${window}`, limitText(limit)] as const),
   )
   const expiry: Expiry = expiresAt === null ? { kind: 'never' } : { kind: 'keep', at: expiresAt }
   return {
@@ -155,13 +153,13 @@ export function bodyOf(
   now: number,
 ): { readonly body: OverrideBody | null; readonly problems: OverrideProblems } {
   const problems: Record<string, OverrideProblem> = {}
-  const limits: Record<string, Record<string, number | typeof UNLIMITED>> = {}
+  const limits: Record<string, Record<string, LimitValue>> = {}
   for (const [path, text] of Object.entries(form.limits)) {
     if (text.trim() === '') continue
-    const meant = text.trim() === UNLIMITED ? ({ value: UNLIMITED } as const) : limitOf(text.trim())
+    const value = limitFrom(text)
     const [category = '', window = ''] = path.split('.')
-    if ('problem' in meant) problems[path] = 'problem.limitOrNone'
-    else limits[category] = { ...limits[category], [window]: meant.value }
+    if (value === null) problems[path] = 'problem.limit'
+    else limits[category] = { ...limits[category], [window]: value }
   }
   const factor = factorOf(form.factor.trim())
   if (factor === null) problems.factor = 'problem.factor'
@@ -287,21 +285,26 @@ export function usedUpUnder(
     const own = list.flatMap((each) => {
       const { scope, window, used } = each
       if (scope !== SCOPE_OF[kind]) return []
-      const set = (body?.[category] as Record<string, number | typeof UNLIMITED> | undefined)?.[window]
-      if (set === UNLIMITED) return []
+      const set = (body?.[category] as Record<string, LimitValue> | undefined)?.[window]
+      if (set === NO_LIMIT) return []
       const byDefault = withoutOverride(category, each, of, quota, body?.plan)
-      const without = set ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
+      const without =
+        limitOf(set) ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
       // A factor alone multiplies what lies under it.
       const base = body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
       const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
-      // A limit that is set is hard.
-      const over = set === undefined && body?.factor == null ? each.over : undefined
+      const beyond = set === undefined ? each.over : isSoft(set) ? set.over : undefined
+      const over = body?.factor == null ? beyond : undefined
       return limit == null ? [] : [{ scope, window, used, limit, over }]
     })
     return [...own, ...global]
       .filter((each) => lacksRoom(each, cost))
       .map(({ scope, window, used, limit }) => ({ scope, category, window, used, limit, forever: limit < cost }))
   })
+}
+
+function limitOf(value: Exclude<LimitValue, typeof NO_LIMIT> | undefined): number | undefined {
+  return isSoft(value) ? value.limit : value
 }
 
 /**

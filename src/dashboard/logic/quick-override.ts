@@ -1,4 +1,5 @@
 import type { OverrideBody } from '../../contract/api.ts'
+import type { ValueTable } from '../../quota/limit-value.ts'
 import { multiplied } from '../../quota/multiplied.ts'
 import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
 import { isSameOverride, lying } from './override-layers.ts'
@@ -70,7 +71,7 @@ export function canRaise(of: Overridable): boolean {
 export function isBlock(
   override: {
     readonly factor?: number | undefined
-    readonly limits: Readonly<Record<string, Readonly<Record<string, number | 'unlimited'>>>>
+    readonly limits: ValueTable
   } | null,
   windows: Readonly<
     Record<string, readonly { readonly window: string; readonly scope?: string; readonly limit: number | null }[]>

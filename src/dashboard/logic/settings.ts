@@ -1,5 +1,6 @@
 import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../contract/api.ts'
 import { MODES, MULTIPLIER } from '../../quota/limit-layers.ts'
+import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { MAX_LIMIT } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 
@@ -8,7 +9,7 @@ import { lacksRoom } from '../../quota/window.ts'
 /** As typed; `null` gives the value back to the file. */
 export type Edit = string | boolean | null
 export type Draft = Readonly<Record<string, Edit>>
-export type Value = string | number | boolean | null
+export type Value = LimitValue | string | boolean | null
 
 /** What is wrong with an edit; the name of a text. */
 export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 'problem.empty'
@@ -19,15 +20,27 @@ export function valueAt(settings: SettingsResponse, path: string): Value {
   const found = path
     .split('.')
     .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], settings)
-  return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? found : null
+  const isValue = typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' || isSoft(found)
+  return isValue ? found : null
 }
 
 /** An edit that changes nothing is none. */
 export function withEdit(draft: Draft, quota: SettingsInForceResponse, path: string, edit: Edit): Draft {
   const { [path]: _, ...others } = draft
   const now = valueAt(quota, path)
-  const same = edit === null ? !isSetAtRunTime(quota, path) : String(edit).trim() === String(now ?? '')
+  const same = edit === null ? !isSetAtRunTime(quota, path) : isSame(edit, now)
   return same ? others : { ...others, [path]: edit }
+}
+
+function isSame(edit: Exclude<Edit, null>, now: Value): boolean {
+  const meant = typeof edit === 'string' ? limitFrom(edit) : null
+  return (meant === null ? String(edit).trim() : limitText(meant)) === String(shownIn(now))
+}
+
+/** As its field shows it. */
+export function shownIn(value: Value): string | boolean {
+  if (isSoft(value)) return limitText(value)
+  return typeof value === 'boolean' ? value : String(value ?? '')
 }
 
 export function withoutEdit(draft: Draft, path: string): Draft {
@@ -74,10 +87,11 @@ export function scaledPersonal(quota: SettingsInForceResponse, draft: Draft, fac
     for (const window of Object.keys(row)) {
       const path = fieldOf(String(mode), { scope: 'personal', category, window })
       const base = fieldOf('normal', { scope: 'personal', category, window })
-      const now = limitIn(quota, draft, path) ?? limitIn(quota, draft, base)
-      if (now === null || now === 0) continue
-      const scaled = Math.min(MAX_LIMIT, Math.max(1, Math.round(now * factor)))
-      next = withEdit(next, quota, path, String(scaled))
+      const now = fieldIn(quota, draft, path) ?? fieldIn(quota, draft, base)
+      if (now === null || now === NO_LIMIT || now === 0) continue
+      const scaled = (tokens: number) => Math.min(MAX_LIMIT, Math.max(1, Math.round(tokens * factor)))
+      const value = isSoft(now) ? { limit: scaled(now.limit), over: now.over && scaled(now.over) } : scaled(now)
+      next = withEdit(next, quota, path, limitText(value))
     }
   }
   return next
@@ -88,13 +102,23 @@ export function fieldOf(mode: string, { scope, category, window }: Place): strin
   return `${mode === 'custom' ? 'custom' : 'baselines'}.${scope}.${category}.${window}`
 }
 
-/** The limit that a field has, with its edit; `null` if it has none, or something that is no limit. */
+/** The tokens that a field promises, with its edit; `null` if it has no limit, or something that is none. */
 export function limitIn(quota: SettingsInForceResponse, draft: Draft, path: string): number | null {
+  const value = fieldIn(quota, draft, path)
+  return value === NO_LIMIT ? null : isSoft(value) ? value.limit : value
+}
+
+/** The text of a field whose limit is moved: what passes beyond stays. */
+export function movedTo(quota: SettingsInForceResponse, draft: Draft, path: string, limit: number): string {
+  const value = fieldIn(quota, draft, path)
+  return limitText(isSoft(value) && limit > 0 ? { ...value, limit } : limit)
+}
+
+function fieldIn(quota: SettingsInForceResponse, draft: Draft, path: string): LimitValue | null {
   const edit = draft[path]
   const value = edit === null ? valueAt(quota.file, path) : (edit ?? valueAt(quota, path))
-  if (typeof value === 'number') return value
-  const meant = typeof value === 'string' ? limitOf(value.trim()) : null
-  return meant !== null && 'value' in meant ? meant.value : null
+  if (typeof value === 'number' || isSoft(value)) return value
+  return typeof value === 'string' ? limitFrom(value) : null
 }
 
 export interface Place {
@@ -144,7 +168,8 @@ function meaningOf(path: string, edit: Edit): Meant {
   if (path === 'global.multiplier') return multiplier(text)
   // A custom value that is emptied follows what lies under it.
   if (text === '') return path.startsWith('custom.') ? { value: null } : { problem: 'problem.empty' }
-  return limitOf(text)
+  const value = limitFrom(text)
+  return value === null ? { problem: 'problem.limit' } : { value }
 }
 
 function multiplier(text: string): Meant {
@@ -164,11 +189,6 @@ export function steppedMultiplier(text: string, up: boolean): string {
   return String(Math.min(MULTIPLIER.max, Math.max(MULTIPLIER.min, next)))
 }
 
-export function limitOf(text: string): { readonly value: number } | { readonly problem: 'problem.limit' } {
-  const value = Number(text)
-  return /^\d+$/.test(text) && value <= MAX_LIMIT ? { value } : { problem: 'problem.limit' }
-}
-
 interface Tree {
   [key: string]: Tree | Value
 }
@@ -180,7 +200,7 @@ export function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): 
     return
   }
   const below = tree[key]
-  const branch: Tree = typeof below === 'object' && below !== null ? below : {}
+  const branch: Tree = typeof below === 'object' && below !== null && !isSoft(below) ? below : {}
   tree[key] = branch
   setAt(branch, rest, value)
 }

@@ -1,4 +1,5 @@
 import type { OverrideResponse, QuotaPatch, QuotaResponse, UserResponse } from '../../contract/api.ts'
+import { isSoft, NO_LIMIT } from '../../quota/limit-value.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Change } from './audit-story.ts'
 import { setAt, type Value } from './settings.ts'
@@ -55,10 +56,10 @@ export function fullAfter(
     windows.flatMap(({ scope, window, used, over, resetAt }) => {
       if (scope !== 'Personal') return []
       const set = back?.limits?.[category]?.[window]
-      const limit = set ?? defaultOf(back, user, quota, { category, window })
-      // A limit that is set is hard.
-      const beyond = set === undefined ? over : undefined
-      if (limit === undefined || limit === 'unlimited') return []
+      if (set === NO_LIMIT) return []
+      const limit = (isSoft(set) ? set.limit : set) ?? defaultOf(back, user, quota, { category, window })
+      const beyond = set === undefined ? over : isSoft(set) ? set.over : undefined
+      if (limit === undefined) return []
       if (!lacksRoom({ used, limit, over: beyond }, quota.cheapest[category])) return []
       return [{ category, window, used, limit, resetAt }]
     }),

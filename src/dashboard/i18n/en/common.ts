@@ -132,8 +132,8 @@ export const common = {
 
   'problem.mode': 'Choose one of the modes.',
   'problem.multiplier': 'Enter a number from 0.25 to 4, with a point and without commas.',
-  'problem.limit': 'Enter a whole number from 0 to 1000000000000, without commas.',
-  'problem.limitOrNone': 'Enter a whole number from 0 to 1000000000000, without commas, or unlimited.',
+  'problem.limit':
+    'Enter a whole number from 0 to 1000000000000, without commas, 1000 + 200 for a soft limit, or unlimited.',
   'problem.empty': 'Enter a number, or reset the value to the file.',
   'problem.reason': 'Enter a reason of 1 to 500 characters.',
   'problem.expiry': 'Choose a time in the future.',

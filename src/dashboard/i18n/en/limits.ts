@@ -10,7 +10,8 @@ export const limits = {
   'quotas.shadow': 'Shadow mode',
   'quotas.shadowText': 'Refuse nothing: count and report the refusals that there would be',
   'quotas.baselines': 'Baselines',
-  'quotas.baselinesText': 'Tokens in each window, before mode and multiplier.',
+  'quotas.baselinesText':
+    'Tokens in each window, before mode and multiplier. 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
   'quotas.custom': 'Custom values',
   'quotas.customText': 'Limits of the mode Custom. Empty follows the baseline.',
   'quotas.effective': 'in force: {limit}',

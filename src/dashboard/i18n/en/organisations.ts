@@ -30,7 +30,7 @@ export const organisations = {
   'organisations.override.none': 'No override: the plans of its users limit this organisation.',
   'organisations.override.limits': 'Limits of the organisation',
   'organisations.override.limitsText':
-    'Tokens in each window, of all users of the organisation together. They replace the limit as it stands, in every mode and for every plan; empty follows the plan, and unlimited leaves the window without a limit.',
+    'Tokens in each window, of all users of the organisation together. They replace the limit as it stands, in every mode and for every plan; empty follows the plan, 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
   'organisations.override.factorText':
     'Multiplies the limits, 0 to 100. Where nothing is set above, it multiplies what the plan of each member gives the organisation.',
   'organisations.override.removeText':

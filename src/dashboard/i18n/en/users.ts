@@ -132,7 +132,7 @@ export const users = {
   'override.now': 'In force: {reason}',
   'override.limits': 'Personal limits',
   'override.limitsText':
-    'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default, and unlimited leaves the window without a limit.',
+    'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default, 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
   'override.default': 'default',
   'override.factor': 'Factor',
   'override.factorText':

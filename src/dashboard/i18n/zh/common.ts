@@ -129,8 +129,7 @@ export const common: Translated<typeof en> = {
 
   'problem.mode': '请选择一种模式。',
   'problem.multiplier': '请输入 0.25 到 4 之间的数，用小数点，不带逗号。',
-  'problem.limit': '请输入 0 到 1000000000000 之间的整数，不带逗号。',
-  'problem.limitOrNone': '请输入 0 到 1000000000000 之间的整数（不带逗号），或 unlimited。',
+  'problem.limit': '请输入 0 到 1000000000000 之间的整数（不带逗号）；软上限写作 1000 + 200；或 unlimited。',
   'problem.empty': '请输入一个数，或恢复为文件的值。',
   'problem.reason': '请说明原因，1 到 500 个字符。',
   'problem.expiry': '请选择将来的时间。',

@@ -12,7 +12,8 @@ export const limits: Translated<typeof en> = {
   'quotas.shadow': '影子模式',
   'quotas.shadowText': '不拒绝任何请求：只统计并报告本应拒绝的',
   'quotas.baselines': '基线',
-  'quotas.baselinesText': '每个窗口的额度，未计模式与倍数。',
+  'quotas.baselinesText':
+    '每个窗口的额度，未计模式与倍数。1000 + 200 表示超过 1,000 后还可再用 200，unlimited 表示该窗口无上限。',
   'quotas.custom': '自定义值',
   'quotas.customText': '自定义模式的上限。留空则用基线。',
   'quotas.effective': '生效：{limit}',

@@ -129,7 +129,8 @@ export const users: Translated<typeof en> = {
   'override.none': '没有特别设置：此用户使用默认值。',
   'override.now': '生效中：{reason}',
   'override.limits': '个人上限',
-  'override.limitsText': '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值，unlimited 表示该窗口无上限。',
+  'override.limitsText':
+    '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值，1000 + 200 表示超过 1,000 后还可再用 200，unlimited 表示该窗口无上限。',
   'override.default': '默认',
   'override.factor': '系数',
   'override.factorText':

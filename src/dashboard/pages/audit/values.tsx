@@ -3,6 +3,7 @@ import type { Texts } from '../../i18n/text.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Change } from '../../logic/audit-story.ts'
 import { windowWords } from '../../logic/format.ts'
+import { isLimit, limitWords } from '../../logic/limit-words.ts'
 import { visible } from '../../logic/visible.ts'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
@@ -33,7 +34,7 @@ const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
 
 /** One value of a change, in the words of the page. */
 export function changedValue(path: string, value: unknown, { t, exact, time }: Texts): string {
-  if (typeof value === 'number') return exact(value)
+  if (isLimit(value)) return limitWords(value, { t, exact })
   if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
   if (typeof value !== 'string') return value === undefined || value === null ? t('word.none') : JSON.stringify(value)
   if (path === 'expiresAt') return time(value)

@@ -3,6 +3,7 @@ import type { DistributionResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type LimitLine, limitLine, usersFull } from '../../logic/distribution.ts'
+import { movedTo } from '../../logic/settings.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, Rows } from '../../ui/panel.tsx'
 import { DistributionChart } from './distribution-chart.tsx'
@@ -78,7 +79,7 @@ function Found({ found, category, window }: FoundProps) {
         line={line}
         label={t('distribution.line', { category, window })}
         valueText={t('distribution.value', words)}
-        onChange={(field) => edit(line.path, String(field))}
+        onChange={(field) => edit(line.path, movedTo(quota, draft, line.path, field))}
       />
       <p>{t(sentenceOf(found, line), words)}</p>
       {found.others > 0 && <p>{t('distribution.others', { others: number(found.others) })}</p>}

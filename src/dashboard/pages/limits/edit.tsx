@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { createContext, useContext } from 'react'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Draft, type Edit, isSetAtRunTime, valueAt } from '../../logic/settings.ts'
+import { type Draft, type Edit, isSetAtRunTime, shownIn, valueAt } from '../../logic/settings.ts'
 import { focusNear } from '../../ui/focus-back.ts'
 import { nameOf, shownValue } from './names.ts'
 
@@ -30,12 +30,8 @@ export function useEditing(): Editing {
 export function useShown(path: string): string | boolean {
   const { quota, draft } = useEditing()
   const edit = draft[path]
-  if (edit === null) return plain(valueAt(quota.file, path))
-  return edit ?? plain(valueAt(quota, path))
-}
-
-function plain(value: ReturnType<typeof valueAt>): string | boolean {
-  return typeof value === 'boolean' ? value : String(value ?? '')
+  if (edit === null) return shownIn(valueAt(quota.file, path))
+  return edit ?? shownIn(valueAt(quota, path))
 }
 
 /** Where the value comes from, and the buttons that give it back to the file or undo the edit. */

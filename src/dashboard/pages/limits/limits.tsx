@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
-import { scaledPersonal, valueAt } from '../../logic/settings.ts'
+import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 import { useWantedField } from './wanted.ts'
@@ -91,12 +91,11 @@ function LimitField({
   const over = quota.over?.[scope][category]?.[window]
   const { className = '', ...wanted } = useWantedField(path)
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
-  const shownForCustom = baseline === null ? undefined : String(baseline)
+  const shownForCustom = baseline === null ? undefined : String(shownIn(baseline))
   return (
     <div className={`field ${className}`} {...wanted}>
       <TextInput
         label={windowName(window)}
-        inputMode="numeric"
         placeholder={effective === undefined ? t('override.noLimit') : table === 'custom' ? shownForCustom : undefined}
         value={String(useShown(path))}
         onChange={(event) => edit(path, event.currentTarget.value)}
@@ -104,7 +103,7 @@ function LimitField({
       />
       {table === 'baselines' &&
         effective !== undefined &&
-        (over !== undefined || effective !== valueAt(quota, path)) && (
+        `${effective}${over === undefined ? '' : ` + ${over}`}` !== shownIn(baseline) && (
           <span className="muted">
             {t('quotas.effective', { limit: number(effective) })}
             {over !== undefined && ` ${t('word.over', { over: number(over) })}`}

@@ -1,6 +1,7 @@
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
+import { isLimit, limitWords } from '../../logic/limit-words.ts'
 import type { Value } from '../../logic/settings.ts'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
@@ -19,7 +20,7 @@ export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windo
 export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'>): string {
   if (value === null) return t('word.none')
   if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
-  if (typeof value === 'number') return exact(value)
+  if (isLimit(value)) return limitWords(value, { t, exact })
   const mode = MODES.find((known) => known === value)
   return mode === undefined ? value : t(`mode.${mode}`)
 }

@@ -40,9 +40,14 @@ export function LimitTable({
   const rows = SCOPES.flatMap((scope) =>
     quota.categories.flatMap((category) =>
       windowNames(quota).flatMap((window) => {
-        const now = quota.effective[scope][category]?.[window]
-        const then = response.effective[scope][category]?.[window]
-        return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${windowName(window)}`, now, then }]
+        const name = `${t(`word.${scope}`)} ${category} ${windowName(window)}`
+        const [now, then] = [quota, response].map(({ effective, over }) => {
+          const limit = effective[scope][category]?.[window]
+          const beyond = over?.[scope][category]?.[window]
+          if (limit === undefined) return '–'
+          return beyond === undefined ? number(limit) : `${number(limit)} ${t('word.over', { over: number(beyond) })}`
+        })
+        return now === then ? [] : [{ name, now, then }]
       }),
     ),
   )
@@ -52,8 +57,8 @@ export function LimitTable({
       {rows.map(({ name, now, then }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
-          <td className="num">{now === undefined ? '–' : number(now)}</td>
-          <td className="num">{then === undefined ? '–' : number(then)}</td>
+          <td className="num">{now}</td>
+          <td className="num">{then}</td>
         </tr>
       ))}
     </Rows>

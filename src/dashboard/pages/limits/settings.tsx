@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
+import { limitWords } from '../../logic/limit-words.ts'
 import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
@@ -87,8 +88,9 @@ function AllToFile({ quota, change }: AllToFileProps) {
 
 /** What was set for a file that has more categories or windows than this one. */
 function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceResponse }) {
-  const { t, number } = useTexts()
+  const texts = useTexts()
+  const { t } = texts
   if (resting.length === 0) return null
-  const values = resting.map(({ path, value }) => `${path}: ${number(value)}`).join(t('word.listComma'))
+  const values = resting.map(({ path, value }) => `${path}: ${limitWords(value, texts)}`).join(t('word.listComma'))
   return <Note tone="info">{t('quotas.resting', { values })}</Note>
 }

@@ -1,5 +1,6 @@
 import type { OverrideBody } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { limitWords } from '../../logic/limit-words.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { type EndNote, endsUnder, isFactor, type Lying, lying } from '../../logic/override-layers.ts'
 import { visible } from '../../logic/visible.ts'
@@ -47,7 +48,7 @@ function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
   const { limits = {}, factor, plan, bypassGlobal, shadow } = value
   const rows = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => {
-      return `${category} ${windowName(window)} ${limit === 'unlimited' ? t('override.noLimit') : exact(limit)}`
+      return `${category} ${windowName(window)} ${limitWords(limit, { t, exact })}`
     }),
   )
   const all = [

@@ -321,7 +321,6 @@ function LimitFields({
                 <TextInput
                   key={window}
                   label={window}
-                  inputMode="numeric"
                   placeholder={
                     overridden || limit === null ? t('override.default') : `${t('override.default')} ${number(limit)}`
                   }

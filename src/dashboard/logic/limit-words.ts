@@ -1,0 +1,14 @@
+import { isSoft, type LimitValue, NO_LIMIT } from '../../quota/limit-value.ts'
+import type { Texts } from '../i18n/text.tsx'
+
+/** Whether a value of a change is a limit: a number, a soft limit, or none. */
+export function isLimit(value: unknown): value is LimitValue {
+  return typeof value === 'number' || value === NO_LIMIT || isSoft(value)
+}
+
+/** `1,000`, `1,000 (and 200 over)` or `no limit`. */
+export function limitWords(value: LimitValue, { t, exact }: Pick<Texts, 't' | 'exact'>): string {
+  if (value === NO_LIMIT) return t('override.noLimit')
+  if (!isSoft(value)) return exact(value)
+  return value.over === 0 ? exact(value.limit) : `${exact(value.limit)} ${t('word.over', { over: exact(value.over) })}`
+}
