@@ -5,7 +5,9 @@ import { targetOf, whyNotUpgraded } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
 import { traceparentOf } from '../lib/trace-context.ts'
 import type { Access, Observation, RequestDone } from '../observe/observation.ts'
+import { metersOf, refundedMeter } from '../quota/charge.ts'
 import { planLabel } from '../quota/policy.ts'
+import { overTokens } from '../quota/quota-state.ts'
 import { wholeAddressOf } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
@@ -92,7 +94,9 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: Made,
     durationMs,
     access: exchange.rules.access === null ? null : accessOf(exchange, exchange.rules.access),
   }
-  const whole = exchange.others === undefined ? done : { ...done, others: othersOf(exchange, exchange.others, made) }
+  const named = exchange.others === undefined ? done : { ...done, others: othersOf(exchange, exchange.others, made) }
+  const beyond = beyondIn(exchange, done.category, done.charged ?? cost)
+  const whole = beyond === 0 ? named : { ...named, beyond }
   observe(whole)
   witness?.(req.url ?? '', whole)
 }
@@ -102,11 +106,23 @@ function othersOf(
   others: readonly FurtherMeter[],
   [, ...made]: Made,
 ): NonNullable<RequestDone['others']> {
-  return others.map((meter, i) => ({
-    category: meter.rule.category,
-    cost: meter.cost,
-    charged: chargedIn(exchange, meter, made[i] ?? null),
-  }))
+  return others.map((meter, i) => {
+    const charged = chargedIn(exchange, meter, made[i] ?? null)
+    const { cost, rule } = meter
+    const beyond = beyondIn(exchange, rule.category, charged ?? cost)
+    return { category: rule.category, cost, charged, ...(beyond > 0 && { beyond }) }
+  })
+}
+
+/** Of the tokens of a category those beyond a soft limit. @param tokens what was charged there in the end */
+function beyondIn({ settlement }: Exchange, category: string | null, tokens: number): number {
+  if (settlement?.kind !== 'charged' || settlement.decision === null || tokens <= 0) return 0
+  const { charge, decision } = settlement
+  if (charge.others === undefined) return overTokens(charge, decision, tokens)
+  const meter = metersOf(charge).findIndex((each) => each.category === category)
+  if (meter === -1) return 0
+  const of = refundedMeter({ charge, decision, meter })
+  return overTokens(of.charge, of.decision, tokens)
 }
 
 /** Its target may hold a credential in its query only. */

@@ -290,11 +290,11 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient, charged, others, decidedAt, refusedBy, exempt, notUpgraded, access } = done
+  const { reason, lenient, charged, beyond, others, decidedAt, refusedBy, exempt, notUpgraded, access } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
-    `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${others === undefined ? '' : otherFields(others)}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
+    `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${beyond === undefined ? '' : `,"beyond":${beyond}`}${others === undefined ? '' : otherFields(others)}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
     `${payerFields(done)}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${access === null ? '' : accessFields(access)}${error === null ? '' : `,"error":"${error}"`}` +

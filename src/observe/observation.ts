@@ -425,7 +425,9 @@ export interface RequestDone {
   /** What it cost by its response (`settle`); `null` if it was not settled by that. */
   readonly charged: number | null
   /** The same of its further meters. Missing of a route with one. */
-  readonly others?: readonly { readonly category: string; readonly cost: number; readonly charged: number | null }[]
+  readonly others?: readonly MeterDone[]
+  /** Of its tokens those beyond a soft limit, in the first of its meters. Missing if none is. */
+  readonly beyond?: number
   /** The plan whose limits the caller has; `null` for none, and where nothing would be charged. */
   readonly plan: string | null
   /** The same as metrics have it: `none` for a caller without one, `null` if no plans are configured too. */
@@ -466,6 +468,14 @@ export interface RequestDone {
   readonly access: Access | null
   /** Time from dispatch to the end of the upstream's response; `null` when never forwarded. */
   readonly upstreamMs: number | null
+}
+
+/** What became of a further meter of a request: each as of the request. */
+export interface MeterDone {
+  readonly category: string
+  readonly cost: number
+  readonly charged: number | null
+  readonly beyond?: number
 }
 
 export type Observer = (observation: Observation) => void

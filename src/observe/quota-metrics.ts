@@ -1,4 +1,5 @@
 import { planLabel } from '../quota/policy.ts'
+import { overTokens } from '../quota/quota-state.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import type { Counting } from './counting.ts'
 import { joined } from './labels.ts'
@@ -34,6 +35,11 @@ export function quotaMetrics(meter: Meter): Counting {
     ['category'],
   )
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
+  const over = meter.counter(
+    'over_requests_total',
+    'Requests that passed beyond a soft limit, by their charge or by what they cost in the end.',
+    ['category'],
+  )
   const settled = meter.counter(
     'settled_costs_total',
     'Requests whose cost was to be known behind their charge (settle), by where it came from.',
@@ -62,6 +68,7 @@ export function quotaMetrics(meter: Meter): Counting {
     settled(seen) {
       const { kind, charge, refusedBy, source, tunnel } = seen
       countTokens(seen)
+      if (tunnel === undefined && isPassedOver(seen)) over.add(charge.category)
       if (kind === 'refused') countRefusal(seen)
       else if (kind === 'shadowed') shadowed.add(`${charge.category}\n${scopeOf(refusedBy)}`)
       else if (kind === 'repeated') replayed.add(charge.category)
@@ -78,6 +85,14 @@ export function quotaMetrics(meter: Meter): Counting {
 /** Whether it is the first that is reported of a request. */
 function isOfRequest({ kind, tunnel, isFurther }: Settled): boolean {
   return tunnel === undefined && isFurther === undefined && kind !== 'corrected' && kind !== 'given_back'
+}
+
+/** Whether what happened to the charge is what took it beyond a soft limit. */
+function isPassedOver({ kind, charge, decision, tokens }: Settled): boolean {
+  if (decision === null || (kind !== 'charged' && kind !== 'corrected')) return false
+  const before = overTokens(charge, decision, charge.cost)
+  if (kind === 'charged') return before > 0
+  return before === 0 && overTokens(charge, decision, charge.cost + tokens) > 0
 }
 
 /** Of a refusal: the scope of the window, or what else did not let it pass. */

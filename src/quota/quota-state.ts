@@ -44,9 +44,11 @@ function isOverIn(limits: readonly Limit[], usages: readonly Usage[], beyond: nu
 /**
  * Of the tokens of an accepted charge those beyond what was promised. Each is counted once, also if it lies beyond several windows: it
  * is always the last ones that do.
- * @param cost what it cost in the end @returns 0 to `cost`. Of its first meter alone
+ * @param cost what it cost in the end @returns 0 to `cost`. Of its first meter alone; 0 of a repetition, and of what was decided while the
+ * store was out, by a share of the limits
  */
 export function overTokens(charge: Meter, decision: Decision, cost: number): number {
+  if (decision.limits !== undefined || decision.once?.kind === 'replayed') return 0
   let most = 0
   for (const scope of SCOPE_NAMES) {
     const limits = charge.limits[scope]

@@ -160,7 +160,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
 /** Tokens, and those of them beyond a soft limit. @param tokens by which what the charge costs is changed */
 function addTokens(sums: Sums, charge: Charge, decision: Decision, kind: Settled['kind'], tokens: number): void {
   sums.tokens += tokens
-  if (tokens === 0 || decision.limits !== undefined || decision.once?.kind === 'replayed') return
+  if (tokens === 0) return
   // Of a cost of 0 none is beyond.
   if (kind === 'charged') sums.over += overTokens(charge, decision, tokens)
   else sums.over += overTokens(charge, decision, charge.cost + tokens) - overTokens(charge, decision, charge.cost)

@@ -140,6 +140,26 @@ describe('a soft limit', () => {
     expect(await spend(9)).toBe('over')
   })
 
+  it('a request that passes over a soft limit is counted once in each category where it does, and its record has the tokens beyond', async () => {
+    const charges = 'charges: { read: 1, tokens: { cost: 4, settle: { header: X-Cost, max: 40 } } }'
+    const personal = '{ read: { 1h: { limit: 3, over: 5 } }, tokens: { 1h: { limit: 10, over: 50 } } }'
+    const app = await start({ routes: `{ match: "GET /*", ${charges} }`, personal })
+    answer = (_seen, res) => res.writeHead(200, { 'X-Cost': '6' }).end('ok')
+    for (let i = 0; i < 4; i++) await get(app)
+    const done = () => app.observations.filter((seen) => seen.type === 'request')
+    await expect.poll(() => done().length).toBe(4)
+    // Tokens are 6, 12, 18 and 24 of 10; reads 1 to 4 of 3.
+    expect(done().map(({ beyond = 0, others }) => [beyond, others?.[0]?.beyond ?? 0])).toEqual([
+      [0, 0],
+      [0, 2],
+      [0, 6],
+      [1, 6],
+    ])
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    expect(metrics).toContain('tollgate_over_requests_total{category="read"} 1\n')
+    expect(metrics).toContain('tollgate_over_requests_total{category="tokens"} 3\n')
+  })
+
   it('in shadow the upstream is told of a request that would have been refused, and the client too', async () => {
     const app = await start({ quota: 'shadow: true,', personal: '{ read: { 1h: { limit: 3, over: 3 } } }' })
     const responses = [await get(app), await get(app), await get(app)]
