@@ -10,6 +10,7 @@ import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '.
 import type { MeterRule, Repetition } from '../gateway/snapshot.ts'
 import { type AskedPrice, cheapest, costsOf, mayCost, type Price } from '../inputs/price.ts'
 import { shownAsked } from '../inputs/shown-price.ts'
+import { pathOfNames } from '../lib/json-path.ts'
 import { keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
 import { roomFrom } from '../quota/ahead.ts'
 import { type Decision, type Meter, SCOPE_NAMES } from '../quota/charge.ts'
@@ -187,8 +188,11 @@ function settleOf({ status, source, reading, otherwise, missing }: SettleRule): 
   return {
     status: Object.fromEntries(status),
     header: source?.kind === 'header' ? source.field : null,
-    json: source?.kind === 'json' ? source.paths : null,
-    sum: source?.kind === 'json' && source.sum !== null ? Object.fromEntries(source.sum) : null,
+    json: source?.kind === 'json' ? source.paths.map(pathOfNames) : null,
+    sum:
+      source?.kind === 'json' && source.sum !== null
+        ? Object.fromEntries(source.sum.map(({ path, weight }) => [pathOfNames(path), weight]))
+        : null,
     bytesPerToken: source?.kind === 'size' ? source.per : null,
     max: isRead && 'max' in reading ? reading.max : null,
     values: 'values' in reading ? Object.fromEntries(reading.values) : null,

@@ -1,6 +1,6 @@
 import { topLevelMembers } from './json-members.ts'
 
-/** Values by path, like `app.plan`: members within each other, their names joined by dots. */
+/** Values by path, like `app.plan`: members within each other. */
 
 /**
  * The JSON text of the value at a path, as it is written, or `null` if it is not there. At each level the longest name that fits
@@ -11,36 +11,42 @@ import { topLevelMembers } from './json-members.ts'
  * @param text valid JSON whose value is an object
  */
 export function jsonAt(text: string, path: string): string | null {
-  const found = foundAt(text, path)
-  return typeof found === 'string' ? null : found.json
-}
-
-/** The same, with the reason why there is none. */
-export function foundAt(text: string, path: string): { readonly json: string } | 'missing' | 'twice' {
   let [object, rest] = [text, path]
   while (object.startsWith('{')) {
     const fitting = topLevelMembers(object).filter(({ key }) => rest === key || rest.startsWith(`${key}.`))
     const longest = fitting.reduce((length, { key }) => Math.max(length, key.length), -1)
     const [found, twin] = fitting.filter(({ key }) => key.length === longest)
-    if (found === undefined) return 'missing'
-    if (twin !== undefined) return 'twice'
-    if (found.key === rest) return { json: found.value }
+    if (found === undefined || twin !== undefined) return null
+    if (found.key === rest) return found.value
     object = found.value
     rest = rest.slice(longest + 1)
   }
-  return 'missing'
+  return null
 }
 
-/** Names of one path. */
+/** The same at a path of names, each of them that of one member whatever it has in it, with the reason why there is none. */
+export function memberAt(text: string, path: readonly string[]): { readonly json: string } | 'missing' | 'twice' {
+  let value = text
+  for (const name of path) {
+    const [found, twin] = value.startsWith('{') ? topLevelMembers(value).filter(({ key }) => key === name) : []
+    if (found === undefined) return 'missing'
+    if (twin !== undefined) return 'twice'
+    value = found.value
+  }
+  return { json: value }
+}
+
 const MAX_NAMES = 8
+const MAX_LENGTH = 256
 const NAME = /^(?:\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)*")\])/
 
 /**
  * The names of a path that has to be read in one way only: `params.name`, or `params["odd.name"]` for a name with dots or brackets.
- * @returns at most 8 names, or `null` for a text that is no such path
+ * @returns at most 8 names; `null` for a longer path, for one in the form of JSONPath or JSON Pointer, and for any other text
  */
 export function namesOfPath(path: string): string[] | null {
   const names: string[] = []
+  if (path.length > MAX_LENGTH || /^(?:\$\.|\/)/.test(path)) return null
   let rest = path.startsWith('[') ? path : `.${path}`
   while (rest !== '') {
     const [all, plain, quoted] = NAME.exec(rest) ?? []

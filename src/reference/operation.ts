@@ -2,6 +2,7 @@ import { type Cost, type MeterConfig, metersIn, type RouteConfig } from '../conf
 import { formatDuration, formatSize } from '../config/units.ts'
 import { priceText as asText, shownPrice } from '../inputs/shown-price.ts'
 import { isObject } from '../lib/json.ts'
+import { pathOfNames } from '../lib/json-path.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
 import { pathParameter } from '../lib/openapi.ts'
 import { cleanItem } from './clean.ts'
@@ -119,7 +120,7 @@ function sumText({ source, reading }: NonNullable<MeterConfig['settle']>): strin
   if (source?.kind === 'size')
     return ` Each ${formatSize(source.per)} of the response that is begun costs 1 token, ${most}.`
   if (source?.kind !== 'json' || source.sum === null) return ''
-  const members = [...source.sum].map(([member, weight]) => `${weight} x \`${member}\``)
+  const members = source.sum.map(({ path, weight }) => `${weight} x \`${pathOfNames(path)}\``)
   return ` It costs ${members.join(' + ')} of the response, ${most}.`
 }
 

@@ -1,4 +1,4 @@
-import { foundAt } from '../lib/json-path.ts'
+import { memberAt } from '../lib/json-path.ts'
 import { keyOfJson, keyOfWritten } from '../lib/json-scalar.ts'
 import type { CostSource } from '../observe/observation.ts'
 import { decimal, ONE } from '../quota/decimal.ts'
@@ -31,13 +31,16 @@ export interface HeaderSource {
 
 export interface JsonSource {
   readonly kind: 'json'
-  /** Where the value is, as `foundAt` reads it: the first place counts that a text has. None for a sum of members at its top. */
-  readonly paths: readonly string[]
-  /** Members below it, as paths, and tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
-  readonly sum: ReadonlyMap<string, number> | null
+  /** Where the value is, by the names on the way: the first place counts that a text has. None for a sum of members at its top. */
+  readonly paths: readonly Path[]
+  /** Members below it, and tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
+  readonly sum: readonly { readonly path: Path; readonly weight: number }[] | null
   /** Largest body in bytes, with and without its coding, and of a stream the largest event. */
   readonly maxBody: number
 }
+
+/** The names of members within each other, from the outermost on. */
+type Path = readonly string[]
 
 /** The bytes of the body as they come: each `per` that is begun is a token, and the first one is begun by the response. */
 export interface SizeSource {
@@ -130,7 +133,7 @@ export function inJson(body: string, source: JsonSource, reading: SettleRule['re
 
 /** A value, or a member of a sum. */
 interface Term {
-  readonly paths: readonly string[]
+  readonly paths: readonly Path[]
   /** As `decimal` has it. */
   readonly weight: bigint
 }
@@ -151,8 +154,8 @@ export class Said {
   constructor({ paths, sum }: JsonSource, reading: SettleRule['reading']) {
     this.#isSum = sum !== null
     this.#isNumber = 'max' in reading
-    this.#terms = sum === null ? [{ paths, weight: ONE }] : [...sum].map((member) => termOf(paths, member))
-    this.#names = this.#terms.flatMap((term) => term.paths.map((path) => path.slice(path.lastIndexOf('.') + 1)))
+    this.#terms = sum === null ? [{ paths, weight: ONE }] : sum.map((member) => termOf(paths, member))
+    this.#names = this.#terms.flatMap((term) => term.paths.map((path) => path.at(-1) ?? ''))
   }
 
   /** @returns whether it says anything. What is no JSON does not. */
@@ -176,7 +179,7 @@ export class Said {
   #take(text: string): boolean {
     let isNew = false
     for (const [i, { paths }] of this.#terms.entries()) {
-      const found = paths.map((path) => foundAt(text, path)).find((each) => this.#isValue(each))
+      const found = paths.map((path) => memberAt(text, path)).find((each) => this.#isValue(each))
       if (found === undefined || found === 'missing') continue
       this.#last[i] = found
       isNew = true
@@ -184,7 +187,7 @@ export class Said {
     return isNew
   }
 
-  #isValue(found: ReturnType<typeof foundAt>): boolean {
+  #isValue(found: ReturnType<typeof memberAt>): boolean {
     if (typeof found === 'string') return found === 'twice'
     return !(this.#isNumber && found.json === 'null')
   }
@@ -208,8 +211,8 @@ export class Said {
   }
 }
 
-function termOf(paths: readonly string[], [member, weight]: readonly [string, number]): Term {
-  return { paths: paths.length === 0 ? [member] : paths.map((path) => `${path}.${member}`), weight: decimal(weight) }
+function termOf(paths: readonly Path[], { path, weight }: NonNullable<JsonSource['sum']>[number]): Term {
+  return { paths: paths.length === 0 ? [path] : paths.map((above) => [...above, ...path]), weight: decimal(weight) }
 }
 
 function known(amount: Amount, reserve: number): FinalCost {

@@ -9,7 +9,7 @@ const ASKED = { isHead: false, hasField: true, quota: () => [] }
 
 const RULE: SettleRule = {
   status: new Map(),
-  source: { kind: 'json', paths: ['n'], sum: null, maxBody: 1 << 20 },
+  source: { kind: 'json', paths: [['n']], sum: null, maxBody: 1 << 20 },
   reading: { max: 500 },
   otherwise: 'all',
   missing: 'all',
@@ -54,7 +54,7 @@ function costOf({ rule, isHead = false, status = 200, headers = {}, pieces, isWh
 
 const PAID = { tokens: 4, source: 'response' }
 const UNREAD = { tokens: RESERVE, source: 'unread' }
-const short = (maxBody: number) => ({ source: { kind: 'json', paths: ['n'], sum: null, maxBody } }) as const
+const short = (maxBody: number) => ({ source: { kind: 'json', paths: [['n']], sum: null, maxBody } }) as const
 
 describe('what a request costs by the body of its response', () => {
   it.each<[string, Given, unknown]>([

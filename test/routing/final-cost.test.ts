@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { namesOfPath } from '../../src/lib/json-path.ts'
 import {
   type Amount,
   costByStatus,
@@ -13,7 +14,8 @@ import {
   type SettleRule,
 } from '../../src/routing/final-cost.ts'
 
-const jsonAt = (path: string) => ({ kind: 'json', paths: [path], sum: null, maxBody: 1000 }) as const
+const namesOf = (path: string) => namesOfPath(path) ?? []
+const jsonAt = (path: string) => ({ kind: 'json', paths: [namesOf(path)], sum: null, maxBody: 1000 }) as const
 const HEADER = { kind: 'header', field: 'x-tokens-used' } as const
 
 function rule(changes: Partial<SettleRule> & { readonly statuses?: Record<string, Amount> } = {}): SettleRule {
@@ -132,7 +134,8 @@ describe('what is read of a response', () => {
 
   it.each<[string, Found]>([
     ['{"usage":{"total":42}}', { json: '42' }],
-    [' \n{"usage.total":7} ', { json: '7' }],
+    [' \n{"usage":{"total":7}} ', { json: '7' }],
+    ['{"usage.total":7}', 'missing'],
     ['[{"usage":{"total":7}},{"usage":{"total":42}},{"usage":{}}]', { json: '42' }],
     ['{"usage":{}}', 'missing'],
     ['{"usage":{"total":null}}', 'missing'],
@@ -148,10 +151,19 @@ describe('what is read of a response', () => {
   })
 })
 
+it.each<[string, string, Found]>([
+  ['["usage.total"]', '{"usage.total":7,"usage":{"total":8}}', { json: '7' }],
+  ['x["a.b"].c', '{"x":{"a.b":{"c":3},"a":{"b":{"c":4}}}}', { json: '3' }],
+  ['["a\\"b"]', '{"a\\"b":5}', { json: '5' }],
+  ['["a.b"]', '{"a.b":1,"a\\u002eb":2}', 'malformed'],
+])('the path %s of the body %s has %j', (path, body, found) => {
+  expect(inJson(body, jsonAt(path), { max: 500 })).toEqual(found)
+})
+
 describe('a sum of members', () => {
   const said = (members: Record<string, number>, paths: readonly string[], texts: readonly string[]) => {
-    const sum = new Map(Object.entries(members))
-    const all = new Said({ kind: 'json', paths, sum, maxBody: 1000 }, { max: 500 })
+    const sum = Object.entries(members).map(([path, weight]) => ({ path: namesOf(path), weight }))
+    const all = new Said({ kind: 'json', paths: paths.map(namesOf), sum, maxBody: 1000 }, { max: 500 })
     const news = texts.map((text) => all.hear(text))
     return { found: all.found, news }
   }
@@ -164,7 +176,7 @@ describe('a sum of members', () => {
     ['without one that is null', { a: 1, b: 4 }, ['{"u":{"a":null,"b":2}}'], { json: '8' }],
     ['of members of members', { 'c.d': 2 }, ['{"u":{"c":{"d":5}}}'], { json: '10' }],
     ['of names in another spelling', { a: 1 }, ['{"\\u0075":{"\\u0061":5}}'], { json: '5' }],
-    ['of names that JSON escapes', { 'a/b': 1, 'c"d': 1 }, ['{"u":{"a\\/b":5,"c\\"d":1}}'], { json: '6' }],
+    ['of names that JSON escapes', { 'a/b': 1, '["c\\"d"]': 1 }, ['{"u":{"a\\/b":5,"c\\"d":1}}'], { json: '6' }],
     ['of none is missing', { a: 1, b: 4 }, ['{"u":{}}', '{"u":null}', 'a'], 'missing'],
     ['of a text is none', { a: 1, b: 4 }, ['{"u":{"a":"3","b":2}}'], 'malformed'],
     ['of one that is there twice is none', { a: 1, b: 4 }, ['{"u":{"a":3,"b":2,"a":3}}'], 'malformed'],

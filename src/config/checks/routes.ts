@@ -49,7 +49,6 @@ interface About {
 function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], about: About): Finding[] {
   const own = meters.flatMap((meter) => [
     ...checkSettle(meter),
-    ...checkSource(meter),
     ...checkBody(meter, match),
     ...checkPatterns(meter),
     ...checkPricedFields(meter, about),
@@ -186,20 +185,6 @@ function checkMost({ source, reading }: NonNullable<WrittenMeter['settle']>, cos
 
 /** How many times the reserve a response may say before somebody may gain much by leaving early. */
 const FAR = 100
-
-/** Of JSONPath and JSON Pointer. */
-const NO_MEMBERS = /^[$/]|\[(?:\d+|\*)\]|\.\.|\.$/
-
-/** A path that no member has leaves every request its reserve, or what `missing` says. */
-function checkSource({ settle, path }: WrittenMeter): Finding[] {
-  if (settle?.source?.kind !== 'json') return []
-  const { paths, sum } = settle.source
-  const written = [...paths.map((text) => ['json', text]), ...[...(sum?.keys() ?? [])].map((text) => ['sum', text])]
-  const [key, odd] = written.find(([, text = '']) => NO_MEMBERS.test(text)) ?? []
-  if (key === undefined || odd === undefined) return []
-  const message = `${quote(odd)} is taken for names joined by dots, so hardly any response has it: write it like usage.total_tokens`
-  return [{ path: [...path, 'settle', key], severity: 'warning', message }]
-}
 
 /** Of requests that cost nothing each repetition does too. */
 function checkRepetition(route: Rule, path: Path): Finding[] {

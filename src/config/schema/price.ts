@@ -7,9 +7,10 @@ import {
   type PriceSource,
   partsOf,
 } from '../../inputs/price.ts'
-import { namesOfPath } from '../../lib/json-path.ts'
+import { pathOfNames } from '../../lib/json-path.ts'
 import { priceHeaderProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
+import { memberPath } from './member-path.ts'
 import { byValue, tokens } from './tokens.ts'
 import { choice, either, integer, list, section, size, text } from './values.ts'
 
@@ -37,10 +38,7 @@ function priceAt(level: number, description: string): z.ZodType<Price> {
   )
 }
 
-const member = text(
-  { description: 'A member of a JSON body: chargeId, params.name, or ["odd.name"].x' },
-  { max: 256, what: 'the path of a member' },
-)
+const member = memberPath('A member of a JSON body: chargeId, params.name, or ["odd.name"].x')
 
 const TIMES = 'a number above 0, at most 1000000000'
 const outOfTimes = { error: `must be ${TIMES}` }
@@ -49,7 +47,7 @@ function shapeAt(level: number) {
   return {
     body: either(
       'the path of a member or a list of names',
-      [member, list(member, 1, 20, { description: 'All its names' })],
+      [member.transform((path) => [path]), list(member, 1, 20, { description: 'All its names' })],
       {
         description:
           'The member of a JSON body that is read, or all the names at the top level under which the backend accepts it',
@@ -125,26 +123,14 @@ const SOURCES = ['body', 'query', 'header', 'size'] as const
 const READINGS = ['values', 'times', 'each', 'per'] as const
 
 function sourceFault(written: Written): Fault | null {
-  const { body } = written
+  const { body = [] } = written
   const [first, second] = SOURCES.filter((key) => written[key] !== undefined)
   if (first === undefined) return [[], 'says nothing of the request: add body, query, header, or size: request']
   if (second !== undefined) return [[second], `stands beside ${first}: write one of them`]
-  const paths = [body ?? []].flat()
-  const odd = paths.find((path) => pathOf(path) === null)
-  if (odd !== undefined) {
-    return [
-      ['body'],
-      `${quote(odd)} is no path of a member: write it like params.name, or ["odd.name"] for a name with dots`,
-    ]
-  }
-  const inside = paths.length > 1 ? paths.find((path) => (pathOf(path)?.length ?? 0) > 1) : undefined
+  const inside = body.length > 1 ? body.find((path) => path.length > 1) : undefined
   if (inside === undefined) return null
-  return [['body'], `has ${quote(inside)} among others: only names at the top level may stand for each other`]
-}
-
-/** The names of a path; `null` also for one in the form of JSONPath or JSON Pointer. */
-function pathOf(path: string): string[] | null {
-  return /^(?:\$\.|\/)/.test(path) ? null : namesOfPath(path)
+  const name = quote(pathOfNames(inside))
+  return [['body'], `has ${name} among others: only names at the top level may stand for each other`]
 }
 
 function readingFault(written: Written): Fault | null {
@@ -192,8 +178,7 @@ function sourceOf({ body, query, header }: Written): PriceSource {
   return header === undefined ? { kind: 'size' } : { kind: 'header', name: header }
 }
 
-function pathIn(body: string | readonly string[]): BodySource['path'] {
-  const paths = [body].flat().map((path) => pathOf(path) ?? [])
+function pathIn(paths: readonly (readonly string[])[]): BodySource['path'] {
   const [first = []] = paths
   return first.length > 1 ? first.map((name) => [name]) : [[...new Set(paths.flat())]]
 }

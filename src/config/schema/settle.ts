@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { fieldNameProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
+import { memberPath, parsePath } from './member-path.ts'
 import { byValue, tokens } from './tokens.ts'
-import { choice, either, list, read, section, size, text, wanted } from './values.ts'
+import { choice, either, list, read, section, size, wanted } from './values.ts'
 
 /** What a request cost, if its response says it. */
 
@@ -34,7 +35,7 @@ function parseField(name: string): Reading<string> {
   return problem === null ? { value: name.toLowerCase() } : { problem }
 }
 
-const path = (description: string) => text({ description }, { max: 256, what: 'the path of a member' })
+const path = () => memberPath('Path of the member, like usage.total_tokens, or ["odd.name"].x')
 
 /** Beyond a thousand a weight has no twelve decimals. */
 const MOST_WEIGHT = 1000
@@ -43,7 +44,7 @@ const weightError = ({ input }: { input?: unknown }) => wanted(`a number from 0 
 
 const sum = z
   .record(
-    z.string().min(1).max(256, { error: 'has a path of more than 256 characters: shorten it' }),
+    z.string(),
     z.number({ error: weightError }).min(0, { error: weightError }).max(MOST_WEIGHT, { error: weightError }),
     {
       error: ({ input }) =>
@@ -52,7 +53,13 @@ const sum = z
   )
   .refine((record) => Object.keys(record).length > 0, { error: 'is empty: write at least one member and its tokens' })
   .refine((record) => Object.keys(record).length <= 16, { error: 'has more than 16 members: remove some' })
-  .transform((record): ReadonlyMap<string, number> => new Map(Object.entries(record)))
+  .transform((record, context) =>
+    Object.entries(record).map(([key, weight]) => {
+      const path = parsePath(key)
+      if ('problem' in path) context.addIssue({ code: 'custom', path: [key], message: path.problem, input: key })
+      return { path: 'value' in path ? path.value : [], weight }
+    }),
+  )
   .meta({
     description:
       'Members below json, or of the whole, and the tokens for each unit of one, 0 to 1000: { prompt_tokens: 1, completion_tokens: 4 }. The sum is rounded up. One that is not there counts 0, if another is',
@@ -61,8 +68,8 @@ const sum = z
 interface Written {
   readonly status?: ReadonlyMap<string, number | 'all'> | undefined
   readonly header?: string | undefined
-  readonly json?: string | readonly string[] | undefined
-  readonly sum?: ReadonlyMap<string, number> | undefined
+  readonly json?: readonly (readonly string[])[] | undefined
+  readonly sum?: readonly { readonly path: readonly string[]; readonly weight: number }[] | undefined
   readonly size?: 'response' | undefined
   readonly per?: number | undefined
   readonly max?: number | undefined
@@ -123,11 +130,10 @@ function ruleOf(written: Written, context: z.RefinementCtx) {
   }
 }
 
-function sourceOf({ header, json, sum, per, max_body: maxBody = 65_536 }: Written) {
+function sourceOf({ header, json: paths = [], sum, per, max_body: maxBody = 65_536 }: Written) {
   if (header !== undefined) return { kind: 'header' as const, field: header }
   if (per !== undefined) return { kind: 'size' as const, per }
-  if (json === undefined && sum === undefined) return null
-  const paths = typeof json === 'string' ? [json] : (json ?? [])
+  if (paths.length === 0 && sum === undefined) return null
   return { kind: 'json' as const, paths, sum: sum ?? null, maxBody }
 }
 
@@ -139,7 +145,7 @@ export const settle = section(
     }).optional(),
     json: either(
       'the path of a member, like usage.total_tokens, or a list of paths',
-      [path('Path of the member'), list(path('Path of the member'), 1, 4, { description: 'The first that is there' })],
+      [path().transform((path) => [path]), list(path(), 1, 4, { description: 'The first that is there' })],
       {
         description:
           'Path of a member of a JSON response, like usage.total_tokens, or up to 4, of which the first counts that is there. Of server-sent events and JSON Lines the last one that has it counts',
