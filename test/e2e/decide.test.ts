@@ -9,7 +9,7 @@ import { bearer } from './jwt.ts'
 
 const TOKEN = 'token-of-the-services-0123456789abcdef'
 const RULES = `
-decisions: { listen: 127.0.0.1:0, token: ${TOKEN} }
+decisions: { listen: 127.0.0.1:0, token: ${TOKEN}, sends_body: true }
 quota:
   baselines: { personal: { read: { 1d: 100 }, dear: { 1h: 10, 1d: 10 } }, global: { read: { 1d: 1000 } } }
 routes:

@@ -111,7 +111,7 @@ describe('a proxy that asks', () => {
 
   it('Envoy asks below a prefix, by the method and the path of the request itself, and with its body', async () => {
     const url = await start(
-      'listen: 127.0.0.1:0',
+      'listen: 127.0.0.1:0, sends_body: true',
       `${RULES}  - { match: POST /pay, category: dear, cost: { body: kind, values: { small: 1, big: 9 } } }\n`,
     )
     const asked = (body: string | null) =>
@@ -133,7 +133,7 @@ describe('a proxy that asks', () => {
   - { match: POST /pay, category: read, cost: { body: kind, values: { small: 1 } } }
   - { match: POST /call, category: read, cost: { body: kind, values: { small: 1 }, otherwise: 7 } }
 `
-    const url = await start('listen: 127.0.0.1:0', RULES + prices)
+    const url = await start('listen: 127.0.0.1:0, sends_body: true', RULES + prices)
     let before = 0
     const asked = async (method: string, uri: string) => {
       const response = await fetch(`${url}/auth`, { headers: { ...bearer('ann'), ...asNginx(method, uri) } })

@@ -1,4 +1,4 @@
-import { partsOf } from '../../inputs/price.ts'
+import { type AskedPrice, type Price, partsOf } from '../../inputs/price.ts'
 import { type HostPort, isLoopback } from '../addresses.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, formatPath, type Path } from '../problems.ts'
@@ -33,32 +33,45 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
 }
 
 /** A proxy that asks by the head of a request alone can hear of no price that is in the body. */
-function checkBodies({ routes, unmatched }: PartialConfig): Finding[] {
+function checkBodies({ routes, unmatched, decisions }: PartialConfig): Finding[] {
+  const sendsBody = decisions?.sends_body ?? false
   const ruled = routes.flatMap((route, i) => {
     const methods = route.match?.methods ?? []
-    return metersOf(route, ['routes', i]).flatMap((meter) => checkMeter(meter, methods))
+    return metersOf(route, ['routes', i]).flatMap((meter) => checkMeter(meter, methods, sendsBody))
   })
   if (unmatched?.kind !== 'charge') return ruled
-  return [...ruled, ...metersOf(unmatched, ['unmatched']).flatMap((meter) => checkMeter(meter, '*'))]
+  return [...ruled, ...metersOf(unmatched, ['unmatched']).flatMap((meter) => checkMeter(meter, '*', sendsBody))]
 }
 
-function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string[]): Finding[] {
+function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string[], sendsBody: boolean): Finding[] {
   const parts = cost === undefined ? [] : partsOf(cost)
-  const at = { path: [...path, 'cost'], severity: 'warning' } as const
+  const at = { path: [...path, 'cost'] }
   if (parts.some(({ source }) => source.kind === 'query')) {
     const open = (methods === '*' ? ['POST', 'PUT', 'PATCH'] : methods).filter((method) => !BODILESS.test(method))
     if (open.length === 0) return []
     const message = `is read from the query, and at decisions.listen each request of ${open.join(', ')} gets 400, since a body might say something else: give them a rule of their own`
+    return [{ ...at, message, severity: 'warning' }]
+  }
+  if (sendsBody) return []
+  const needed = cost === undefined ? null : neededBody(cost)
+  if (needed !== null) {
+    const key = needed.reading.kind === 'values' ? 'otherwise' : 'missing'
+    const message = `is read from the body, which nginx and Caddy never send to decisions.listen: add ${key}, the tokens of a request without its body, or decisions.sends_body: true if all who ask there send it`
     return [{ ...at, message }]
   }
-  const isNeeded = parts.some(({ source, otherwise }) => source.kind === 'body' && otherwise === null)
-  const isMeasured = parts.some(({ source }) => source.kind === 'size')
-  if (!isNeeded && !isMeasured) return []
-  const outcome = isNeeded
-    ? 'gets 400 for such a request: add otherwise, the tokens of one without its body'
-    : 'is charged the max'
-  const message = `is read from the body, which nginx and Caddy never send to decisions.listen: a proxy that does not send it ${outcome}`
-  return [{ ...at, message }]
+  if (!parts.some(({ source }) => source.kind === 'size')) return []
+  const message =
+    'is the size of the body, which nginx and Caddy never send to decisions.listen: without it a request is charged the max'
+  return [{ ...at, message, severity: 'warning' }]
+}
+
+/** The part of a price that is asked for in a body and has no price without it. What is within a part of the body is then not asked for. */
+function neededBody(price: Price): AskedPrice | null {
+  if (price.kind === 'fixed') return null
+  const { source, reading, otherwise } = price
+  if (source.kind === 'body') return otherwise === null ? price : null
+  const within = reading.kind === 'values' ? [...reading.values.values()] : []
+  return within.map(neededBody).find((part) => part !== null) ?? null
 }
 
 /** No framework reads a body of these methods as a query. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseListen } from '../addresses.ts'
 import { domain } from './domain.ts'
 import { secret } from './listen.ts'
-import { read, section } from './values.ts'
+import { flag, read, section } from './values.ts'
 
 /** Where other proxies, and services, ask whether a request may go on. */
 
@@ -25,6 +25,10 @@ export const decisions = domain(
             'The status of a refusal: 429 is the gateway’s own, of whatever kind. 403 is for nginx, whose auth_request knows 2xx, 401 and 403 only: then X-Tollgate-Status has the gateway’s own. Default 429',
         })
         .default(429),
+      sends_body: flag({
+        description:
+          'Whether all who ask send the body of the request too, as Envoy does by with_request_body, Traefik by forwardBody, and a service by body. Unless they do, a cost in the body needs otherwise or missing. Default false',
+      }).default(false),
     },
     'Decisions for proxies that forward requests themselves. Default none',
   ),
