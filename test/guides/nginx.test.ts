@@ -22,7 +22,7 @@ it('says of what is rare that the request is wrong, and not that it may come aga
   expect(await status('STEAL', {})).toBe(405)
 })
 
-askDecided(() => stack, 500)
+askDecided(() => stack, { whenDown: 500 })
 
 it('lets requests pass uncounted while the gateway is down, by the lines of the page for that', async () => {
   await stack.endGateway()

