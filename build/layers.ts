@@ -130,6 +130,7 @@ const PARTS: Readonly<Record<string, Part>> = {
       'quota/window.ts',
       'quota/limit-layers.ts',
       'quota/limit-value.ts',
+      'quota/forecast.ts',
       'quota/multiplied.ts',
       'lib/csv.ts',
     ],

@@ -23,6 +23,7 @@ import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
 import type { People } from './people.ts'
+import { Rosters } from './rosters.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
@@ -114,13 +115,14 @@ function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): b
 /** Every route of the listener, but for the files of the dashboard. */
 export function routesOf(options: AdminOptions, login: Login, ended: EndedSessions): Route[] {
   const desk = new Desk(options)
+  const rosters = new Rosters(desk)
   const routes = [
     ...probeRoutes(options),
     ...sessionRoutes({ ...options, login, ended, encrypted: options.certificate != null }),
     ...quotaRoutes(desk),
-    ...userRoutes(desk),
+    ...userRoutes(desk, rosters),
     ...overridesRoutes(desk),
-    ...organisationRoutes(desk),
+    ...organisationRoutes(desk, rosters),
     ...inForceRoutes(desk),
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),

@@ -1,8 +1,9 @@
 import { inSteps, planIn } from '../control/in-steps.ts'
 import type { InTurn } from '../lib/serialize.ts'
-import { memberOf, type Payer } from '../quota/policy.ts'
+import { memberOf, type Payer, type Policy } from '../quota/policy.ts'
 import type { Used } from '../quota/quota-store.ts'
 import { organisationBlocks } from '../quota/standing.ts'
+import type { Limit } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
 
@@ -74,4 +75,20 @@ export class MemberPlans {
     }
     return found
   }
+}
+
+/**
+ * What the organisation's windows are held against. Where the plan that was named last limits no window, some other user may have
+ * a plan that does: then the highest limit of these counts.
+ */
+export function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
+  const highest = new Map<string, Limit>()
+  for (const plan of policy.plans) {
+    for (const limit of policy.limitsOf(category, plan).organisation ?? []) {
+      const known = highest.get(limit.window.name)
+      if (known === undefined || known.limit < limit.limit) highest.set(limit.window.name, limit)
+    }
+  }
+  for (const limit of policy.limitsFor(category, member).organisation ?? []) highest.set(limit.window.name, limit)
+  return [...highest.values()]
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Used } from '../quota/quota-store.ts'
 import type { FieldProblem } from './http.ts'
-import type { Entitlement } from './near-limit.ts'
 
 /** Which users, or organisations, a list is to have. */
 
@@ -14,8 +13,23 @@ export function only(description: string, without = 'all') {
     .meta({ description })
 }
 
+/** What one of them is held to. */
+export interface Entitlement {
+  /** The plan in force; `null` for none. */
+  readonly plan: string | null
+  /** Of a user, the one that the last credential named. */
+  readonly organisation?: string | null
+  /** Whether the quota refuses them now. */
+  readonly isBlocked: (used: Used, at: number) => boolean
+}
+
+/** Of whom nothing is known. */
+export const NO_ENTITLEMENT: Entitlement = { plan: null, isBlocked: () => false }
+
 /** The parameters that filter both lists. */
 export const filterFields = {
+  near: only('Only those who used 80 % or more of one of their limits; needs an order'),
+  refused: only('Only those whose requests the quota refused in the last 24 hours; needs an order'),
   blocked: only('Only those whom the quota refuses now: the cheapest request of some category would get a 429'),
   override: only('Only those with an override'),
   plan: z
@@ -33,6 +47,10 @@ export interface FilterFields {
   readonly organisation?: string | undefined
   /** Only those to whom an override of theirs refuses nothing. */
   readonly shadow?: boolean
+  /** Only those to whom nothing is charged. */
+  readonly exempt?: boolean
+  readonly near?: boolean
+  readonly refused?: boolean
 }
 
 /** What a filter has to know of those whom a list is of. */
@@ -56,10 +74,11 @@ export interface UsedFilter {
 
 /** @returns what is wrong with the plan, if the configuration lacks it */
 export function filterOf(
-  { blocked, override, plan, organisation, shadow = false }: FilterFields,
+  { blocked, override, plan, organisation, shadow = false, ...marks }: FilterFields,
   { overrides, isShadowed, plans }: Filtered,
 ): UsedFilter | { readonly problems: readonly FieldProblem[] } {
-  if (plan !== undefined && !plans.includes(plan)) return { problems: [{ path: 'plan', msg: planCure(plans) }] }
+  const problem = planProblem(plan, plans) ?? markProblem(marks)
+  if (problem !== null) return { problems: [problem] }
   const needsOverride = override || shadow
   return {
     hasId: (id) => (!needsOverride || overrides.has(id)) && (!shadow || isShadowed(id)),
@@ -72,6 +91,17 @@ export function filterOf(
             (!blocked || entitlement.isBlocked(used, at))
         : null,
   }
+}
+
+/** @returns what is wrong with the plan; `null` for nothing */
+export function planProblem(plan: string | undefined, plans: readonly string[]): FieldProblem | null {
+  return plan === undefined || plans.includes(plan) ? null : { path: 'plan', msg: planCure(plans) }
+}
+
+/** Only who looks at everybody knows who they are. */
+function markProblem(marks: Pick<FilterFields, 'near' | 'refused' | 'exempt'>): FieldProblem | null {
+  const path = (['near', 'refused', 'exempt'] as const).find((name) => marks[name])
+  return path === undefined ? null : { path, msg: 'needs an order, such as order=use' }
 }
 
 function planCure(plans: readonly string[]): string {

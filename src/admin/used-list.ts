@@ -5,12 +5,24 @@ import { isInUse } from '../quota/counter.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
 import type { Window } from '../quota/window.ts'
 import { limit } from './fields.ts'
+import type { FullnessRules } from './fullness.ts'
 import type { FieldProblem } from './http.ts'
-import { type Entitlement, NO_ENTITLEMENT, nearest } from './near-limit.ts'
 import { recentField, tooLongFor } from './recent-use.ts'
-import { type Filtered, type FilterFields, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
+import { type Mark, ORDERS, type RosterPage, type RosterWish } from './roster.ts'
+import { LOOKED_AT, MOST_STEPS } from './rosters.ts'
+import type { View } from './state.ts'
+import {
+  type Entitlement,
+  type Filtered,
+  type FilterFields,
+  filterFields,
+  filterOf,
+  NO_ENTITLEMENT,
+  planProblem,
+  type UsedFilter,
+} from './used-filter.ts'
 
-/** Pages of a list of users, or of organisations, who have used something or have an override. */
+/** Pages of a list of users, or of organisations. */
 
 /** The query of such a list. */
 export function pageQuery(who: 'user' | 'organisation') {
@@ -23,20 +35,24 @@ export function pageQuery(who: 'user' | 'organisation') {
         description: `A part of the ${who} id, whatever its letter case; the ${who} whose id it is comes first`,
       }),
     order: z
-      .enum(['use', 'tokens'], { error: 'must be use or tokens; leave it out for those with an override first' })
+      .enum(ORDERS, {
+        error: `must be one of ${ORDERS.filter((name) => !name.startsWith('-')).join(', ')}, or - before one of them`,
+      })
       .optional()
       .meta({
-        description:
-          '`use`: those nearest to one of their limits first. `tokens`: those with the most tokens in the longest window of each category',
+        description: `Everybody in this order, with total and counts. \`use\`: those nearest to one of their limits first. \`tokens\`: those with the most tokens in the longest window of each category. \`refused\`: most refusals in 24 hours. \`full\`: whose window is full, or will be soonest. \`reset\`: whose window ends soonest. \`-\` before it turns it round`,
       }),
     ...filterFields,
     recent: recentField,
     limit: limit(200, 50),
-    cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
+    cursor: z
+      .string({ error: 'must be given once' })
+      .optional()
+      .meta({ description: '`next` of the page before. With an order it is how many stand before the page' }),
   })
 }
 
-type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterFields, 'shadow' | 'organisation'>
+type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterFields, 'shadow' | 'exempt' | 'organisation'>
 
 /** Whose list it is. */
 export interface Listed extends Filtered {
@@ -70,18 +86,13 @@ interface Place {
   readonly after: string | null
 }
 
+const CURSOR: FieldProblem = { path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }
 const START: Place = { phase: 'overrides', step: null, after: null }
-/** Users or organisations that one request looks at, at most: a search without a hit ends with an empty page and a cursor. */
-const LOOKED_AT = 200_000
-/** The same if usage or plan decides who fits. */
+/** Of `LOOKED_AT` that one request looks at, at most, if usage or plan decides who fits: a search without a hit ends with an empty page and a cursor. */
 const FILTERED_AT = 50_000
-/** A step of Redis looks at keys of all kinds, and may find nobody. */
-const MOST_STEPS = 2000
 /** Those with an override are read one by one, some at a time; one of them counts for as many of a scan. */
 const READ_AT_ONCE = 50
 const SCANNED_FOR_ONE = 50
-/** Of those with an override, when they are read instead of a scan of everybody. */
-const FEW = 1000
 
 export interface PageOptions {
   readonly at: number
@@ -97,8 +108,7 @@ export async function readPage(
   { at, signal, inTurn }: PageOptions,
 ): Promise<UsedPage | { readonly problems: readonly FieldProblem[] }> {
   const start = query.cursor === undefined ? START : readPlace(query.cursor)
-  if (start === null)
-    return { problems: [{ path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }] }
+  if (start === null) return { problems: [CURSOR] }
   const tooLong = tooLongFor(query.recent, query.limit)
   if (tooLong !== null) return { problems: [tooLong] }
   const filter = filterOf(query, listed)
@@ -109,7 +119,7 @@ export async function readPage(
   const inTurnStep: InTurn = (task) => inTurn(() => withRest(task))
   const first = query.cursor === undefined ? await named(listed, query, filter) : []
   const search = { start, matches, filter, limit: query.limit - first.length, step: inTurnStep, at, signal }
-  const page = await pageOf(listed, search, query.order)
+  const page = await pageOf(listed, search)
   return {
     found: [...first, ...page.found],
     next: page.next === null ? null : writePlace(page.next),
@@ -121,12 +131,11 @@ export async function readPage(
  * The one whose id is what is searched for, if the list has it. Among a million others a scan may meet that one last.
  * @throws StoreError
  */
-async function named(listed: Listed, { query, order }: Query, filter: UsedFilter): Promise<readonly Used[]> {
+async function named(listed: Listed, { query }: Query, filter: UsedFilter): Promise<readonly Used[]> {
   const { read, overrides, windows } = listed
   if (!isUserId(query) || !filter.hasId(query)) return []
   const used = await read(query)
-  const hasOverride = order === undefined && overrides.has(query)
-  if (!hasOverride && !isInUse(used.counters, windows, used.at)) return []
+  if (!overrides.has(query) && !isInUse(used.counters, windows, used.at)) return []
   return fitting(listed, filter, [used], used.at)
 }
 
@@ -159,10 +168,9 @@ interface Page {
   readonly at: number
 }
 
-async function pageOf(listed: Listed, search: Search, order: Query['order']): Promise<Page> {
+async function pageOf(listed: Listed, search: Search): Promise<Page> {
   if (search.limit === 0) return { found: [], next: search.start, at: search.at }
-  const overridden = overriddenSteps(listed, search)
-  return order === undefined ? collect(listed, search, overridden) : byUse(listed, search, overridden, order)
+  return collect(listed, search, overriddenSteps(listed, search))
 }
 
 type Step = (cursor: string | null) => Promise<UsedStep>
@@ -212,28 +220,6 @@ function behind({ phase }: Place, { next }: UsedStep, { needsOverride }: UsedFil
   return phase === 'overrides' && !needsOverride ? { phase: 'scan', step: null, after: null } : null
 }
 
-/** The first of as many as one request looks at. The next page has those of the others. */
-async function byUse(
-  { entitlementsOf, categories, overrides, scan }: Listed,
-  { start, filter, step, ...search }: Search,
-  overridden: Step,
-  order: 'use' | 'tokens',
-): Promise<Page> {
-  const isOfFew = filter.needsOverride && overrides.size <= FEW
-  const { found, next, at } = await nearest({
-    ...search,
-    scan: isOfFew ? overridden : (cursor) => step(() => scan(cursor)),
-    fits: filter.fits,
-    from: start.step,
-    most: LOOKED_AT,
-    mostSteps: MOST_STEPS,
-    entitlementsOf,
-    categories,
-    by: order === 'use' ? 'share' : 'tokens',
-  })
-  return { found, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
-}
-
 async function withRest<T>(task: () => Promise<T>): Promise<T> {
   const result = await task()
   await new Promise((resolve) => setImmediate(resolve))
@@ -257,4 +243,28 @@ function readPlace(cursor: string): Place | null {
   } catch {
     return null
   }
+}
+
+/** What is asked of a roster; its order is that of the query. */
+export function rosterWish(
+  query: Query,
+  { plans }: { readonly plans: readonly string[] },
+): Omit<RosterWish, 'order'> | { readonly problems: readonly FieldProblem[] } {
+  const { cursor = '0', order: _, recent, ...wish } = query
+  if (!/^\d{1,7}$/.test(cursor)) return { problems: [CURSOR] }
+  const problem = tooLongFor(recent, query.limit) ?? planProblem(query.plan, plans)
+  return problem === null ? { ...wish, offset: Number(cursor) } : { problems: [problem] }
+}
+
+/** How many there are, and the cursor of the next page. */
+export function shownOf(
+  { total, counts }: RosterPage,
+  complete: boolean,
+  { offset, limit }: Pick<RosterWish, 'offset' | 'limit'>,
+): { total: number; counts: Readonly<Record<Mark | 'all', number>>; complete: boolean; next: string | null } {
+  return { total, counts, complete, next: offset + limit < total ? String(offset + limit) : null }
+}
+
+export function rulesOf({ policy, setup }: View, at: number): FullnessRules {
+  return { categories: policy.categories, cheapest: setup.cheapest, at }
 }

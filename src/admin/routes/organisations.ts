@@ -1,40 +1,41 @@
 import * as schemas from '../../contract/admin.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../../contract/api.ts'
-import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { overOf } from '../../quota/refusal.ts'
 import { organisationBlocks } from '../../quota/standing.ts'
 import { windowStatus } from '../../quota/status.ts'
-import { type Limit, promised, type Window } from '../../quota/window.ts'
+import { promised, type Window } from '../../quota/window.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
+import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
-import { MemberPlans, type Turn } from '../member-plans.ts'
+import { limitsOfMembers, MemberPlans, type Turn } from '../member-plans.ts'
 import { organisationOverrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
+import { pageOf } from '../roster.ts'
+import type { Rosters } from '../rosters.ts'
 import type { View } from '../state.ts'
-import { type Listed, pageQuery, readPage } from '../used-list.ts'
+import { pageQuery, rosterWish, rulesOf, shownOf } from '../used-list.ts'
 import { withOrganisation } from '../with-id.ts'
 import { organisationOverrideRoutes } from './overrides.ts'
 import { layers } from './users.ts'
 
 /** The routes of organisations: what their users have used together, and what was set for one of them. */
-export function organisationRoutes(desk: Desk): Route[] {
-  const inTurn = oneAtATime()
+export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     {
       method: 'GET',
       path: '/api/organisations',
       guard: 'read',
       doc: {
-        summary: 'Organisations whose users have used something, or with an override, page by page',
+        summary: 'Organisations that credentials have named, or with an override, page by page',
         query: Query,
         responses: { 200: schemas.organisations },
       },
-      handle: (call) => list(desk, call, inTurn),
+      handle: (call) => list(desk, call, rosters),
     },
     {
       method: 'GET',
@@ -45,7 +46,7 @@ export function organisationRoutes(desk: Desk): Route[] {
         hasVersion: true,
         responses: { 200: schemas.organisation },
       },
-      handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn, signal: call.signal })),
+      handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn: rosters.inTurn, signal: call.signal })),
     },
     ...organisationOverrideRoutes(desk),
     {
@@ -64,26 +65,37 @@ export function organisationRoutes(desk: Desk): Route[] {
 
 const Query = pageQuery('organisation')
 
-async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<AdminResponse> {
+async function list(desk: Desk, { query, signal }: Call, rosters: Rosters): Promise<AdminResponse> {
   const fields = readFields(Query, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
-  const plans = new MemberPlans(desk, view, { inTurn, signal })
-  const listed = listedOrganisations(desk, view, fields.data.blocked ? plans : null)
-  const page = await readPage(listed, fields.data, { at: view.at, signal, inTurn })
-  if ('problems' in page) return badFields(page.problems)
-  const ids = page.found.map(({ id }) => id)
-  const members = await desk.membersOf(ids)
-  const ofPlans = await plans.of(page.found, members, page.at)
+  const wish = rosterWish(fields.data, view.policy)
+  if ('problems' in wish) return badFields(wish.problems)
+  const roster = await rosters.organisations({ view, signal })
+  const page = await pageOf(roster, { ...wish, order: fields.data.order ?? 'override' })
+  const ids = page.entries.map(({ id }) => id)
+  const [used, members] = await Promise.all([
+    Promise.all(ids.map((id) => read(desk, view.policy, id))),
+    desk.membersOf(ids),
+  ])
   const { recent } = fields.data
+  const { inTurn } = rosters
   const lately = recent && (await readRecent(desk, ids, { scope: 'organisation', recent, at: view.at, inTurn }))
   const response: OrganisationsResponse = {
-    organisations: page.found.map((used, i) => {
-      const { windows, ...line } = lineOf(view, used, members[i] ?? memberOf(used.id), ofPlans[i] ?? [], page.at)
-      return { ...line, windows: withoutLayers(windows), ...(lately && { recent: lately.uses[i] }) }
+    organisations: page.entries.map(({ id, plans, users, refused, tokens, state }, i) => {
+      const own = used[i] ?? { id, at: view.at, counters: new Map() }
+      const member = members[i] ?? memberOf(id)
+      const { windows, ...line } = lineOf(view, own, member, [], own.at)
+      const { worst, forecast } = fullnessShown(
+        fullnessOf(own.counters, (category) => limitsOfMembers(view.policy, category, member), rulesOf(view, own.at)),
+      )
+      return {
+        ...{ ...line, blocked: state === 'refused', windows: withoutLayers(windows) },
+        ...{ plans, users, worst, forecast, tokens, refused, ...(lately && { recent: lately.uses[i] }) },
+      }
     }),
     ...(lately && { recent: lately.range }),
-    next: page.next,
+    ...shownOf(page, roster.complete, wish),
   }
   return ok(response)
 }
@@ -100,32 +112,10 @@ function withoutLayers(
 }
 
 /** @param plans if it is asked who is blocked */
-function listedOrganisations(desk: Desk, view: View, plans: MemberPlans | null): Listed {
-  const { policy, state, setup } = view
-  return {
-    scan: (cursor) => desk.store.scanOrganisations(cursor),
-    read: (id) => read(desk, policy, id),
-    async entitlementsOf(organisations) {
-      const members = await desk.membersOf(organisations)
-      const ofPlans = plans === null ? [] : await plans.all(members)
-      return members.map((member, i) => ({
-        limitsOf: (category) => limitsOfMembers(policy, category, member),
-        plan: policy.planOf(member)?.name ?? null,
-        isBlocked: (used, at) => isBlocked(view, ofPlans[i] ?? [], used, at),
-      }))
-    },
-    overrides: state.organisationOverrides,
-    isShadowed: () => false,
-    categories: policy.categories,
-    plans: policy.plans,
-    windows: setup.quota.windows,
-  }
-}
-
 /** Whose own usage is not looked at. */
 const ANYBODY = 'anybody'
 
-async function read({ store }: Desk, { categories }: Policy, id: string): ReturnType<Listed['read']> {
+async function read({ store }: Desk, { categories }: Policy, id: string): Promise<Used & { readonly at: number }> {
   const { at, organisation } = await store.readUsage(ANYBODY, categories, id)
   return { id, at, counters: new Map(categories.map((category, i) => [category, organisation?.[i] ?? []])) }
 }
@@ -166,22 +156,6 @@ interface Row {
   readonly window: Window
   readonly limits: Readonly<Record<string, number>>
   readonly inForce: LimitTrace | undefined
-}
-
-/**
- * What the organisation's windows are held against. Where the plan that was named last limits no window, some other user may have
- * a plan that does: then the highest limit of these counts.
- */
-function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
-  const highest = new Map<string, Limit>()
-  for (const plan of policy.plans) {
-    for (const limit of policy.limitsOf(category, plan).organisation ?? []) {
-      const known = highest.get(limit.window.name)
-      if (known === undefined || known.limit < limit.limit) highest.set(limit.window.name, limit)
-    }
-  }
-  for (const limit of policy.limitsFor(category, member).organisation ?? []) highest.set(limit.window.name, limit)
-  return [...highest.values()]
 }
 
 /** The windows that some plan or the override limits, shortest first. */

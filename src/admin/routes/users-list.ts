@@ -1,19 +1,21 @@
 import { z } from 'zod'
 import type { UsersResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
-import type { InTurn } from '../../lib/serialize.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
+import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
+import { pageOf } from '../roster.ts'
+import type { Rosters } from '../rosters.ts'
 import { Judge, type Judged } from '../standing.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
-import { type Listed, pageQuery, readPage } from '../used-list.ts'
+import { type Listed, pageQuery, readPage, rosterWish, rulesOf, shownOf, type UsedPage } from '../used-list.ts'
 
 /** The query of the list. */
 export const PageQuery = pageQuery('user').extend({
@@ -23,29 +25,53 @@ export const PageQuery = pageQuery('user').extend({
     .optional()
     .meta({ description: 'Only those whose last credential named this organisation' }),
   shadow: only('Only those to whom nothing is refused by their override'),
+  exempt: only('Only those to whom nothing is charged, by quota.exempt; needs an order'),
 })
 
 /** One page of the list. @throws StoreError, or the reason of the signal */
-export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<AdminResponse> {
+export async function listUsers(desk: Desk, { query, signal }: Call, rosters: Rosters): Promise<AdminResponse> {
   const fields = readFields(PageQuery, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
   const judge = new Judge(desk, view)
-  const page = await readPage(listedUsers(desk, view, judge), fields.data, { at: view.at, signal, inTurn })
+  const listed = listedUsers(desk, view, judge)
+  const page = await (fields.data.order === undefined
+    ? readPage(listed, fields.data, { at: view.at, signal, inTurn: rosters.inTurn })
+    : orderedPage(listed, fields.data, { view, signal, rosters }))
   if ('problems' in page) return badFields(page.problems)
   const ids = page.found.map(({ id }) => id)
   const judged = await judge.of(ids)
+  const { found, at, refused, ...shown }: UsedPage & { readonly refused?: readonly number[] } = page
   const { recent } = fields.data
+  const { inTurn } = rosters
   const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {
-    users: page.found.map((used, i) => ({
-      ...userLine(view, used, judged[i] as Judged, page.at),
+    users: found.map((used, i) => ({
+      ...userLine(view, used, judged[i] as Judged, at),
+      ...(refused && { refused: refused[i] ?? 0 }),
       ...(lately && { recent: lately.uses[i] }),
     })),
     ...(lately && { recent: lately.range }),
-    next: page.next,
+    ...shown,
   }
   return ok(response)
+}
+
+interface Asking {
+  readonly view: View
+  readonly signal: AbortSignal
+  readonly rosters: Rosters
+}
+
+/** A page of everybody, in the order that is asked for. */
+async function orderedPage({ read }: Listed, query: z.infer<typeof PageQuery>, { view, signal, rosters }: Asking) {
+  const wish = rosterWish(query, view.policy)
+  if ('problems' in wish) return wish
+  const roster = await rosters.users({ view, signal })
+  const page = await pageOf(roster, { ...wish, order: query.order ?? 'use' })
+  const found = await Promise.all(page.entries.map(({ id }) => read(id)))
+  const refused = page.entries.map((entry) => entry.refused)
+  return { found, at: found[0]?.at ?? view.at, refused, ...shownOf(page, roster.complete, wish) }
 }
 
 function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): Listed {
@@ -58,7 +84,6 @@ function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): 
     async entitlementsOf(users) {
       const judged = await judge.of(users)
       return judged.map(({ payer, standingOf }) => ({
-        limitsOf: (category) => policy.limitsFor(category, payer).personal,
         plan: policy.planOf(payer)?.name ?? null,
         organisation: payer.organisation,
         isBlocked: (used, at) => standingOf(used, at).state === 'refused',
@@ -72,12 +97,8 @@ function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): 
   }
 }
 
-function userLine(
-  { policy, state }: View,
-  used: Used,
-  { payer, shown }: Judged,
-  at: number,
-): UsersResponse['users'][number] {
+function userLine(view: View, used: Used, { payer, shown }: Judged, at: number): UsersResponse['users'][number] {
+  const { policy, state } = view
   const { id: user, counters } = used
   const windows: WindowStatuses = Object.fromEntries(
     policy.categories.map((category) => [
@@ -88,6 +109,7 @@ function userLine(
     ]),
   )
   const standing = shown(used, at)
+  const limitsOf = (category: string) => policy.limitsFor(category, payer).personal
   return {
     user,
     ...membershipShown(policy, payer),
@@ -95,5 +117,6 @@ function userLine(
     override: overrideOf(state, user, at),
     blocked: standing.state === 'refused',
     standing,
+    ...fullnessShown(fullnessOf(counters, limitsOf, rulesOf(view, at))),
   }
 }

@@ -1,6 +1,5 @@
 import * as schemas from '../../contract/admin.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../../contract/api.ts'
-import { oneAtATime } from '../../lib/serialize.ts'
 import { SCOPE_NAMES } from '../../quota/charge.ts'
 import { windowStatus } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
@@ -8,6 +7,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
+import type { Rosters } from '../rosters.ts'
 import { standingShown } from '../standing.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
@@ -15,8 +15,7 @@ import { personRoutes } from './persons.ts'
 import { listUsers, PageQuery } from './users-list.ts'
 
 /** The routes of users: what they have used, and what was set for one of them. */
-export function userRoutes(desk: Desk): Route[] {
-  const inTurn = oneAtATime()
+export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     {
       method: 'GET',
@@ -27,7 +26,7 @@ export function userRoutes(desk: Desk): Route[] {
         query: PageQuery,
         responses: { 200: schemas.users },
       },
-      handle: (call) => listUsers(desk, call, inTurn),
+      handle: (call) => listUsers(desk, call, rosters),
     },
     {
       method: 'GET',

@@ -75,3 +75,29 @@ export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }
 export const recentRange = z
   .strictObject({ from: time, to: time, window: z.string(), complete: z.boolean() })
   .optional()
+
+/** How full the own windows of a user, or of an organisation, are and become. */
+export const fullness = {
+  worst: z
+    .strictObject({ category: z.string(), window: z.string(), used: count, limit: count, resetAt: time.nullable() })
+    .nullable(),
+  forecast: z.strictObject({ category: z.string(), window: z.string(), fullAt: time }).nullable(),
+  tokens: count,
+}
+
+/** Of a list in an order: how many match, and how many of those that match but for these filters would match each. */
+export const listCounts = {
+  total: count.optional(),
+  counts: z
+    .strictObject({
+      all: count,
+      near: count,
+      refused: count,
+      override: count,
+      exempt: count,
+      blocked: count,
+      shadow: count,
+    })
+    .optional(),
+  complete: z.boolean().optional(),
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { layers, planInForce, recentRange, recentUse } from './limits.ts'
+import { fullness, layers, listCounts, planInForce, recentRange, recentUse } from './limits.ts'
 import { organisationOverride } from './users.ts'
 import { byName, count, name, time } from './values.ts'
 
@@ -35,10 +35,16 @@ export const organisation = name(
 
 export const organisations = name(
   z.strictObject({
-    organisations: z.array(listed.extend({ recent: recentUse })),
+    organisations: z.array(
+      listed.extend({
+        ...{ plans: z.array(z.string()), users: count, ...fullness, refused: count },
+        recent: recentUse,
+      }),
+    ),
     recent: recentRange,
+    ...listCounts,
     next: z.string().nullable(),
   }),
   'Organisations',
-  'A page of organisations: those with an override first. `blocked` says that a window has no room for the cheapest request of its category, so that users of some plan that members have are refused, whichever plan was named last. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of organisations, those with an override first unless another order is asked for: each that a credential has named is there, as long as its days are kept. `plans` are those of its `users` who are known. `blocked` says that a window has no room for the cheapest request of its category, so that users of some plan that members have are refused, whichever plan was named last. `next` is the cursor of the next page.',
 )

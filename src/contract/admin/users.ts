@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { ends, layer } from './layers.ts'
-import { layers, limit, planInForce, recentRange, recentUse, standing, window, windows } from './limits.ts'
+import {
+  fullness,
+  layers,
+  limit,
+  listCounts,
+  planInForce,
+  recentRange,
+  recentUse,
+  standing,
+  window,
+  windows,
+} from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, limitTable, name, overrideRow, reason, time } from './values.ts'
 
@@ -83,15 +94,17 @@ export const users = name(
     users: z.array(
       z.strictObject({
         ...{ user: z.string(), plan, organisation, windows, override: override.nullable() },
-        ...{ blocked: z.boolean(), standing },
+        ...{ blocked: z.boolean(), standing, ...fullness },
+        refused: count.optional(),
         recent: recentUse,
       }),
     ),
     recent: recentRange,
+    ...listCounts,
     next: z.string().nullable(),
   }),
   'Users',
-  'A page of users: those with an override first. `standing` says whether the quota refuses the user now, and by which window; `blocked` is short for `refused`. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of users: those with an override first, or in the order that was asked for, with `total` and `counts`. `standing` says whether the quota refuses the user now, and by which window; `blocked` is short for `refused`. `worst` is the personal window nearest to its limit, `forecast` the one that will be full first at the present pace. `next` is the cursor of the next page; without an order a page may be short, also empty, and not the last.',
 )
 
 export const user = name(

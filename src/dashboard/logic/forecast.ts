@@ -1,64 +1,35 @@
 import type { UsageResponse, WindowResponse } from '../../contract/api.ts'
+import {
+  type Forecast,
+  type ForecastSources,
+  forecastOf as forecastOfRun,
+  LEAST_AGE_MS,
+  type Run,
+} from '../../quota/forecast.ts'
+
+export type { Forecast }
 
 /** When a shared window will be full, if its tokens go on being used as in the latest half hour. Pure. */
 
 const HALF_HOUR_MS = 1_800_000
 
-/** A window that began a moment ago says nothing about what comes. */
-const LEAST_MS = 60_000
+type Window = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'startedAt' | 'resetAt'>
 
-export type Forecast =
-  /** No token is left. */
-  | { readonly kind: 'full' }
-  /** About then no token will be left, in milliseconds since the epoch. */
-  | { readonly kind: 'at'; readonly at: number }
-  /** It ends before it is full. */
-  | { readonly kind: 'notBefore' }
-  /** Nothing is used in it, so it has not begun. */
-  | { readonly kind: 'notRunning' }
-  /** Too little is known of how fast its tokens are used. */
-  | { readonly kind: 'unknown' }
-
-type Run = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'remaining' | 'startedAt' | 'resetAt'>
-
-interface ForecastSources {
-  /** Tokens used in a millisecond; `null` if it is not known. */
-  readonly rate: number | null
-  /** The time of the store, in milliseconds since the epoch. */
-  readonly at: number
-  /** Other windows of the same category: none lets more pass than it has room for. Default none. */
-  readonly shorter?: readonly Run[]
-  /** The least that a request costs: with less left the window is full. Default 1. */
-  readonly least?: number
-}
-
-export function forecastOf(run: Run, { rate, at, shorter: others = [], least = 1 }: ForecastSources): Forecast {
-  const { remaining, resetAt } = withOver(run)
-  const shorter = others.map(withOver)
-  if (remaining < least) return { kind: 'full' }
-  if (resetAt === null) return { kind: 'notRunning' }
-  if (rate === null) return { kind: 'unknown' }
-  if (rate === 0) return { kind: 'notBefore' }
-  const wanted = Math.max(...[...shorter.map((other) => passedAt(other, remaining, rate, at)), at + remaining / rate])
-  return wanted < Date.parse(resetAt) ? { kind: 'at', at: wanted } : { kind: 'notBefore' }
+/** Of a window as the API has it. */
+export function forecastOf(
+  window: Window,
+  { shorter = [], ...sources }: Omit<ForecastSources, 'shorter'> & { readonly shorter?: readonly Window[] },
+): Forecast {
+  return forecastOfRun(runOf(window), { ...sources, shorter: shorter.map(runOf) })
 }
 
 /** A window is full once nothing passes beyond its limit either. */
-function withOver(run: Run): Run {
-  const { limit, over = 0, used } = run
-  return over === 0 ? run : { ...run, limit: limit + over, remaining: Math.max(0, limit + over - used) }
+function runOf({ limit, over = 0, used, startedAt, resetAt }: Window): Run {
+  return { limit: limit + over, used, startedAt: timeOf(startedAt), endsAt: timeOf(resetAt) }
 }
 
-/** When a window has let so many tokens pass, in this run and the next ones. @returns Infinity if it never does */
-function passedAt({ limit, remaining, startedAt, resetAt }: Run, tokens: number, rate: number, at: number): number {
-  if (startedAt === null || resetAt === null) return limit > 0 ? at : Number.POSITIVE_INFINITY
-  const end = Date.parse(resetAt)
-  const now = Math.min(remaining, rate * (end - at))
-  if (now >= tokens) return at + tokens / rate
-  const ofRun = Math.min(limit, rate * (end - Date.parse(startedAt)))
-  if (ofRun <= 0) return Number.POSITIVE_INFINITY
-  const runs = Math.ceil((tokens - now) / ofRun) - 1
-  return end + runs * (end - Date.parse(startedAt)) + (tokens - now - runs * ofRun) / rate
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text)
 }
 
 /**
@@ -68,12 +39,12 @@ function passedAt({ limit, remaining, startedAt, resetAt }: Run, tokens: number,
  * @param recent tokens of the latest half hour; `null` if they are not known
  * @returns `null` if no run is old enough
  */
-export function rateOf(windows: readonly Run[], recent: number | null, at: number): number | null {
+export function rateOf(windows: readonly Window[], recent: number | null, at: number): number | null {
   const running = windows.flatMap(({ used, startedAt }) =>
     startedAt === null ? [] : [{ used, age: at - Date.parse(startedAt) }],
   )
   const oldest = running.reduce((a, b) => (b.age > a.age ? b : a), { used: 0, age: 0 })
-  if (oldest.age < LEAST_MS) return null
+  if (oldest.age < LEAST_AGE_MS) return null
   if (oldest.age < HALF_HOUR_MS) return oldest.used / oldest.age
   return recent === null ? null : Math.max(0, recent) / HALF_HOUR_MS
 }

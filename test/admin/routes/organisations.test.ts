@@ -3,6 +3,7 @@ import { booksOf } from '../../../src/app/retention.ts'
 import type { Books } from '../../../src/quota/books.ts'
 import type { Charge } from '../../../src/quota/charge.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
+import { episode } from '../../usage/usage-log.suite.ts'
 import { configOf, NOW, type Running, startAdmin, YAML } from '../running.ts'
 
 const PLANS = YAML.replace(
@@ -16,9 +17,11 @@ const PLANS = YAML.replace(
 const { config } = configOf(PLANS)
 
 let running: Running
+let clock = NOW
 let sequence = 0
 beforeEach(async () => {
-  running = await startAdmin({ yaml: PLANS, now: () => NOW })
+  clock = NOW
+  running = await startAdmin({ yaml: PLANS, now: () => clock })
 })
 afterEach(() => running.stop())
 
@@ -267,6 +270,35 @@ test('the list has those that have used something, each once over its pages', as
     cursor = json.next
   }
   expect(found.sort()).toEqual(all.sort())
+})
+
+test('every organisation that a credential has named is in the list, also one that no plan limits, with its plans, users and refusals', async () => {
+  await spend(['acme', 'free'])
+  const payer = (user: string, plan: string | null) => ({ user, organisation: 'free', plan })
+  await running.store.noteMemberships([payer('user of free', 'pro'), payer('another', 'team')], 60 * 24 * 3_600_000)
+  await running.spend('another', 'read', 7)
+  const lines = async () => {
+    const { json } = await get('/api/organisations?order=name')
+    expect(json).toMatchObject({ total: 2, counts: { all: 2 }, next: null })
+    return json.organisations.map((line: Record<string, unknown>) => [
+      line.organisation,
+      line.users,
+      line.plans,
+      line.refused,
+    ])
+  }
+  expect(await lines()).toEqual([
+    ['acme', 1, ['team'], 0],
+    ['free', 2, ['pro', 'team'], 0],
+  ])
+  // None of their windows runs any more, and what a user of one named is forgotten by now.
+  clock += 30 * 24 * 3_600_000
+  const episodes = [episode({ user: 'user of acme', organisation: 'acme', count: 3, first: clock - 1, last: clock })]
+  await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+  expect(await lines()).toEqual([
+    ['acme', 0, [], 3],
+    ['free', 0, ['team'], 0],
+  ])
 })
 
 test('a search finds a part of the id in any letter case, and the one of that very id first', async () => {

@@ -122,16 +122,56 @@ describe('the list of users', () => {
       return { users: json.users.map(({ user }: { user: string }) => user), next: json.next }
     }
     const first = ['zero', 'beyond', 'writer', 'half', 'raised']
-    expect(await names('limit=5')).toEqual({ users: first, next: null })
-    expect(await names('limit=1')).toEqual({ users: ['zero'], next: null })
+    expect(await names('limit=5')).toEqual({ users: first, next: '5' })
+    expect(await names('limit=1')).toEqual({ users: ['zero'], next: '1' })
     expect((await names('limit=7')).users).toEqual([...first, 'many-0', 'many-1'])
+    expect((await names('limit=2&cursor=3')).users).toEqual(['half', 'raised'])
+    expect((await names('limit=2&cursor=605')).users).toEqual(['tiny', 'idle'])
     expect(await names('query=R&limit=9')).toEqual({ users: ['zero', 'writer', 'raised'], next: null })
     expect((await get('/api/users?order=use&limit=2')).json.users[1]).toMatchObject({ user: 'beyond', blocked: true })
     // Whoever used most, whatever the limits are.
     const { json } = await get('/api/users?order=tokens&limit=4')
     expect(json.users.map(({ user }: { user: string }) => user)).toEqual(['beyond', 'raised', 'half', 'writer'])
     clock += 5 * HOUR
-    expect(await names('')).toEqual({ users: [], next: null })
+    // A limit of 0 is full also where nothing was used.
+    expect(await names('')).toEqual({ users: ['zero', 'idle', 'raised'], next: null })
+  })
+
+  test('the list of users in an order counts everybody, and those of each filter', async () => {
+    const exempt = await startAdmin({
+      store: running.store,
+      yaml: YAML.replace('quota:\n', 'quota:\n  exempt: { users: [monitoring] }\n'),
+      now: () => clock,
+    })
+    for (const [user, cost] of Object.entries({ full: 120, near: 100, calm: 5 }))
+      await running.spend(user, 'read', cost)
+    await put('raised', override)
+    const counts = { all: 5, near: 2, refused: 0, override: 1, exempt: 1, blocked: 1, shadow: 0 }
+    const list = async (query: string) => (await exempt.call('GET', `/api/users?order=use${query}`)).json
+    const ids = async (query: string) => (await list(query)).users.map(({ user }: { user: string }) => user)
+    expect(await list('&limit=2')).toMatchObject({ total: 5, counts, complete: true, next: '2' })
+    expect(await list('&near=true')).toMatchObject({ total: 2, counts })
+    expect(await ids('&near=true')).toEqual(['full', 'near'])
+    expect(await ids('&exempt=true')).toEqual(['monitoring'])
+    expect((await list('&query=ear')).counts).toMatchObject({ all: 1, near: 1, blocked: 0 })
+    await exempt.stop()
+  })
+
+  test('the list of users has of each the window nearest to its limit, the tokens, and which window will be full when', async () => {
+    await running.spend('alice', 'read', 50)
+    await running.spend('alice', 'write', 10)
+    clock += HOUR / 2
+    await running.spend('alice', 'read', 10)
+    await running.spend('idle', 'read', 0)
+    const { json } = await get('/api/users?order=full')
+    expect(json.users[0]).toMatchObject({
+      user: 'alice',
+      worst: { category: 'read', window: '1h', used: 60, limit: 120, resetAt: new Date(NOW + HOUR).toISOString() },
+      tokens: 70,
+      refused: 0,
+      // 60 tokens in half an hour leave none of 120 when the hour ends, 240 of the other window in 2 hours.
+      forecast: { category: 'read', window: '5h' },
+    })
   })
 
   test('the list of users by use places whoever may use nothing of one window by what he has used of another', async () => {
@@ -166,7 +206,10 @@ describe('the list of users', () => {
     ['cursor=nonsense', 'cursor'],
     [`cursor=${Buffer.from('["nowhere",null,null]').toString('base64url')}`, 'cursor'],
     [`query=${'x'.repeat(257)}`, 'query'],
-    ['order=name', 'order'],
+    ['order=colour', 'order'],
+    ['order=use&cursor=next', 'cursor'],
+    ['near=true', 'near'],
+    ['exempt=true', 'exempt'],
     ['blocked=false', 'blocked'],
     ['override=true&override=true', 'override'],
     ['shadow=', 'shadow'],
@@ -232,9 +275,11 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     // Whoever is named exactly is no exception.
     expect(await found('blocked=true&query=calm')).toEqual([])
     expect(await found('shadow=true&query=raised')).toEqual([])
-    expect(await found('blocked=true&order=tokens')).toEqual(['full-gold', 'full'])
-    expect(await found('plan=gold&order=use')).toEqual(['full-gold', 'gold'])
-    expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full'])
+    expect(await found('blocked=true&order=tokens')).toEqual(['full-gold', 'full', 'void'])
+    expect(await found('blocked=true&order=-tokens')).toEqual(['void', 'full', 'full-gold'])
+    expect(await found('plan=gold&order=use')).toEqual(['full-gold', 'gold', 'idle-gold'])
+    expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full', 'idle-gold', 'void'])
+    expect(await found('order=-name&query=gold')).toEqual(['gold', 'idle-gold', 'full-gold'])
   })
 
   test('the filters of the list of users, in the store have what each used lately, in steps', async () => {
@@ -289,7 +334,7 @@ test('whoever is to have an override is found without a look at everybody', asyn
       },
     },
   })
-  for (const query of ['override=true', 'override=true&order=use', 'shadow=true&order=tokens']) {
+  for (const query of ['override=true', 'shadow=true']) {
     expect(await seen.call('GET', `/api/users?${query}`)).toMatchObject({ status: 200, json: { next: null } })
   }
   expect(scans).toBe(0)
@@ -350,7 +395,6 @@ test('searches take the steps of the store in turn, however many look at once', 
 
 test.each([
   ['', 100_000],
-  ['&order=use', 100_000],
   ['&blocked=true', 25_000],
 ])('a search looks at so many users and no more, and the next page goes on: %j', async (order, size) => {
   const { store } = running

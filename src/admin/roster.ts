@@ -1,0 +1,135 @@
+import { inSlices } from '../lib/slices.ts'
+
+/** Everybody on a list, a line each, so that the list has any order, is counted, and is turned to any page. Pure. */
+
+export interface Entry {
+  readonly id: string
+  /** The plan in force of a user, and those that members of an organisation have. */
+  readonly plans: readonly string[]
+  /** Of a user, as the last credential named it. */
+  readonly organisation: string | null
+  /** Of an organisation, those who are known; 1 for a user. */
+  readonly users: number
+  readonly state: 'room' | 'refused' | 'shadow' | 'exempt'
+  readonly override: boolean
+  /** Whether an override of theirs refuses nothing. */
+  readonly shadow: boolean
+  /** Of `Fullness`. */
+  readonly share: number
+  readonly tokens: number
+  /** When the window nearest to its limit ends, in milliseconds since the epoch; `null` if none runs. */
+  readonly resetAt: number | null
+  /** When a window will be without room at the present pace, 0 if one is; `null` if none will. */
+  readonly fullAt: number | null
+  /** Requests that the quota refused in the last 24 hours. */
+  readonly refused: number
+}
+
+export interface Roster {
+  readonly entries: readonly Entry[]
+  /** Whether everybody is in it. */
+  readonly complete: boolean
+}
+
+/** From this part of a limit on somebody is near it. */
+const NEAR = 0.8
+
+type Key = (entry: Entry) => number | string | null
+
+/** What a list can be ordered by: the first of each is what one looks for, the greatest number or the soonest time. */
+const KEYS = {
+  use: ({ share }) => -share,
+  tokens: ({ tokens }) => -tokens,
+  refused: ({ refused }) => -refused,
+  full: ({ fullAt }) => fullAt,
+  reset: ({ resetAt }) => resetAt,
+  override: ({ override }) => (override ? 0 : 1),
+  plan: ({ plans }) => plans[0] ?? null,
+  organisation: ({ organisation }) => organisation,
+  users: ({ users }) => -users,
+  name: ({ id }) => id,
+} as const satisfies Record<string, Key>
+
+type OrderName = keyof typeof KEYS
+export type Order = OrderName | `-${OrderName}`
+const NAMES = Object.keys(KEYS) as OrderName[]
+export const ORDERS: readonly Order[] = [...NAMES, ...NAMES.map((name): Order => `-${name}`)]
+
+/** Which of them are wanted: each is a filter of the API, and has its count. */
+export const MARKS = {
+  near: ({ share }: Entry) => share >= NEAR,
+  refused: ({ refused }: Entry) => refused > 0,
+  override: ({ override }: Entry) => override,
+  exempt: ({ state }: Entry) => state === 'exempt',
+  blocked: ({ state }: Entry) => state === 'refused',
+  shadow: ({ shadow }: Entry) => shadow,
+} as const
+export type Mark = keyof typeof MARKS
+const MARK_NAMES = Object.keys(MARKS) as Mark[]
+
+export interface RosterWish extends Partial<Readonly<Record<Mark, boolean>>> {
+  /** A part of the id, in any letter case. Whoever has it as the very id comes first. */
+  readonly query: string
+  readonly plan?: string | undefined
+  readonly organisation?: string | undefined
+  readonly order: Order
+  /** How many stand before the page. */
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface RosterPage {
+  readonly entries: readonly Entry[]
+  /** Those that match. */
+  readonly total: number
+  /** Of those that match but for the marks: how many have each. */
+  readonly counts: Readonly<Record<Mark | 'all', number>>
+}
+
+/** One page of the list. Gives others their turn meanwhile. */
+export async function pageOf({ entries }: Roster, wish: RosterWish): Promise<RosterPage> {
+  const { order, offset, limit } = wish
+  const counts = { all: 0, ...Object.fromEntries(MARK_NAMES.map((name) => [name, 0])) } as Record<Mark | 'all', number>
+  const wanted = MARK_NAMES.filter((name) => wish[name] === true)
+  const isOfScope = scopeOf(wish)
+  const compare = comparing(order, wish.query)
+  const most = offset + limit
+  const slices = inSlices()
+  let first: Entry[] = []
+  let total = 0
+  for (const entry of entries) {
+    if (!isOfScope(entry)) continue
+    counts.all++
+    for (const name of MARK_NAMES) if (MARKS[name](entry)) counts[name]++
+    if (!wanted.every((name) => MARKS[name](entry))) continue
+    total++
+    first.push(entry)
+    // No more are kept than twice as many as the page looks at, so that nothing long is sorted.
+    if (first.length >= 2 * most + 500) first = first.sort(compare).slice(0, most)
+    if (slices.isOver()) await slices.next()
+  }
+  return { entries: first.sort(compare).slice(offset, most), total, counts }
+}
+
+function scopeOf({ query, plan, organisation }: RosterWish): (entry: Entry) => boolean {
+  const wanted = query.toLowerCase()
+  return (entry) =>
+    entry.id.toLowerCase().includes(wanted) &&
+    (plan === undefined || entry.plans.includes(plan)) &&
+    (organisation === undefined || entry.organisation === organisation)
+}
+
+function comparing(order: Order, query: string): (a: Entry, b: Entry) => number {
+  const isReversed = order.startsWith('-')
+  const keyOf: Key = KEYS[(isReversed ? order.slice(1) : order) as OrderName]
+  const sign = isReversed ? -1 : 1
+  return (a, b) =>
+    Number(b.id === query) - Number(a.id === query) || byKey(keyOf(a), keyOf(b), sign) || (a.id < b.id ? -1 : 1)
+}
+
+/** Those without a value are last, in either direction. */
+function byKey(a: number | string | null, b: number | string | null, sign: 1 | -1): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? 1 : -1
+  return a < b ? -sign : sign
+}

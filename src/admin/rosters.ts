@@ -1,0 +1,258 @@
+import { planIn } from '../control/in-steps.ts'
+import { type InTurn, oneAtATime } from '../lib/serialize.ts'
+import { inSlices } from '../lib/slices.ts'
+import { type Counter, isInUse } from '../quota/counter.ts'
+import { memberOf, type Payer } from '../quota/policy.ts'
+import type { Used, UsedStep } from '../quota/quota-store.ts'
+import { organisationBlocks } from '../quota/standing.ts'
+import { type RefusedBy, refusalCounts } from '../usage/refused-users.ts'
+import type { Desk } from './desk.ts'
+import { type Fullness, fullnessOf } from './fullness.ts'
+import { limitsOfMembers } from './member-plans.ts'
+import type { Entry, Roster } from './roster.ts'
+import { Judge } from './standing.ts'
+import type { View } from './state.ts'
+
+/** Users or organisations that one roster looks at. */
+export const LOOKED_AT = 200_000
+/** A step of Redis looks at keys of all kinds, and may find nobody. */
+export const MOST_STEPS = 2000
+/** Those whose counters no step has brought are read one by one, some at a time. */
+const READ_AT_ONCE = 50
+const MOST_READ = 1000
+/** A roster of more than this many is used again for a while, in milliseconds: several pages of one list need one look. */
+const FEW = 1000
+const KEPT_MS = 5000
+const REFUSED_MS = 24 * 3_600_000
+
+/** What an organisation has by its users. */
+interface Members {
+  count: number
+  tokens: number
+  readonly plans: Set<string | null>
+}
+
+interface Kept<T> {
+  readonly view: View
+  readonly at: number
+  readonly made: T
+}
+
+type Users = Roster & { readonly members: ReadonlyMap<string, Members> }
+
+interface Asking {
+  readonly view: View
+  readonly signal: AbortSignal
+}
+
+/** Makes the rosters of users and of organisations, each by one look through the store. */
+export class Rosters {
+  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  readonly inTurn: InTurn = oneAtATime()
+  readonly #desk: Desk
+  #users: Kept<Users> | null = null
+  #organisations: Kept<Roster> | null = null
+
+  constructor(desk: Desk) {
+    this.#desk = desk
+  }
+
+  /** Whoever uses something, has an override, is exempt or was refused lately. @throws StoreError, or the reason of the signal */
+  async users(asking: Asking): Promise<Users> {
+    const made = fresh(this.#users, asking) ?? (await this.#makeUsers(asking))
+    this.#users = keep(this.#users, asking, made)
+    return made
+  }
+
+  /**
+   * Every organisation that a credential has named, as long as its days are kept, and those with an override.
+   * @throws StoreError, or the reason of the signal
+   */
+  async organisations(asking: Asking): Promise<Roster> {
+    const made = fresh(this.#organisations, asking) ?? (await this.#makeOrganisations(asking))
+    this.#organisations = keep(this.#organisations, asking, made)
+    return made
+  }
+
+  async #makeUsers({ view, signal }: Asking): Promise<Users> {
+    const { policy, state, setup } = view
+    const refused = await this.#refused('user', view, signal)
+    const judge = new Judge(this.#desk, view)
+    const entries = new Map<string, Entry>()
+    const members = new Map<string, Members>()
+    const named = new Set([...state.overrides.keys(), ...setup.exempt, ...refused.keys()])
+    const add = async (owners: readonly Used[], at: number): Promise<void> => {
+      const judged = await judge.of(owners.map(({ id }) => id))
+      for (const [i, used] of owners.entries()) {
+        const one = judged[i]
+        if (one === undefined || entries.has(used.id)) continue
+        const limitsOf = (category: string) => policy.limitsFor(category, one.payer).personal
+        const fullness = this.#fullness(view, used, limitsOf, at)
+        const plan = policy.planOf(one.payer)?.name ?? null
+        const { organisation } = one.payer
+        if (organisation !== null) addMember(members, organisation, planIn(policy, one.payer), fullness.tokens)
+        entries.set(used.id, {
+          ...lineOf(used.id, fullness, refused),
+          ...{ plans: plan === null ? [] : [plan], organisation, users: 1, state: one.standingOf(used, at).state },
+          ...{ override: state.overrides.has(used.id), shadow: policy.isShadowed(used.id) },
+        })
+      }
+    }
+    const scan = (cursor: string | null) => this.#desk.store.scanUsers(cursor)
+    const complete = await this.#each(scan, signal, ({ owners, at }) =>
+      add(
+        owners.filter(({ id, counters }) => named.has(id) || isInUse(counters, setup.quota.windows, at)),
+        at,
+      ),
+    )
+    const left = [...named].filter((id) => !entries.has(id))
+    const read = async (id: string) => (complete ? NOTHING(id) : this.#readUser(id, view))
+    for (let i = 0; i < left.length && (complete || i < MOST_READ); i += READ_AT_ONCE) {
+      signal.throwIfAborted()
+      await add(await this.#step(() => Promise.all(left.slice(i, i + READ_AT_ONCE).map(read))), view.at)
+    }
+    return { entries: [...entries.values()], members, complete }
+  }
+
+  async #makeOrganisations({ view, signal }: Asking): Promise<Roster> {
+    const { members, complete: areUsers } = await this.users({ view, signal })
+    const { store } = this.#desk
+    const refused = await this.#refused('organisation', view, signal)
+    const found = new Map<string, Used['counters']>()
+    const named = [...view.state.organisationOverrides.keys(), ...members.keys(), ...refused.keys()]
+    let { at } = view
+    const inUse = await this.#each(
+      (cursor) => store.scanOrganisations(cursor),
+      signal,
+      async (step) => {
+        at = step.at
+        for (const { id, counters } of step.owners) found.set(id, counters)
+      },
+    )
+    const kept = await this.#each(
+      (cursor) => store.scanHistory('organisation', cursor),
+      signal,
+      async ({ owners }) => {
+        for (const { id } of owners) named.push(id)
+      },
+    )
+    for (const id of named) if (!found.has(id)) found.set(id, new Map())
+    const ids = [...found.keys()]
+    const entries: Entry[] = []
+    const slices = inSlices()
+    for (let i = 0; i < ids.length; i += FEW) {
+      signal.throwIfAborted()
+      const some = ids.slice(i, i + FEW)
+      for (const last of await this.#desk.membersOf(some)) {
+        const id = last.organisation ?? ''
+        const used: Used = { id, counters: found.get(id) ?? new Map<string, Counter>() }
+        entries.push(this.#organisation(view, used, { last, of: members.get(id), refused, at }))
+        if (slices.isOver()) await slices.next()
+      }
+    }
+    return { entries, complete: areUsers && inUse && kept }
+  }
+
+  #organisation(
+    view: View,
+    used: Used,
+    {
+      last,
+      of,
+      refused,
+      at,
+    }: {
+      readonly last: Payer
+      readonly of: Members | undefined
+      readonly refused: ReadonlyMap<string, number>
+      readonly at: number
+    },
+  ): Entry {
+    const { policy, setup, shadow, state } = view
+    const fullness = this.#fullness(view, used, (category) => limitsOfMembers(policy, category, last), at)
+    const plans = new Set([...(of?.plans ?? []), planIn(policy, last)])
+    const payers = [...plans].map((plan) => memberOf(used.id, plan))
+    const blocks = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, payers, used.counters, at)
+    return {
+      ...lineOf(used.id, fullness, refused),
+      // What nothing limits is counted by its users alone.
+      tokens: fullness.tokens || (of?.tokens ?? 0),
+      plans: [...plans].filter((plan) => plan !== null).sort(),
+      ...{ organisation: null, users: of?.count ?? 0, state: blocks.length > 0 ? 'refused' : 'room' },
+      ...{ override: state.organisationOverrides.has(used.id), shadow: false },
+    }
+  }
+
+  #fullness({ policy, setup }: View, { counters }: Used, limitsOf: Parameters<typeof fullnessOf>[1], at: number) {
+    return fullnessOf(counters, limitsOf, { categories: policy.categories, cheapest: setup.cheapest, at })
+  }
+
+  async #refused(by: RefusedBy, { at }: View, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    return refusalCounts(this.#desk.store, by, { since: at - REFUSED_MS, shadow: false, signal })
+  }
+
+  async #readUser(id: string, { policy: { categories } }: View): Promise<Used> {
+    const { personal } = await this.#desk.store.readUsage(id, categories)
+    return { id, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
+  }
+
+  /** @returns whether all steps were taken */
+  async #each<S extends Pick<UsedStep, 'next'> & { readonly owners: readonly unknown[] }>(
+    scan: (cursor: string | null) => Promise<S>,
+    signal: AbortSignal,
+    visit: (step: S) => Promise<void>,
+  ): Promise<boolean> {
+    let cursor: string | null = null
+    for (let [seen, steps] = [0, 0]; seen < LOOKED_AT && steps < MOST_STEPS; steps++) {
+      signal.throwIfAborted()
+      const from: string | null = cursor
+      const step: S = await this.#step(() => scan(from))
+      await visit(step)
+      seen += step.owners.length
+      cursor = step.next
+      if (cursor === null) return true
+    }
+    return false
+  }
+
+  /** In turn with other searches, and with the event loop free behind it. */
+  #step<T>(task: () => Promise<T>): Promise<T> {
+    return this.inTurn(async () => {
+      const result = await task()
+      await new Promise((resolve) => setImmediate(resolve))
+      return result
+    })
+  }
+}
+
+const NOTHING = (id: string): Used => ({ id, counters: new Map() })
+
+function addMember(members: Map<string, Members>, organisation: string, plan: string | null, tokens: number): void {
+  const of = members.get(organisation) ?? { count: 0, tokens: 0, plans: new Set() }
+  of.count++
+  of.tokens += tokens
+  of.plans.add(plan)
+  members.set(organisation, of)
+}
+
+/** What a line has by its use and its refusals. */
+function lineOf(
+  id: string,
+  { share, tokens, worst, isFull, forecast }: Fullness,
+  refused: ReadonlyMap<string, number>,
+) {
+  return {
+    ...{ id, share, tokens, resetAt: worst?.run.endsAt ?? null },
+    ...{ fullAt: isFull ? 0 : (forecast?.at ?? null), refused: refused.get(id) ?? 0 },
+  }
+}
+
+function fresh<T>(kept: Kept<T> | null, { view }: Asking): T | null {
+  if (kept === null || view.at - kept.at > KEPT_MS || view.at < kept.at) return null
+  return kept.view.state === view.state && kept.view.setup === view.setup ? kept.made : null
+}
+
+function keep<T extends Roster>(kept: Kept<T> | null, { view }: Asking, made: T): Kept<T> | null {
+  if (kept?.made === made) return kept
+  return made.entries.length > FEW ? { view, at: view.at, made } : null
+}

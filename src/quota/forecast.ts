@@ -1,0 +1,75 @@
+/**
+ * When a window will be full, if its tokens go on being used at one pace. Pure, and the same for the windows of users, of organisations and of
+ * everybody; the page of the dashboard calls it too.
+ */
+
+/** A run of a window as it stands. Times are in milliseconds since the epoch. */
+export interface Run {
+  /** Tokens that pass in it, those over a soft limit among them. */
+  readonly limit: number
+  readonly used: number
+  /** `null` for a window that is not running. */
+  readonly startedAt: number | null
+  readonly endsAt: number | null
+}
+
+export type Forecast =
+  /** No token is left. */
+  | { readonly kind: 'full' }
+  /** About then no token will be left, in milliseconds since the epoch. */
+  | { readonly kind: 'at'; readonly at: number }
+  /** It ends before it is full. */
+  | { readonly kind: 'notBefore' }
+  /** Nothing is used in it, so it has not begun. */
+  | { readonly kind: 'notRunning' }
+  /** Too little is known of how fast its tokens are used. */
+  | { readonly kind: 'unknown' }
+
+export interface ForecastSources {
+  /** Tokens used in a millisecond; `null` if it is not known. */
+  readonly rate: number | null
+  /** The time of the store, in milliseconds since the epoch. */
+  readonly at: number
+  /** Other windows of the same category: none lets more pass than it has room for. Default none. */
+  readonly shorter?: readonly Run[]
+  /** The least that a request costs: with less left the window is full. Default 1. */
+  readonly least?: number
+}
+
+/** A run that began a moment ago says nothing about what comes, in milliseconds. */
+export const LEAST_AGE_MS = 60_000
+
+export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: ForecastSources): Forecast {
+  const left = leftIn(run)
+  if (left < least) return { kind: 'full' }
+  if (run.endsAt === null) return { kind: 'notRunning' }
+  if (rate === null) return { kind: 'unknown' }
+  if (rate === 0) return { kind: 'notBefore' }
+  const wanted = Math.max(...[...shorter.map((other) => passedAt(other, left, rate, at)), at + left / rate])
+  return wanted < run.endsAt ? { kind: 'at', at: wanted } : { kind: 'notBefore' }
+}
+
+/**
+ * Tokens used in a millisecond, by the run of the shortest window: without one nothing was used since it ended.
+ * @returns `null` if the run is too young to say
+ */
+export function paceOf({ used, startedAt }: Pick<Run, 'used' | 'startedAt'>, at: number): number | null {
+  if (startedAt === null) return 0
+  return at - startedAt < LEAST_AGE_MS ? null : used / (at - startedAt)
+}
+
+function leftIn({ limit, used }: Run): number {
+  return Math.max(0, limit - used)
+}
+
+/** When a window has let so many tokens pass, in this run and the next ones. @returns Infinity if it never does */
+function passedAt(run: Run, tokens: number, rate: number, at: number): number {
+  const { limit, startedAt, endsAt } = run
+  if (startedAt === null || endsAt === null) return limit > 0 ? at : Number.POSITIVE_INFINITY
+  const now = Math.min(leftIn(run), rate * (endsAt - at))
+  if (now >= tokens) return at + tokens / rate
+  const ofRun = Math.min(limit, rate * (endsAt - startedAt))
+  if (ofRun <= 0) return Number.POSITIVE_INFINITY
+  const runs = Math.ceil((tokens - now) / ofRun) - 1
+  return endsAt + runs * (endsAt - startedAt) + (tokens - now - runs * ofRun) / rate
+}
