@@ -42,7 +42,7 @@ describe('the forecast of a window', () => {
     expect(forecastOf(runOf(1000, 900), { rate: null, at: AT })).toEqual({ kind: 'unknown' })
     const notBegun = { limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }
     expect(forecastOf(notBegun, { rate: 1, at: AT })).toEqual({ kind: 'notRunning' })
-    expect(forecastOf({ ...notBegun, limit: 0, remaining: 0 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
+    expect(forecastOf({ ...notBegun, limit: 0 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
   })
 
   test('the forecast of a window takes account of what a shorter window lets pass, in this run and the next ones', () => {
@@ -109,7 +109,7 @@ describe('the rate of a category', () => {
 
   test('the rate of a category is not known in the first minute, and without a run', () => {
     expect(rateOf([runOf(1000, 60, MINUTE - 1)], 60, AT)).toBeNull()
-    expect(rateOf([{ limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }], 60, AT)).toBeNull()
+    expect(rateOf([{ limit: 10, used: 0, startedAt: null, resetAt: null }], 60, AT)).toBeNull()
     expect(rateOf([], 60, AT)).toBeNull()
   })
 })

@@ -167,5 +167,7 @@ it('Cognito: an access token is known by its app client, and an ID token is refu
   }
   expect(await ask(await sign(user))).toBe(user.sub)
   const { client_id, scope: _, ...identity } = user
-  expect(await ask(await sign({ ...identity, aud: client_id, token_use: 'id' }))).toContain('meant for another audience')
+  expect(await ask(await sign({ ...identity, aud: client_id, token_use: 'id' }))).toContain(
+    'meant for another audience',
+  )
 })
