@@ -24,18 +24,20 @@ const webhook = section(
         'The key of the signature: whsec_ and 24 to 64 bytes in base64 (Standard Webhooks). Take it from the environment',
     }),
   },
-  'Who is notified, by Standard Webhooks',
+  'The webhook that is notified, by Standard Webhooks',
 )
 
 export const alert = section(
   {
-    name: name.meta({ description: 'Unique. Events, metrics and the log have it' }),
+    name: name.meta({
+      description: 'The name of the alert, which events, metrics and the log have. Each alert has another one',
+    }),
     scope: choice(['global', 'organisation', 'personal', 'failures'], {
       description:
         'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
     }),
-    category: name.meta({ description: 'Of the window; not for failures' }).optional(),
-    window: name.meta({ description: 'Its name, like 1d; not for failures' }).optional(),
+    category: name.meta({ description: 'The category of the window; not for failures' }).optional(),
+    window: name.meta({ description: 'The name of the window, like 1d; not for failures' }).optional(),
     min_requests: integer(1, 1_000_000, {
       description:
         'Only for failures: a half hour with fewer forwarded requests says nothing, 1 to 1000000. Default 100',

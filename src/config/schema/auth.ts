@@ -108,8 +108,11 @@ export const introspection = section(
     url: read('https://HOST/PATH', parseIntrospection, {
       description: 'The introspection endpoint: an https URL (http on a loopback host only)',
     }),
-    client_id: text({ description: 'What the gateway calls itself there' }, { what: 'a client id' }),
-    client_secret: text({ description: 'Its secret, sent by HTTP Basic' }, { what: 'a secret' }),
+    client_id: text({ description: 'The name by which the gateway logs in at the provider' }, { what: 'a client id' }),
+    client_secret: text(
+      { description: 'The secret by which the gateway logs in at the provider, sent by HTTP Basic' },
+      { what: 'a secret' },
+    ),
     audience: audiences.optional(),
     ...CLAIMS,
   },
@@ -151,7 +154,7 @@ const clientCertificate = domain(
 export const auth = domain(
   section(
     {
-      jwt: list(issuer, 0, 100, { description: 'Issuers of JWTs. Default none' }).default([]),
+      jwt: list(issuer, 0, 100, { description: 'The issuers whose JWTs are accepted. Default none' }).default([]),
       introspection: list(introspection, 0, 10, {
         description:
           'Who is asked about credentials that are neither gateway tokens nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
@@ -175,7 +178,7 @@ export const auth = domain(
       ).prefault({}),
       ...CALLERS,
     },
-    'Who may come in',
+    'How the gateway finds out who sends a request, and which credentials it accepts',
   ),
   {},
 )

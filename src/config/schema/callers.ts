@@ -39,8 +39,8 @@ const PLACES = {
     isName,
     'Of a header: what stands before the credential, as in Authorization: Token …',
   ).optional(),
-  cookie: judged('a cookie name', cookieProblem, 'A cookie, by its name').optional(),
-  query: spelt('a parameter name', isParameter, 'A parameter of the query').optional(),
+  cookie: judged('a cookie name', cookieProblem, 'The name of the cookie that holds the credential').optional(),
+  query: spelt('a parameter name', isParameter, 'The parameter of the query that holds the credential').optional(),
 }
 
 type Kind = Exclude<CredentialSource['kind'], 'bearer'>
@@ -103,7 +103,7 @@ const unverifiedKeys = section(
       { max: 128, what: 'the path of a claim' },
     ).optional(),
   },
-  'Where a key is that only the backend can check: its user is a hash of the key',
+  'Where a key is that only the upstream can check: its user is a hash of the key',
   'one place like { header: X-API-Key }',
 ).transform(({ user_claim: userClaim, ...place }, context): CredentialSource & { readonly userClaim?: string } => {
   const source = sourceOf(place, context)
@@ -129,10 +129,18 @@ const trusted = domain(
 
 const anonymous = section(
   {
-    by: choice(['address'], { description: 'Each address is a user. Default address' }).default('address'),
-    ipv4: integer(8, 32, { description: 'Bits of an IPv4 address that count, 8 to 32. Default 32' }).default(32),
-    ipv6: integer(32, 128, { description: 'Bits of an IPv6 address that count, 32 to 128. Default 64' }).default(64),
-    plan: text({ description: 'Their plan. Default none' }, { max: 256 }).optional(),
+    by: choice(['address'], {
+      description: 'What tells callers without a credential apart: each address is a user. Default address',
+    }).default('address'),
+    ipv4: integer(8, 32, {
+      description:
+        'How many bits of an IPv4 address tell callers apart: with 24, the 256 addresses of a /24 are one user, 8 to 32. Default 32',
+    }).default(32),
+    ipv6: integer(32, 128, {
+      description:
+        'How many bits of an IPv6 address tell callers apart: with 64, a whole /64 is one user, 32 to 128. Default 64',
+    }).default(64),
+    plan: text({ description: 'The plan of callers without a credential. Default none' }, { max: 256 }).optional(),
   },
   'Who has no credential is the user of an address, on every charged rule without anonymous: false',
   'a map like { by: address }',

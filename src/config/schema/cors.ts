@@ -41,7 +41,7 @@ export const cors = domain(
       }).default(EXPOSED),
       preflight: choice(['forward', 'answer'], {
         description:
-          'Who answers a preflight, which needs no credential and is never charged: forward asks the backend, answer is by the route map. Default forward',
+          'Who answers a preflight, which needs no credential and is never charged: forward asks the upstream, answer is by the route map. Default forward',
       }).default('forward'),
       allow_headers: list(name, 0, 100, {
         description: 'Request headers that pages may send, where the gateway answers. Default those that they ask for',
@@ -50,7 +50,7 @@ export const cors = domain(
         description: 'How long browsers may remember an answer of the gateway to a preflight, 0s to 24h. Default 5m',
       }).prefault('5m'),
     },
-    'What pages of other origins may read. Default off',
+    'Which pages of other origins may read responses in a browser (CORS). Default off',
     'a map like { origins: [https://app.example.org] }',
   ),
   { max_age: 'maxAgeMs' },

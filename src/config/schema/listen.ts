@@ -103,7 +103,7 @@ export const admin = section(
     oidc: oidc.optional(),
     trusted: trusted.optional(),
   },
-  'The administrators’ listener',
+  'The listener for administrators: dashboard, admin API, probes and metrics',
 ).transform(({ listen, tls = null, hosts, token, tokens, oidc = null, trusted = null }) => ({
   listen,
   tls,
@@ -124,7 +124,7 @@ const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 /** Spellings of a path that are refused unless the upstream is known to take them as plain data. */
 const allowInPath = list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_PATH.length, {
   description:
-    'Spellings of a path to let pass, only where the backend takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
+    'Spellings of a path to let pass, only where the upstream takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
 }).transform((allowed) => ({
   encodedSlash: allowed.includes('encoded_slash'),
   semicolon: allowed.includes('semicolon'),
@@ -142,7 +142,7 @@ const LENIENCIES = [
 /** Requests of old clients that are refused unless the operator says so, each by its name. */
 const lenient = list(choice(LENIENCIES, { description: 'What is let pass' }), 0, LENIENCIES.length, {
   description:
-    'What of requests to let pass, each only where a client needs it; else they are 400: underscore_names (headers with "_" in their names, forwarded unless a backend could take one for a header that the gateway sets, reads or takes off), punctuation_names (the same with any of !#$%&\'*+.^`|~, as X.Trace), non_utf8_path (caf%E9), encoded_percent (%252F; only for a backend that decodes once), encoded_backslash (%5C; not for Windows). Default none',
+    'What of requests to let pass, each only where a client needs it; else they are 400: underscore_names (headers with "_" in their names, forwarded unless an upstream could take one for a header that the gateway sets, reads or takes off), punctuation_names (the same with any of !#$%&\'*+.^`|~, as X.Trace), non_utf8_path (caf%E9), encoded_percent (%252F; only for an upstream that decodes once), encoded_backslash (%5C; not for Windows). Default none',
 })
 
 const says = (what: string, folds: 'fold' | 'ignore') =>
@@ -157,7 +157,7 @@ export const match = section(
     trailing_slash: says('A slash at the end (/v1/charge/)', 'ignore'),
     trailing_dots: says('Dots and blanks at the end of a segment (/v1/charge.), which Windows drops', 'ignore'),
   },
-  'Which spellings of a path are one path to the backend. What is forwarded stays as the client wrote it',
+  'Which spellings of a path are one path to the upstream. What is forwarded stays as the client wrote it',
 )
 
 type Match = z.output<typeof match>
@@ -171,27 +171,36 @@ export const edge = domain(
   section(
     {
       max_body: z
-        .union([NONE, size('0B', '1024GiB', { description: 'Largest request body' })], {
-          error: 'expected a size with its unit, like 1MiB, or none',
-        })
+        .union(
+          [
+            NONE,
+            size('0B', '1024GiB', { description: 'How long the body of a request may be; a longer one gets 413' }),
+          ],
+          {
+            error: 'expected a size with its unit, like 1MiB, or none',
+          },
+        )
         .meta({
-          description: 'Largest request body, 0B to 1024GiB. Default none: any size',
+          description:
+            'How long the body of a request may be; a longer one gets 413, 0B to 1024GiB. Default none: any size',
         })
         .prefault('none'),
       max_url: size('256B', '64KiB', {
-        description: 'Longest request target; a longer one is 414. 256B to 64KiB. Default 8KiB',
+        description:
+          'How long path and query of a request may be together; longer ones get 414. 256B to 64KiB. Default 8KiB',
       }).prefault('8KiB'),
       max_header_size: size('1KiB', '1MiB', {
         description: 'Largest request head; also the longest credential, where above 8KiB. 1KiB to 1MiB. Default 16KiB',
       }).prefault('16KiB'),
       headers_timeout: duration('100ms', '10m', {
-        description: 'For the whole request head to arrive, 100ms to 10m. Default 10s',
+        description:
+          'How long the head of a request may take to arrive; then the request gets 408, 100ms to 10m. Default 10s',
       }).prefault('10s'),
       keep_alive_timeout: duration('1s', '1h', {
         description: 'How long an idle connection stays open, 1s to 1h; longer than the load balancer’s. Default 65s',
       }).prefault('65s'),
       max_connections: integer(1, 1_000_000, {
-        description: 'Connections from clients, 1 to 1000000. Default 10000',
+        description: 'How many connections of clients may be open at a time, 1 to 1000000. Default 10000',
       }).default(10_000),
       max_connections_per_address: orNone(
         integer(1, 1_000_000, { description: 'Connections from one address' }),
@@ -243,7 +252,7 @@ export const edge = domain(
           'Whether peers of trusted_proxies, and they alone, begin each connection with PROXY protocol, version 1 or 2, which says the address of the client: for load balancers that pass connections on, like an AWS NLB or HAProxy in mode tcp. Default false',
       }).default(false),
     },
-    'Limits on what clients may send',
+    'What clients may send, how fast, and how much of everything one of them may hold',
   ),
   {
     headers_timeout: 'headersTimeoutMs',
@@ -259,13 +268,14 @@ export const drain = domain(
   section(
     {
       delay: duration('0s', '10m', {
-        description: 'From the signal until new connections are refused, 0s to 10m. Default 0s',
+        description:
+          'How long new connections are still accepted after the signal, so that a load balancer can notice, 0s to 10m. Default 0s',
       }).prefault('0s'),
       timeout: duration('0s', '1h', {
-        description: 'After that, for requests under way, 0s to 1h. Default 30s',
+        description: 'How long requests under way may take after that until they are broken off, 0s to 1h. Default 30s',
       }).prefault('30s'),
     },
-    'How the gateway stops',
+    'How the gateway stops after SIGTERM or SIGINT',
   ),
   { delay: 'delayMs', timeout: 'timeoutMs' },
 )
@@ -278,7 +288,7 @@ export const readiness = domain(
           'How long a process that starts is not ready while it has no key set of an issuer under auth.jwt, or no response of a provider under auth.introspection, 0s to 10m. Then it is ready without. Default 60s',
       }).prefault('60s'),
     },
-    'When a process that starts is ready',
+    'When a process that starts says on /readyz that it is ready',
   ),
   { credentials: 'credentialsMs' },
 )
@@ -291,7 +301,7 @@ export const metrics = domain(
           'Whether requests and their durations are counted for each rule too, in up to 24 series a rule. auto: with up to 100 rules. Default auto',
       }).default('auto'),
     },
-    'The metrics of the admin listener',
+    'What /metrics of the admin listener has',
   ),
   { by_route: 'byRoute' },
 )

@@ -25,11 +25,17 @@ export const oidc = domain(
       }),
       client_id: text({ description: 'The name of the gateway at the provider' }, { max: 256 }),
       client_secret: text(
-        { description: 'Its secret there, 16 to 1024 characters. Sessions of people end when it is replaced' },
+        {
+          description:
+            'The secret of the gateway at the provider, 16 to 1024 characters. Sessions of people end when it is replaced',
+        },
         { max: 1024, what: 'a secret of 16 to 1024 characters' },
       ).min(16, { error: 'has less than 16 characters, which may be guessed: let the provider make a longer one' }),
       scope: text(
-        { description: 'What is asked of the provider. Default openid profile email' },
+        {
+          description:
+            'The scopes that the gateway asks the provider for, among them the one of the groups if the provider has one. Default openid profile email',
+        },
         { max: 512, what: 'scopes, like openid profile email groups' },
       )
         .regex(/(?:^| )openid(?: |$)/, { error: 'lacks openid: write openid profile email' })
@@ -46,7 +52,7 @@ export const oidc = domain(
           ).default('groups'),
           values: roles,
         },
-        'Who may do what',
+        'Which group of the provider has which role here',
         'a map like { claim: groups, values: { sre: admin, support: viewer } }',
       ),
       session: duration('5m', '12h', {

@@ -50,18 +50,18 @@ function shapeAt(level: number) {
       [member.transform((path) => [path]), list(member, 1, 20, { description: 'All its names' })],
       {
         description:
-          'The member of a JSON body that is read, or all the names at the top level under which the backend accepts it',
+          'The member of a JSON body that the cost is read from, or all the names at the top level under which the upstream accepts it',
       },
     ).optional(),
-    query: text({ description: 'The parameter of the query that is read' }, { max: 64, what: 'a name' })
+    query: text({ description: 'The parameter of the query that the cost is read from' }, { max: 64, what: 'a name' })
       .regex(/^[\w.-]+$/, { error: 'is no name of letters, digits, "_", "-" and "."' })
       .optional(),
-    header: text({ description: 'The header that is read' }, { what: 'the name of a header' })
+    header: text({ description: 'The header that the cost is read from' }, { what: 'the name of a header' })
       .refine((name) => priceHeaderProblem(name) === null, {
         error: ({ input }) => priceHeaderProblem(String(input)) ?? '',
       })
       .optional(),
-    size: choice(['request'], { description: 'The length of the body decides' }).optional(),
+    size: choice(['request'], { description: 'The cost is read from the length of the body' }).optional(),
     values: byValue(
       priceAt(level + 1, 'Tokens, or a price of its own'),
       'Tokens, or a further price, for each value: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: otherwise, or 400, nothing charged, nothing forwarded',
@@ -72,10 +72,12 @@ function shapeAt(level: number) {
       .max(1e9, outOfTimes)
       .meta({ description: 'Tokens for each one of a number, above 0; the product is rounded up' })
       .optional(),
-    each: integer(1, 1e9, { description: 'Tokens for each element of a list, 1 to 1000000000' }).optional(),
-    per: size('1B', '1GiB', { description: 'One token for so many bytes that are begun, 1B to 1GiB' }).optional(),
-    min: tokens().meta({ description: 'The least that it comes to, 0 to 1000000000. Default 1' }).optional(),
-    max: tokens().meta({ description: 'The most that it comes to, 0 to 1000000000' }).optional(),
+    each: integer(1, 1e9, { description: 'How many tokens each element of a list costs, 1 to 1000000000' }).optional(),
+    per: size('1B', '1GiB', {
+      description: 'How many bytes cost one token; a part that is begun counts as a whole one, 1B to 1GiB',
+    }).optional(),
+    min: tokens().meta({ description: 'The least that the request costs, 0 to 1000000000. Default 1' }).optional(),
+    max: tokens().meta({ description: 'The most that the request costs, 0 to 1000000000' }).optional(),
     missing: tokens().meta({ description: 'Tokens of a request without the number or list. Default 400' }).optional(),
     otherwise: tokens()
       .meta({ description: 'Tokens of any other value, and of a request without one. Default 400' })
@@ -88,7 +90,9 @@ const whole = {
   batch: integer(1, 1000, {
     description: 'Elements of a JSON array at most, 1 to 1000: it costs the sum of them. Default an array is 400',
   }).optional(),
-  max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).optional(),
+  max_body: size('1B', '16MiB', {
+    description: 'How long a body may be that the cost is read from; a longer one is 413, 1B to 16MiB. Default 64KiB',
+  }).optional(),
 }
 
 type Written = z.output<z.ZodObject<ReturnType<typeof shapeAt> & typeof whole>>

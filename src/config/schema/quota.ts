@@ -80,7 +80,7 @@ export const BASELINES = {
 const allowance = section(
   {
     allow: read('a percentage like 10%', parsePercentage, {
-      description: 'Share of the limits',
+      description: 'The part of each limit that may still be spent while the store is out',
       pattern: PERCENTAGE.source,
     }),
   },
@@ -128,8 +128,14 @@ const share = (description: string) =>
 const adaptive = domain(
   section(
     {
-      min: factor(0.1, 1, 'Least factor, 0.1 to 1. Default 0.75').default(0.75),
-      max: factor(1, 4, 'Greatest factor, 1 to 4. Default 1.5').default(1.5),
+      min: factor(0.1, 1, 'The least factor on the limits, while many requests fail, 0.1 to 1. Default 0.75').default(
+        0.75,
+      ),
+      max: factor(
+        1,
+        4,
+        'The greatest factor on the limits, while hardly any request fails, 1 to 4. Default 1.5',
+      ).default(1.5),
       good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
       normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
       bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
@@ -156,7 +162,7 @@ const reserve = domain(
   section(
     {
       share: read('a percentage like 20%', parseReserved, {
-        description: 'The part that is kept of each global limit, above 0% to 90%',
+        description: 'The part of each global limit that only known users may use, above 0% to 90%',
         pattern: PERCENTAGE.source,
       }),
       known_after: duration('1s', '365d', {
@@ -204,7 +210,7 @@ const exempt = section(
       }),
       0,
       1000,
-      { description: 'User ids, up to 1000. Default none' },
+      { description: 'The ids of users who are never charged, up to 1000. Default none' },
     ).default([]),
     addresses: list(
       read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
@@ -231,7 +237,9 @@ export const quota = section(
     }).default('normal'),
     global: section(
       {
-        enabled: flag({ description: 'Whether the global limits apply. Default true' }).default(true),
+        enabled: flag({ description: 'Whether the limits of all users together are enforced. Default true' }).default(
+          true,
+        ),
         multiplier: multiplier.default(1),
       },
       'The limits of all users together',
@@ -272,7 +280,7 @@ export const quota = section(
     ).prefault({}),
     refund: choice(['unreached', 'never'], {
       description:
-        'Whether a charge is given back when the backend certainly was never sent the request. Default unreached',
+        'Whether a charge is given back when the upstream certainly was never sent the request. Default unreached',
     }).default('unreached'),
     ratelimit_headers: flag({
       description: 'RateLimit and RateLimit-Policy on accepted responses. Default true',

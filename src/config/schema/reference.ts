@@ -8,7 +8,8 @@ export const referenceService = section(
   {
     name: text({ description: 'What it is called in the selection, 1 to 64 characters' }, { max: 64, what: 'a name' }),
     url: read('the address of the service, like http://127.0.0.1:9002', parseServiceUrl, {
-      description: 'Where the browsers of the readers reach it: http or https, host, port and, where it has one, path',
+      description:
+        'The address at which the browsers of the readers reach the service: http or https, host, port and, where it has one, path',
     }),
     openapi: text(
       {
@@ -33,10 +34,10 @@ export const reference = section(
     ),
     openapi: text({
       description:
-        'OpenAPI 3 document of the backend, JSON or YAML, relative to this file. Without it only the route map is shown',
+        'OpenAPI 3 document of the upstream, JSON or YAML, relative to this file. Without it only the route map is shown',
     }).optional(),
     services: list(referenceService, 0, 100, {
-      description: 'More services to choose on the page. Default none',
+      description: 'More services that a reader can choose on the page. Default none',
     }).default([]),
   },
   'A public page on which the API can be read and tried. Default off',

@@ -25,7 +25,7 @@ const charges = byName(
     [
       tokens().transform((cost): Omit<Meter, 'category'> => ({ cost: fixed(cost), settle: null })),
       section(
-        { cost: price('As in a rule. Default 1').optional(), settle: settle.optional() },
+        { cost: price('What the request costs, as in a rule. Default 1').optional(), settle: settle.optional() },
         'With a cost of its own',
       ).transform(({ cost = fixed(1), settle = null }): Omit<Meter, 'category'> => ({ cost, settle })),
     ],
@@ -65,7 +65,7 @@ const timeouts = () => ({
 const idempotency = section(
   {
     header: text(
-      { description: 'The header that has the key. Default Idempotency-Key' },
+      { description: 'The header that has the key of the request. Default Idempotency-Key' },
       { what: 'the name of a header' },
     )
       .refine((name) => repetitionHeaderProblem(name) === null, {
@@ -75,9 +75,11 @@ const idempotency = section(
     for: duration('1s', '7d', {
       description: 'How long after the charge a repetition costs nothing, 1s to 7d. Default 24h',
     }).prefault('24h'),
-    replays: integer(1, 100, { description: 'How many repetitions cost nothing, 1 to 100. Default 5' }).default(5),
+    replays: integer(1, 100, {
+      description: 'How many repetitions of one request cost nothing, 1 to 100. Default 5',
+    }).default(5),
   },
-  'A request that comes again with the same key, user, method, host, target and body (up to 64KiB) is forwarded and not charged. Only where the backend recognises repetitions. Default each is charged',
+  'A request that comes again with the same key, user, method, host, target and body (up to 64KiB) is forwarded and not charged. Only where the upstream recognises repetitions. Default each is charged',
 ).transform(({ header, for: forMs, replays }) => ({ header, forMs, replays }))
 
 export const route = section(
@@ -85,12 +87,16 @@ export const route = section(
     match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
       description: 'METHOD /path: methods joined by "|", or "*"; up to 64 segments: literal, ":name", or a last "*"',
     }),
-    category: name.meta({ description: 'A category of quota.baselines' }).optional(),
+    category: name
+      .meta({ description: 'The category whose limits a request is counted in, one of quota.baselines' })
+      .optional(),
     cost: price(
       'Tokens, 0 to 1000000000, or by what the request asks for. Default 1; 0 authenticates and charges nothing',
     ).optional(),
     charges: charges.optional(),
-    public: flag({ description: 'No credential, no charge. Default false' }).default(false),
+    public: flag({ description: 'Whether the rule needs no credential and charges nothing. Default false' }).default(
+      false,
+    ),
     health: flag({
       description:
         'Whether its requests count for mode adaptive: true, also those that are public or cost nothing; false, none. Default those that are charged',
@@ -171,7 +177,10 @@ function metersOf(written: WrittenMeters, context: z.RefinementCtx) {
   return { ...first, others: others.length === 0 ? null : others }
 }
 
-export const routes = list(route, 0, 10_000, { description: 'The route map. Default empty' })
+export const routes = list(route, 0, 10_000, {
+  description:
+    'The rules that say what each request costs. The most specific rule that matches a request decides, whatever their order. Default empty',
+})
 
 export const unmatched = either(
   'refuse, forward, or { category, cost, shadow }',
@@ -181,8 +190,10 @@ export const unmatched = either(
     }).transform((kind): { kind: 'refuse' } | { kind: 'forward' } => ({ kind })),
     section(
       {
-        category: name.meta({ description: 'A category of quota.baselines' }).optional(),
-        cost: price('As in a rule. Default 1').optional(),
+        category: name
+          .meta({ description: 'The category whose limits a request is counted in, one of quota.baselines' })
+          .optional(),
+        cost: price('What the request costs, as in a rule. Default 1').optional(),
         settle: settle.optional(),
         charges: charges.optional(),
         shadow: shadow(),

@@ -155,7 +155,7 @@ export const settle = section(
     size: choice(['response'], {
       description: 'The bytes of the body as they come, each started per for a token',
     }).optional(),
-    per: size('1B', '1GiB', { description: 'Bytes of a token of size, 1B to 1GiB' }).optional(),
+    per: size('1B', '1GiB', { description: 'How many bytes of the body cost one token, 1B to 1GiB' }).optional(),
     max: tokens()
       .meta({ description: 'The most tokens that the response can make it, 0 to 1000000000; more counts as this' })
       .optional(),

@@ -23,12 +23,18 @@ const part = (description: string) =>
     )
     .meta({ description })
 
-const ofAddress = part('Of one IPv4 address or IPv6 /64. Default shares.address').optional()
-const ofStrangers = part('Of all without an accepted credential together. Default shares.strangers').optional()
+const ofAddress = part('What one IPv4 address or IPv6 /64 may hold of this. Default shares.address').optional()
+const ofStrangers = part(
+  'What all clients without an accepted credential may hold of this together. Default shares.strangers',
+).optional()
 
 const ofThing = (what: string, total: string) =>
   section(
-    { address: ofAddress, user: part('Of one user. Default shares.user').optional(), strangers: ofStrangers },
+    {
+      address: ofAddress,
+      user: part('What one user may hold of this. Default shares.user').optional(),
+      strangers: ofStrangers,
+    },
     `${what}; a percentage is one of ${total}`,
   ).prefault({})
 
@@ -37,9 +43,9 @@ const parts = section(
     address: part(
       'Of each thing below, what one IPv4 address or IPv6 /64 may hold: a percentage of the total, a number, or none for all of it. Behind trusted_proxies the address that they name counts. Default 50%',
     ).prefault('50%'),
-    user: part('The same of one user. Default 50%').prefault('50%'),
+    user: part('The same for one user: of each thing below what one user may hold. Default 50%').prefault('50%'),
     strangers: part(
-      'The same of all together whose credential was not accepted, or who have none, from however many addresses: callers by address and with unverified keys, and whoever asks for a public route. Default 50%, and none where no credential is ever accepted',
+      'The same for all strangers together, whose credential was not accepted, or who have none, from however many addresses: callers by address and with unverified keys, and whoever asks for a public route. Default 50%, and none where no credential is ever accepted',
     ).prefault('50%'),
     connections: section(
       { strangers: ofStrangers },
@@ -51,7 +57,7 @@ const parts = section(
     tunnels: section(
       {
         address: ofAddress,
-        user: part('Of one user. Default 100').prefault(100),
+        user: part('What one user may hold of this. Default 100').prefault(100),
         strangers: ofStrangers,
       },
       'WebSockets open; a percentage is one of edge.max_tunnels',
@@ -63,7 +69,7 @@ const parts = section(
     usage: section(
       {
         address: ofAddress,
-        user: part('Of one user. Default 4').prefault(4),
+        user: part('What one user may hold of this. Default 4').prefault(4),
         strangers: ofStrangers,
       },
       'Requests of GET /me/usage; a percentage is one of 64, in each worker',

@@ -28,7 +28,7 @@ const sentinel = domain(
         { description: 'Whether, and how, sentinels are asked by TLS. Default as Redis itself' },
       ).optional(),
     },
-    'How sentinels are asked. Default without a login',
+    'Login and TLS for the sentinels, where they differ from those of Redis. Default without a login',
   ),
   {},
 )
@@ -40,7 +40,11 @@ export const storeOptions = domain(
         description:
           'How long the store may be silent while a charge waits, beyond what its responses take, 10ms to 10s. Where it responds but is slow, a charge waits up to four times as long and one response more, and any other command of Redis up to four times as long. Default 250ms',
       }).prefault('250ms'),
-      prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
+      prefix: text({
+        description:
+          'The first part of the name of every key in Redis, so that several gateways can share one Redis without sharing quotas. Default tollgate',
+        pattern: PREFIX.source,
+      })
         .regex(PREFIX, { error: NOT_A_PREFIX })
         .default('tollgate'),
       ...login,

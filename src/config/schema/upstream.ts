@@ -48,13 +48,15 @@ export const headers = named(headerName, headerValue, 'a map of header names to 
   .transform((record): ReadonlyMap<string, string> => {
     return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
   })
-  .meta({ description: 'Fixed headers for the backend, for example a shared secret. They replace those of the client' })
+  .meta({
+    description: 'Fixed headers for the upstream, for example a shared secret. They replace those of the client',
+  })
 
 const LENIENCIES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths'] as const
 
 const lenient = list(choice(LENIENCIES, { description: 'A fault' }), 0, LENIENCIES.length, {
   description:
-    'Faults in the head of a response to let pass, each only where the backend needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
+    'Faults in the head of a response to let pass, each only where the upstream needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
 })
 
 const buffer = either(
@@ -65,7 +67,7 @@ const buffer = either(
   ],
   {
     description:
-      'How much of a response is read from the backend ahead of a client that reads slowly, so that the connection to the backend is free as soon as the rest fits in: 0 (nothing), or 64KiB to 1GiB. Default 256KiB',
+      'How much of a response is read from the upstream ahead of a client that reads slowly, so that the connection to the upstream is free as soon as the rest fits in: 0 (nothing), or 64KiB to 1GiB. Default 256KiB',
   },
 )
 
@@ -94,12 +96,12 @@ const identity = named(
   .transform((record): ReadonlyMap<string, z.output<typeof fact>> => new Map(Object.entries(record)))
   .meta({
     description:
-      'Headers that tell the backend who asks, beside X-Tollgate-User, of verified callers only; up to 50. A client’s own never pass',
+      'Headers that tell the upstream who asks, beside X-Tollgate-User, of verified callers only; up to 50. A client’s own never pass',
   })
 
 const tls = clientTls(
-  'TLS to the backend, only with an https url. Certificates are always verified',
-  'Name to expect in the backend’s certificate. Default the host of url',
+  'TLS to the upstream, only with an https url. Certificates are always verified',
+  'Name to expect in the upstream’s certificate. Default the host of url',
 )
 
 export const upstream = domain(
@@ -107,18 +109,18 @@ export const upstream = domain(
     {
       url: read('the backend’s address, like http://127.0.0.1:9000', parseUpstream, {
         description:
-          'The backend: http or https, host and port, and perhaps a path that is put before the one of each request. Required unless socket is there',
+          'The address of your service: http or https, host and port, and perhaps a path that is put before the one of each request. Required unless socket is there',
       }).optional(),
       socket: text(
         {
           description:
-            'A Unix socket, relative to this file, on which the backend is reached instead of host and port of url. url is then http://localhost by default',
+            'A Unix socket, relative to this file, on which the upstream is reached instead of host and port of url. The default of url is then http://localhost',
         },
         { max: MAX_SOCKET_PATH, what: 'the path of a Unix socket' },
       ).optional(),
       host: read('preserve, upstream, or a name', parseHost, {
         description:
-          'The Host that the backend gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the backend are rewritten to what the client asked. Default preserve',
+          'The Host that the upstream gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the upstream are rewritten to what the client asked. Default preserve',
       }).prefault('preserve'),
       connect_timeout: duration('1ms', '10m', {
         description:
@@ -126,7 +128,7 @@ export const upstream = domain(
       }).prefault('2s'),
       connect_retry: duration('0s', '10m', {
         description:
-          'How long a request waits while the backend takes no connections, as while it restarts: nothing was sent, so any method may. 0s to 10m. Default 0s, which is not to wait',
+          'How long a request waits while the upstream takes no connections, as while it restarts: nothing was sent, so any method may. 0s to 10m. Default 0s, which is not to wait',
       }).prefault('0s'),
       response_timeout: duration('1ms', '24h', {
         description:
@@ -138,53 +140,54 @@ export const upstream = domain(
       }).prefault('60s'),
       keep_alive: duration('1ms', '10m', {
         description:
-          'How long a free connection is kept, where the backend does not announce less, 1ms to 10m. Default 4s',
+          'How long a free connection is kept, where the upstream does not announce less, 1ms to 10m. Default 4s',
       }).prefault('4s'),
       connection_max_age: duration('1s', '24h', {
         description:
-          'After so long, or up to a fifth less, a connection takes no further request, and its successor resolves the name of the backend anew, 1s to 24h. Default 5m',
+          'How old a connection may become, or up to a fifth less, before it takes no further request. The next connection looks up the name of the upstream again, 1s to 24h. Default 5m',
       }).prefault('5m'),
       max_connections: integer(1, 65_535, {
-        description: 'Connections to the backend, 1 to 65535. Default 256',
+        description: 'How many connections to the upstream there may be at a time, 1 to 65535. Default 256',
       }).default(256),
       queue_timeout: duration('1ms', '10m', {
         description: 'The longest wait for a free connection; then 503 overloaded. 1ms to 10m. Default 2s',
       }).prefault('2s'),
       max_header_size: size('1KiB', '1MiB', {
-        description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
+        description: 'How long the head of a response may be; a longer one gets 502, 1KiB to 1MiB. Default 32KiB',
       }).prefault('32KiB'),
       buffer: buffer.prefault('256KiB'),
       buffer_total: size('64KiB', '64GiB', {
-        description: 'The same of all responses together, 64KiB to 64GiB. Default 64MiB',
+        description:
+          'How much of all responses together may wait in memory for slow clients, 64KiB to 64GiB. Default 64MiB',
       }).prefault('64MiB'),
       headers: headers.prefault({}),
       identity: identity.prefault({}),
       quota_field: nameOf(quotaFieldProblem)
         .meta({
           description:
-            'A header that says to the backend how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
+            'A header that says to the upstream how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
         })
         .optional(),
       remove_headers: list(nameOf(removedNameProblem), 0, 100, {
         description:
-          'Headers of requests that the backend does not get, also those that the gateway adds, like X-Request-Id',
+          'Headers of requests that the upstream does not get, also those that the gateway adds, like X-Request-Id',
       }).default([]),
       via: flag({
         description:
-          'Whether the backend gets Via, for which nginx, APISIX and IIS send responses without compression by default. Default false',
+          'Whether the upstream gets Via, for which nginx, APISIX and IIS send responses without compression by default. Default false',
       }).default(false),
       pass_authorization: flag({
-        description: 'Whether the backend sees the client’s credential. Default false',
+        description: 'Whether the upstream sees the client’s credential. Default false',
       }).default(false),
       reuse_after_body: flag({
         description:
-          'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
+          'Whether a connection serves another request after one with a body. false for an upstream that may leave a body unread and take it for a request. Default true',
       }).default(true),
       unchunk: unchunk.prefault('64KiB'),
       lenient: lenient.default([]),
       tls: tls.optional(),
     },
-    'The backend',
+    'Your service, to which requests are forwarded (the upstream), and how it is reached',
     'upstream: { url: http://127.0.0.1:9000 }',
   ),
   {
