@@ -38,11 +38,20 @@ const ROUTES = [
   },
 ] as const
 
+/** The codes of a question that cannot be decided, by status. A request that may not go on is a decision. */
+const REFUSED = {
+  400: '`bad_request`',
+  401: '`unauthorized`',
+  413: '`payload_too_large`',
+  429: '`too_many_in_flight`',
+  503: '`store_unavailable` or `overloaded`',
+}
+
 function operation({ method, path, summary, description, body, response }: (typeof ROUTES)[number]): object {
-  const error = {
-    description: 'The question is refused.',
+  const refused = (codes: string) => ({
+    description: `The question is refused: \`error\` is ${codes}.`,
     content: { 'application/json': contentOf(errorBody, named) },
-  }
+  })
   return {
     operationId: operationId(method, path),
     summary,
@@ -50,7 +59,7 @@ function operation({ method, path, summary, description, body, response }: (type
     requestBody: requestBody(body, contentOf(body, named)),
     responses: {
       200: { description: 'Done.', content: { 'application/json': contentOf(response, named) } },
-      ...Object.fromEntries([400, 401, 413, 429, 503].map((status) => [status, error])),
+      ...Object.fromEntries(Object.entries(REFUSED).map(([status, codes]) => [status, refused(codes)])),
     },
     security: [{ token: [] }, {}],
   }
