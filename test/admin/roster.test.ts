@@ -30,7 +30,7 @@ test('each order of a roster has first what one looks for, the other way round a
   })
 })
 
-test('of thousands a roster turns to any page, each is on one of them, and the counts are of all', async () => {
+test('a roster of thousands turns to any page, each name is on one page, and the counts are of all', async () => {
   const many = list(...Array.from({ length: 3000 }, (_, i) => ({ id: `u${i}`, share: (i * 7919) % 3000 })))
   const seen: string[] = []
   for (let offset = 0; offset < 3000; offset += 700) seen.push(...(await idsOf(many, { offset, limit: 700 })))
