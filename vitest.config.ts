@@ -18,7 +18,7 @@ const INSTALLED = 'test/*/installed/**/*.test.ts'
  * instead of 253, those of the second 33 instead of 20.
  */
 const SHARED = [
-  'test/{admin,bench,cli,contract,docs,face,reference,site}/**/*.test.ts',
+  'test/{admin,bench,cli,contract,docs,face,reference}/**/*.test.ts',
   'test/{app,build,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
@@ -28,7 +28,7 @@ const PERFORMANCE = 'test/performance/**/*.test.ts'
 /** `npm run test:browser`. */
 const BROWSER = 'test/browser/**/*.test.ts'
 /** The site of the documents, which another package builds: `npm run test:site`. */
-const SITE = 'test/site/installed/*.test.ts'
+const SITE = 'test/build/installed/*.test.ts'
 /** What is broken on purpose: `npm run test:long`. */
 const FAULTS = 'test/faults/**/*.test.ts'
 /** Floods, slow clients, tunnels, groups of Redis, and how processes end: `npm run test:long`, too. */

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Builds the site of the documents into site/dist: `npm run site`, or `npm run site -- /tollgate/` for a host where it is below that path.
+ * Builds the site of the documents into build/site/dist: `npm run site`, or `npm run site -- /tollgate/` for a host where it is below that path.
  * What builds it is a package of its own, which is installed here at the first time, so that no other command has to bring it.
  */
 
 const SITE = fileURLToPath(new URL('.', import.meta.url))
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The builder looks for its packages from the folder of the pages upwards, so it gets copies. */
 const PAGES = join(SITE, 'pages')
 const DOCUMENTS = ['*.md', 'docs/**/*.md', 'docs/images/*', 'helm/README.md']

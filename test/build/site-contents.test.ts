@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { addressOf, anchorOf, linkOnSite, partsOf } from '../../site/.vitepress/contents.ts'
+import { addressOf, anchorOf, linkOnSite, partsOf } from '../../build/site/.vitepress/contents.ts'
 
 test('the parts of the table of contents are the sidebar of the site, each with its pages', () => {
   const text =

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildSite } from '../../../site/build.ts'
+import { buildSite } from '../../../build/site/build.ts'
 import { accessibilityFindings, type Browser, browserOf, LAUNCH } from '../../setup/browser.ts'
 
 /** The site of the documents as it is built, in a browser that reaches nothing but the loopback. */
 
-const SITE = 'site/dist'
+const SITE = 'build/site/dist'
 const BASE = '/tollgate/'
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

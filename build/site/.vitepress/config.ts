@@ -10,7 +10,7 @@ const textOf = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8')
 const PAGES = new Set(globSync(['*.md', 'docs/**/*.md', 'helm/README.md'], { cwd: ROOT }))
 const IMAGES = 'docs/images/'
 const REPOSITORY = String(
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).repository,
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).repository,
 ).replace(/^git\+|\.git$/g, '')
 
 /** Where the site is on its host, with a slash at both ends. */
