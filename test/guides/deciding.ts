@@ -3,8 +3,9 @@ import { SECRET } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { ask, type Door } from './ask.ts'
 import { HOST, type RunningGuide, startGuide } from './page.ts'
+import type { AskingProxy } from './proxies.ts'
 import { askEverything } from './questions.ts'
-import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
+import { EXPRESS_SPELLINGS, type Items, startService } from './service.ts'
 
 /** What the guides promise of a proxy that forwards, and asks the gateway whether it may. */
 
@@ -22,15 +23,18 @@ const as = (user: string) => {
   return { headers: { authorization: `Bearer ${token}` } }
 }
 
-/**
- * The service, the gateway of a page, and the proxy before the service.
- * @param startProxy with the file of the page, in which the addresses are those of this machine
- */
-export async function startDecided(
-  page: string,
-  file: string,
-  startProxy: (text: string) => Promise<Service>,
-): Promise<DecidedStack> {
+/** The file of a page, in which the addresses are those of this machine. */
+export function placed(file: string, ports: { service: number; decisions: number | null; gateway: number }): string {
+  const moved = { 3000: ports.service, 8082: ports.decisions, 8080: ports.gateway }
+  return Object.entries(moved).reduce(
+    (all, [from, to]) =>
+      all.replaceAll(`127.0.0.1:${from}`, `127.0.0.1:${to}`).replaceAll(`port_value: ${from} `, `port_value: ${to} `),
+    file,
+  )
+}
+
+/** The service, the gateway of a page, and the proxy before the service. */
+export async function startDecided({ page, file, start }: AskingProxy): Promise<DecidedStack> {
   const service = await startService()
   const also = [[['decisions', 'listen'], '127.0.0.1:0']] as const
   const guide: RunningGuide = await startGuide(page, { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
@@ -39,13 +43,9 @@ export async function startDecided(
     if (!isEnded) await guide.stop()
     isEnded = true
   }
-  const ports = { 3000: service.port, 8082: guide.decisions, 8080: guide.door.port }
-  const text = Object.entries(ports).reduce(
-    (all, [from, to]) =>
-      all.replaceAll(`127.0.0.1:${from}`, `127.0.0.1:${to}`).replaceAll(`port_value: ${from} `, `port_value: ${to} `),
-    file,
-  )
-  const proxy = await startProxy(text)
+  const ports = { service: service.port, decisions: guide.decisions, gateway: guide.door.port }
+  const text = placed(file(), ports)
+  const proxy = await start(text)
   return {
     door: { port: proxy.port, origin: `http://${HOST}` },
     file: text,

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startNginx } from '../setup/nginx.ts'
 import { ask } from './ask.ts'
 import { askDecided, type DecidedStack, startDecided } from './deciding.ts'
-import { blockOf } from './page.ts'
+import { nginx } from './proxies.ts'
 
 /** docs/guides/nginx.md, with nginx as Debian has it. */
 
 let stack: DecidedStack
 beforeAll(async () => {
-  const server = blockOf('nginx', 'nginx').replace(/^listen .*$/m, '')
-  stack = await startDecided('nginx', server, startNginx)
+  stack = await startDecided(nginx)
 })
 afterAll(() => stack.stop())
 
@@ -29,8 +27,8 @@ it('lets requests pass uncounted while the gateway is down, by the lines of the 
   const open = '  error_page 502 504 = @open;\n'
   const file = `${stack.file.replace('location = /tollgate {\n', (line) => line + open)}\nlocation @open { return 204; }`
   expect(readFileSync('docs/guides/nginx.md', 'utf8')).toContain('`location @open { return 204; }`')
-  const nginx = await startNginx(file)
-  const { status, text } = await ask({ ...stack.door, port: nginx.port }, { path: '/v1/items' })
-  await nginx.stop()
+  const proxy = await nginx.start(file)
+  const { status, text } = await ask({ ...stack.door, port: proxy.port }, { path: '/v1/items' })
+  await proxy.stop()
   expect([status, JSON.parse(text).user]).toEqual([200, null])
 })

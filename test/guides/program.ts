@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,8 @@ export interface Program {
   readonly command: string
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** File for its standard output. Default nothing */
+  readonly output?: string
 }
 
 /** Starts a program in its folder, and waits until it takes connections. @param say what to start at a place */
@@ -25,11 +27,15 @@ export async function startProgram(say: (place: Place) => Program): Promise<Serv
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-guide-'))
   chmodSync(folder, 0o755)
-  const { command, args, env } = say({ port, folder, write: (name, text) => writeFileSync(join(folder, name), text) })
+  const { command, args, env, output } = say({
+    port,
+    folder,
+    write: (name, text) => writeFileSync(join(folder, name), text),
+  })
   const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', output === undefined ? 'ignore' : openSync(output, 'a'), 'inherit'],
   })
   const exited = once(child, 'exit')
   for (let tries = 0; !(await accepts(port)); tries++) {
