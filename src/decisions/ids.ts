@@ -6,7 +6,7 @@ import type { Receipt } from '../quota/once.ts'
 import type { ChargedMeter, Receipts } from './receipts.ts'
 
 /** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */
-export function idOf(receipts: Receipts, { settlement, caller, route, given }: Exchange): string | null {
+export function idOf(receipts: Receipts, { settlement, caller, route, given, requestId }: Exchange): string | null {
   if (caller === null || route === null || !isPaid(settlement)) return null
   const { charge, decision } = settlement
   const isKeyed = decision.once !== undefined
@@ -19,6 +19,7 @@ export function idOf(receipts: Receipts, { settlement, caller, route, given }: E
     payer: { user, organisation, plan },
     isVerified: isVerified(caller),
     route: route.match,
+    requestId,
     key: isKeyed ? (charge.once?.key ?? null) : null,
     meters: [receipt, ...(receipt.others ?? [])].map((each, i) =>
       meterOf(each, metersOf(charge)[i]?.cost ?? 0, decisionsOf(decision)[i]),

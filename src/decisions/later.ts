@@ -25,9 +25,10 @@ export async function settleLater(
     const paid = {
       ...({ type: 'settled', kind: 'charged', tokens: 0, refusedBy: null } as const),
       ...{ charge, decision, caller: receipt.payer, isVerified: receipt.isVerified, route: receipt.route },
+      requestId: receipt.requestId,
       plan: policy.planOf(receipt.payer),
     }
-    const back = await correct(charging, paid, { tokens: costs[meter.category] ?? meter.cost, source: 'response' }, of)
+    const back = await correct(charging, paid, { tokens: costs[meter.category] ?? meter.cost, source: 'service' }, of)
     return [meter.category, 0 - (back ?? 0)] as const
   })
   const late = sleep(WAIT_MS, null, { ref: false })

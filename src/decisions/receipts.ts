@@ -18,6 +18,8 @@ export interface ChargeReceipt {
   readonly payer: Payer
   readonly isVerified: boolean
   readonly route: string
+  /** The request that was charged, as its line in the log has it. */
+  readonly requestId: string
   /** The key under which the store keeps the charge; `null` for one that is kept nowhere. */
   readonly key: string | null
   readonly meters: readonly ChargedMeter[]
@@ -36,9 +38,19 @@ export function createReceipts(token: string) {
 
   return {
     idOf(receipt: ChargeReceipt): string {
-      const { at, payer, isVerified, route, meters } = receipt
+      const { at, payer, isVerified, route, requestId, meters } = receipt
       const each = meters.map((m) => [m.category, m.cost, m.organisation, m.personal, m.theirs, m.global])
-      const facts = [at, payer.user, payer.organisation, payer.plan, isVerified ? 1 : 0, route, receipt.key, each]
+      const facts = [
+        at,
+        payer.user,
+        payer.organisation,
+        payer.plan,
+        isVerified ? 1 : 0,
+        route,
+        requestId,
+        receipt.key,
+        each,
+      ]
       // Two charges may be alike in all other members.
       const text = Buffer.from(JSON.stringify([randomBytes(9).toString('base64url'), ...facts])).toString('base64url')
       return `${text}.${seal(text)}`
@@ -50,14 +62,15 @@ export function createReceipts(token: string) {
       const [bytes, expected] = [Buffer.from(given), Buffer.from(seal(text))]
       // The length is counted in bytes, since a letter outside of ASCII has several.
       if (more.length > 0 || bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return null
-      const [, at, user, organisation, plan, isVerified, route, kept, each] = JSON.parse(
+      const [, at, user, organisation, plan, isVerified, route, requestId, kept, each] = JSON.parse(
         Buffer.from(text, 'base64url').toString(),
       )
       if (now - at > GOOD_MS) return null
       const meters = each.map(([category, cost, of, personal, theirs, global]: never[]) => {
         return { category, cost, organisation: of, personal, theirs, global }
       })
-      return { at, payer: { user, organisation, plan }, isVerified: isVerified === 1, route, key: kept, meters }
+      const payer = { user, organisation, plan }
+      return { at, payer, isVerified: isVerified === 1, route, requestId, key: kept, meters }
     },
   }
 }

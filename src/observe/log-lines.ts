@@ -118,8 +118,19 @@ const CREDENTIALS = {
       file: seen.file,
       detail: scrub(seen.problem),
     }),
-  settled: (seen) => (seen.kind === 'corrected' ? oddCost(seen) : unknownPlan(seen)),
+  settled: (seen) => {
+    if (seen.source === 'service') return settlementLine(seen)
+    return seen.kind === 'corrected' ? oddCost(seen) : unknownPlan(seen)
+  },
 } satisfies Partial<Lines>
+
+/** What a service has said that its request cost. To say it again changes nothing, and has no line. */
+function settlementLine({ requestId, caller, route, charge, tokens, decision }: Settled): Line | null {
+  if (tokens === 0) return null
+  const { category, cost } = charge
+  const fields = { requestId, user: caller.user, route, category, cost, charged: cost + tokens }
+  return line('info', 'settlement', { ...fields, decidedAt: decision?.at })
+}
 
 function oddCost({ source, route }: Settled): Line | null {
   const odd = source === undefined ? undefined : ODD_COSTS[source]

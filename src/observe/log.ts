@@ -186,9 +186,12 @@ function logObservation(parts: Parts, observation: Observation): void {
   }
 }
 
-function logSettled({ requestLines, throttles: { oddCosts, unknownPlans } }: Parts, seen: Settled): void {
+function logSettled({ requests, logger, requestLines, throttles }: Parts, seen: Settled): void {
+  const { oddCosts, unknownPlans } = throttles
   if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
-  if (seen.kind === 'corrected') {
+  if (seen.source === 'service') {
+    if (requests === 'all') report(seen, logger)
+  } else if (seen.kind === 'corrected') {
     if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
   } else if (seen.isFurther === undefined && seen.plan !== null && seen.plan.unknown !== null)
     unknownPlans.add(seen.plan.unknown, seen)

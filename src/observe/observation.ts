@@ -296,7 +296,16 @@ export interface WorkerEnded {
  * - `unread` it was cut off, too long or in an unknown coding
  * - `coded` it is a stream in a coding
  */
-export type CostSource = 'response' | 'request' | 'above_max' | 'missing' | 'unsaid' | 'malformed' | 'unread' | 'coded'
+export type CostSource =
+  | 'response'
+  | 'request'
+  | 'service'
+  | 'above_max'
+  | 'missing'
+  | 'unsaid'
+  | 'malformed'
+  | 'unread'
+  | 'coded'
 
 /**
  * What happened to a charge, of a request or of an open tunnel. Each outcome is reported once, by `gateway/settlement.ts` alone, and
@@ -334,6 +343,8 @@ export interface Settled {
   readonly refusedBy: RefusingLimit | 'store' | 'key' | 'price' | null
   /** Of `corrected`: how the cost came to be known. */
   readonly source?: CostSource
+  /** Of a cost that a service has said later: the request that was charged. */
+  readonly requestId?: string
   /** Of what its body gives no price, for the log: why. */
   readonly reason?: string
   /** Of `exempt`: by what the caller is. */

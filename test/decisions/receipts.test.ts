@@ -6,6 +6,7 @@ const RECEIPT: ChargeReceipt = {
   payer: { user: 'ann', organisation: 'acme', plan: null },
   isVerified: true,
   route: 'POST /answers',
+  requestId: '0198c1d2-5a3f-4c77-9b1e-2f6a7d8e9c01',
   key: null,
   meters: [
     {

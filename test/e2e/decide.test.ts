@@ -213,6 +213,24 @@ describe('a service that asks', () => {
     expect(await both()).toEqual([3, 1])
   })
 
+  it('what a service settles is reported of the request that was charged, with the tokens of each category', async () => {
+    const app = await start()
+    const { id } = (await post(app, '/decide', { ...ANSWER, charges: { dear: 2, read: 3 } })).body
+    for (let i = 0; i < 2; i++) await post(app, '/settle', { id, charges: { dear: 1, read: 5 } })
+    const { id: other } = (await post(app, '/decide', { ...ANSWER, key: 'k' })).body
+    await post(app, '/refund', { id: other })
+    const [first, second] = app.requests().map(({ requestId }) => requestId)
+    const told = app.observations.flatMap((o) =>
+      o.type === 'settled' && o.source === 'service' && o.tokens !== 0 ? [o] : [],
+    )
+    expect(told.map(({ requestId, charge, tokens }) => [requestId, charge.category, charge.cost, tokens])).toEqual([
+      [first, 'dear', 2, -1],
+      [first, 'read', 3, 2],
+      [second, 'read', 20, -20],
+    ])
+    expect(told.map(({ caller, route }) => [caller.user, route])).toEqual(Array(3).fill(['ann', 'POST /answers']))
+  })
+
   it('a service that says what a request of a public route costs finds no tokens of it in the log', async () => {
     const app = await start()
     await post(app, '/decide', { method: 'GET', path: '/open', charges: { read: 5, dear: 3 } })

@@ -535,6 +535,18 @@ test('costs that responses say otherwise than their rule has it are told once a 
   ])
 })
 
+test('what a service says that its request cost has a line with the tokens before and after, if it changes them', async () => {
+  const told = (tokens: number) =>
+    settled({ kind: 'corrected', source: 'service', requestId: 'r1', cost: 20, at: 1_700_000_000_000, tokens })
+  const all = [told(-13), told(0), told(5)]
+  const of = { level: INFO, requestId: 'r1', user: 'alice', category: 'write', cost: 20, decidedAt: 1_700_000_000_000 }
+  expect(await lines(all)).toMatchObject([
+    { ...of, charged: 7, msg: 'settlement' },
+    { ...of, charged: 25, msg: 'settlement' },
+  ])
+  expect(await lines(all, { requests: 'errors' })).toEqual([])
+})
+
 test('the line of a request has the plan of the caller, and by what it is exempt', async () => {
   const [plain, ofPlan, exempt] = await lines([
     request(),
