@@ -11,6 +11,11 @@ export interface Asking {
   readonly client: { readonly address: string }
 }
 
+/** Whether a request opens a WebSocket: as an upgrade, or as the plain request that is left of it behind a proxy that shows no upgrade. */
+export function opensWebSocket({ req, res }: Asking): boolean {
+  return res === null || req.headers['sec-websocket-key'] !== undefined
+}
+
 /** The values of a field, as `valuesIn` reads them. */
 export function linesOf({ req: { rawHeaders } }: Asking, lower: string): string[] {
   return valuesIn(rawHeaders, lower)

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Denial } from '../errors.ts'
 import { saidIn } from '../lib/forwarded.ts'
-import { type Asking, linesOf } from './asking.ts'
+import { type Asking, linesOf, opensWebSocket } from './asking.ts'
 import { invalid } from './verdict.ts'
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -12,8 +12,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * which no rule of the browser keeps to one origin. A client that is no browser sends no Origin.
  */
 function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (address: string) => boolean): boolean {
-  const { req, res, client } = asking
-  if (res !== null && SAFE.has(req.method ?? '')) return false
+  const { req, client } = asking
+  if (!opensWebSocket(asking) && SAFE.has(req.method ?? '')) return false
   const given = linesOf(asking, 'origin')
   if (given.length === 0) return false
   const origin = given.length === 1 ? URL.parse(given[0] ?? '') : null

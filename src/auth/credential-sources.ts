@@ -4,7 +4,7 @@ import { type Read, readCookie } from '../lib/cookies.ts'
 import { foldedParameter, unescaped } from '../lib/parameter-names.ts'
 import { readParameter } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
-import { type Asking, linesOf, queryOf } from './asking.ts'
+import { type Asking, linesOf, opensWebSocket, queryOf } from './asking.ts'
 import { unclear } from './verdict.ts'
 
 /**
@@ -73,8 +73,8 @@ function alone(name: string, isForwarded: boolean): Reader {
 
 function offeredBehind(marker: string): Reader {
   const markers = new Set([marker])
-  return ({ req: { headers }, res }) => {
-    const list = res === null ? headers['sec-websocket-protocol'] : undefined
+  return (asking) => {
+    const list = opensWebSocket(asking) ? asking.req.headers['sec-websocket-protocol'] : undefined
     return list === undefined ? [] : offeredIn(list, markers).credentials.map(([, credential]) => credential)
   }
 }

@@ -169,6 +169,31 @@ describe('a proxy that asks', () => {
     expect(await used('ann', 'read')).toBe(4)
   })
 
+  it('a WebSocket of a page is decided by the credential in its subprotocols, and by a cookie for pages of the same host only', async () => {
+    upstream = await startUpstream()
+    cleanups.push(upstream.close)
+    const from = '[{ cookie: session }, { websocket_protocol: bearer }]'
+    const text = yaml(upstream.url, `decisions: { listen: 127.0.0.1:0 }\n${RULES}`, 'sqlite::memory:')
+    app = await startApp(text.replace(/^auth:$/m, `auth:\n  from: ${from}`))
+    cleanups.push(app.stop)
+    const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
+    const url = listening?.type === 'listening' ? listening.url : ''
+    // Most proxies drop Upgrade from what they ask.
+    const ask = async (fields: Fields) => {
+      const shown = { host: 'shop.example.org', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...fields }
+      const lines = Object.entries({ ...shown, ...asTraefik('GET', '/ws') }).map(
+        ([name, value]) => `${name}: ${value}\r\n`,
+      )
+      return statusesIn(await rawExchange(url, `GET /auth HTTP/1.1\r\nConnection: close\r\n${lines.join('')}\r\n`))
+    }
+    const token = jwtOf('ann')
+    expect(await ask({ 'sec-websocket-protocol': `bearer, ${token}` })).toEqual([200])
+    expect(await ask({ 'sec-websocket-protocol': 'bearer, x' })).toEqual([401])
+    expect(await ask({ cookie: `session=${token}`, origin: 'https://shop.example.org' })).toEqual([200])
+    expect(await ask({ cookie: `session=${token}`, origin: 'https://evil.example' })).toEqual([401])
+    expect(app.requests().map(({ user }) => user)).toEqual(['ann', null, 'ann', null])
+  })
+
   it('a proxy that asks by GET about a HEAD gets a whole response, and goes on on its connection', async () => {
     const url = await start()
     const ask = (more: string) =>
