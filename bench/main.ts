@@ -10,6 +10,7 @@ import { callers } from './groups/callers.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
 import { credentials } from './groups/credentials.ts'
+import { decisions } from './groups/decisions.ts'
 import { footprint } from './groups/footprint.ts'
 import type { Bench, Group } from './groups/group.ts'
 import { latency } from './groups/latency.ts'
@@ -54,8 +55,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
   callers,
 }
 
-/** Not in a whole run: they need what `npm run build` makes, or an earlier commit. */
-const ON_REQUEST: Readonly<Record<string, Group>> = { footprint, attacks }
+/** Not in a whole run: they need what `npm run build` makes, an earlier commit, or the proxies of the guides. */
+const ON_REQUEST: Readonly<Record<string, Group>> = { footprint, attacks, decisions }
 
 let interrupted = false
 

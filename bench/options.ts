@@ -28,7 +28,7 @@ export interface Choices {
 
 export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
   --only GROUP   one group: ${groups.join(', ')}.
-                 footprint and attacks run only so: they need what was built, or an earlier commit
+                 footprint, attacks and decisions run only so: they need what was built, an earlier commit, or the proxies of the guides
   --rounds N     rounds of paired measurements, 1 or more. Default 5
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote

@@ -26,12 +26,20 @@ export function jwtOf(user: string, claims: object = {}, secret = SECRET): strin
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
+/** A request of a list, by default a GET without a body. */
+export interface Listed {
+  readonly method?: string
+  readonly path: string
+  readonly credential: string
+  readonly body?: string
+}
+
 /** Writes files of requests for the load generators, and the static map of nginx, which verifies nothing. */
 export interface Requests {
   /** The same request by the first users in turn. Default 1000 users. @returns the name of the file */
   byUsers(method: string, path: string, users?: number): string
   /** One request for each pair, in that order. A credential may be whole fields, `NAME: VALUE | NAME: VALUE`. @returns the name of the file */
-  of(list: readonly { readonly path: string; readonly credential: string }[]): string
+  of(list: readonly Listed[]): string
   /** Credentials of the first users, made once. */
   credentials(users: number): readonly string[]
   /** User id and credential of each loading user, one on a line. */
@@ -59,7 +67,12 @@ export function createRequests(folder: string): Requests {
   return {
     byUsers: (method, path, users = LOADING_USERS) =>
       write(credentials(users).map((credential) => `${method} ${path} ${credential}`)),
-    of: (list) => write(list.map(({ path, credential }) => `GET ${path} ${credential}`)),
+    of: (list) =>
+      write(
+        list.map(({ method = 'GET', path, credential, body }) => {
+          return `${method} ${path} ${credential}${body === undefined ? '' : `\t${body}`}`
+        }),
+      ),
     credentials,
     known,
   }

@@ -1,5 +1,6 @@
 -- Load by wrk. Arguments: file with "METHOD PATH CREDENTIAL" lines, taken in turn; how many of them to leave out at first;
--- bytes of the body of each request. In place of a credential there may be whole fields, "NAME: VALUE | NAME: VALUE".
+-- bytes of the body of each request. In place of a credential there may be whole fields, "NAME: VALUE | NAME: VALUE", and behind a
+-- tab a body.
 local requests, count, at = {}, 0, 0
 
 -- The credential goes last, where LuaJIT's hash of a string looks: it skips the second half but for the last 8 bytes.
@@ -18,8 +19,8 @@ function init(args)
   local body = size > 0 and string.rep('x', size) or nil
   for line in io.lines(args[1]) do
     count = count + 1
-    local method, path, credential = line:match('^(%S+) (%S+) (.+)$')
-    requests[count] = format(method, path, credential, body)
+    local method, path, credential, own = line:match('^(%S+) (%S+) ([^\t]+)\t?(.*)$')
+    requests[count] = format(method, path, credential, own ~= '' and own or body)
   end
 end
 

@@ -123,6 +123,17 @@ export function quotaConfig({ port, upstream, redis, users, accessLog, limits }:
   )
 }
 
+/** nginx that forwards. @param server what stands in its `server` block, with the upstreams `service` and, where it asks, `decisions` */
+export function forwardingConfig(
+  server: string,
+  ports: { readonly service: number; readonly decisions: number },
+): string {
+  const upstreams = Object.entries(ports).map(
+    ([name, port]) => `upstream ${name} { server 127.0.0.1:${port}; keepalive 1100; keepalive_requests 1000000000; }`,
+  )
+  return frame('', `  access_log off;\n  ${upstreams.join('\n  ')}\n  server {\n${server}\n  }`)
+}
+
 /** Those of Tollgate's defaults that nginx has, too. */
 function limitsOf({ ofAddress }: NginxLimits): string {
   return `client_header_timeout 10s; client_body_timeout 30s; keepalive_timeout 65s;

