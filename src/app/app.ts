@@ -4,7 +4,7 @@ import { openAdminPlane } from './admin-plane.ts'
 import { checkPairs } from './certificate.ts'
 import { createDataPlane, type DataPlane } from './data-plane.ts'
 import { dataPlaneGauges } from './data-plane-gauges.ts'
-import { addressProblem } from './gateway-listener.ts'
+import { addressProblem, freeSocketOf } from './gateway-listener.ts'
 import { globalWindowGauges } from './global-window-gauges.ts'
 import { needRestart, untilRestart } from './restart-warnings.ts'
 import { retentionOf } from './retention.ts'
@@ -82,6 +82,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
   async function start(): Promise<{ gateway: string; admin: string }> {
     const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
     observe({ type: 'listening', what: 'admin', url })
+    await freeSocketOf(config)
     return { admin: url, gateway: await made.start() }
   }
 

@@ -6,6 +6,7 @@ import { createListener, type Listener } from '../edge/listener.ts'
 import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Charging } from '../gateway/settlement.ts'
+import { removeDeadSocket } from '../lib/dead-socket.ts'
 import { onDemand } from '../lib/memo.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -85,6 +86,14 @@ export function openDecisionsListener({
       presentation: runtime.deciding?.presentation ?? null,
     })),
   })
+}
+
+/**
+ * Removes what a process that was killed has left where others ask. Once for all workers, since one could remove the file that another has
+ * just made.
+ */
+export async function freeSocketOf({ decisions }: Config): Promise<void> {
+  if (decisions !== null && 'socket' in decisions.listen) await removeDeadSocket(decisions.listen.socket)
 }
 
 /** Bytes of what a proxy adds to a head. */

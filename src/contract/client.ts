@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { type ErrorCode, STATUS_OF } from '../errors.ts'
 import type { FailureRate } from '../failures/failure-rate.ts'
 import type { QuotaProblem } from '../quota/problem-body.ts'
-import type { QuotaViolation, RefusalBody } from '../quota/refusal.ts'
+import type { RefusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus, WindowStatus } from '../quota/status.ts'
 import type { ShownPage } from '../usage/usage-text.ts'
 import { usage } from './admin/usage.ts'
 import { byName, count, planLimits, scope, share, table, time } from './admin/values.ts'
 import { type Components, componentsOf, type Named } from './components.ts'
 import { askedPrice, PRICE_TEXT } from './price.ts'
+import { errorBody, violationOf } from './refusal.ts'
 import { tied } from './tied.ts'
 
 /** What clients get from the gateway itself. Names of components begin with Tollgate, since the service has its own beside them. */
@@ -27,8 +28,7 @@ export function codesOf(status: number): readonly ErrorCode[] {
   return (Object.keys(STATUS_OF) as ErrorCode[]).filter((code) => STATUS_OF[code] === status)
 }
 
-const error = z.strictObject({ error: z.string(), msg: z.string() })
-const inFlight = error.extend({ error: z.literal('too_many_in_flight') })
+const inFlight = errorBody.extend({ error: z.literal('too_many_in_flight') })
 
 const problem = tied<QuotaProblem>()(
   z.strictObject({
@@ -41,20 +41,7 @@ const problem = tied<QuotaProblem>()(
 )
 
 function refusalOf({ categories, windows }: Names) {
-  const quota = tied<QuotaViolation>()(
-    z.strictObject({
-      scope,
-      category: z.enum(categories),
-      window: z.enum(windows.map(({ name }) => name)),
-      limit: count,
-      over: count.optional(),
-      used: count,
-      requested: count,
-      resetAt: time,
-      retryAtBeijing: z.string().regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
-      timeZone: z.literal('Asia/Shanghai'),
-    }),
-  )
+  const quota = violationOf(z.enum(categories), z.enum(windows.map(({ name }) => name)))
   return tied<RefusalBody>()(
     z.strictObject({ error: z.literal('quota_exceeded'), msg: z.string(), retryAfterSeconds: z.int().min(1), quota }),
   )
@@ -133,7 +120,7 @@ const priceList = z.strictObject({
 export type PriceListBody = z.output<typeof priceList>
 
 const SCHEMAS = {
-  TollgateError: [error, 'A refusal of the gateway.'],
+  TollgateError: [errorBody, 'A refusal of the gateway.'],
   TollgateTooManyInFlight: [inFlight, 'Too many requests of the caller are under way.'],
   TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
   TollgateUsage: [tied<ShownPage>()(usage), 'What the caller used in a range of time.'],

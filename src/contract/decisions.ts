@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { byName, count, scope, time } from './admin/values.ts'
+import { errorBody, violationOf } from './refusal.ts'
 
 /** What services that ask for decisions send and get. */
 
@@ -28,32 +29,17 @@ export const decideBody = z.strictObject({
 })
 named.add(decideBody, { id: 'Question', description: 'A request that a service has got, and whose it is.' })
 
-const over = count.describe('Tokens beyond the limit that pass all the same. Absent where none do.').optional()
-
 const window = z.strictObject({
   scope,
   category: z.string(),
   window: z.string(),
   limit: count,
-  over,
+  over: count.describe('Tokens beyond the limit that pass all the same. Absent where none do.').optional(),
   remaining: count,
   resetAt: time.nullable().describe('When the window has room again, in UTC; null if it is not running.'),
 })
 export type DecidedWindow = z.output<typeof window>
 named.add(window, { id: 'Window', description: 'A window that the request was counted in, or would have been.' })
-
-const refusal = z.strictObject({
-  scope,
-  category: z.string(),
-  window: z.string(),
-  limit: count,
-  over,
-  used: count,
-  requested: count,
-  resetAt: time,
-  retryAtBeijing: z.string(),
-  timeZone: z.string(),
-})
 
 export const decided = z.strictObject({
   allowed: z.boolean().describe('Whether the service may go on.'),
@@ -64,7 +50,7 @@ export const decided = z.strictObject({
   status: z.int().describe('What a client of the gateway would get. Only of a refusal.').optional(),
   error: z.string().optional(),
   msg: z.string().optional(),
-  quota: refusal.optional(),
+  quota: violationOf(z.string(), z.string()).optional(),
   retryAfterSeconds: z.int().optional(),
 })
 export type Decided = z.output<typeof decided>
@@ -90,5 +76,4 @@ export const settledBody = z.strictObject({
 })
 named.add(settledBody, { id: 'Settled', description: 'What became of the charge.' })
 
-export const errorBody = z.strictObject({ error: z.string(), msg: z.string() })
 named.add(errorBody, { id: 'Error', description: 'Why the question itself is refused.' })

@@ -20,6 +20,7 @@ import { idOf } from './ids.ts'
 import { settleLater } from './later.ts'
 import { decisionsDocument } from './openapi.ts'
 import { readable } from './original.ts'
+import { PATHS } from './paths.ts'
 import type { Receipts } from './receipts.ts'
 
 /** Services that ask by JSON, and settle later what was decided. */
@@ -38,7 +39,7 @@ export interface AsksOptions {
 const MAX_BODY = 1024 * 1024
 
 export interface Asks {
-  /** @param request `/decide`, `/settle` or `/refund`, of whoever may ask. Its client hears that it is served. Never rejects */
+  /** @param request to one of `OF_SERVICES`, of whoever may ask. Its client hears that it is served. Never rejects */
   handle(request: IncomingRequest): Promise<void>
 }
 
@@ -47,12 +48,12 @@ export function createAsks(options: AsksOptions): Asks {
 
   async function responseTo(request: IncomingRequest): Promise<OwnResponse | Denial | null> {
     const { req, res } = request
-    if (req.url === '/openapi.json') return req.method === 'GET' ? documentResponse(options.version) : ONLY_GET
+    if (req.url === PATHS.document) return req.method === 'GET' ? documentResponse(options.version) : ONLY_GET
     if (req.method !== 'POST') return ONLY_POST
     const body = await readBody(req, res, MAX_BODY)
     const json = isDenial(body) ? body : jsonOf(body)
     if (isDenial(json)) return json
-    if (req.url !== '/decide') return settle(options, req.url === '/refund', json)
+    if (req.url !== PATHS.decide) return settle(options, req.url === PATHS.refund, json)
     const question = questionOf(json, request, options.rules())
     if (isDenial(question)) return question
     gateway.decide(question.request, { ...question.given, respond: (x, stop) => decisionOf(receipts, x, stop) })

@@ -5,6 +5,7 @@ import { SOON } from '../edge/denials.ts'
 import { type Denial, denial, isDenial } from '../errors.ts'
 import type { Asks } from './asks.ts'
 import { originalOf } from './original.ts'
+import { OF_SERVICES } from './paths.ts'
 
 export interface DecisionsOptions {
   /** A gateway that only decides, and forwards nothing. */
@@ -28,7 +29,7 @@ export function createDecisions({ gateway, token, asks }: DecisionsOptions): Req
     handle(request) {
       const { req } = request
       const refused = request.ambiguity ?? (digest === null ? null : checkToken(req, digest))
-      const isAsked = refused === null && ASKED.has(req.url ?? '')
+      const isAsked = refused === null && OF_SERVICES.has(req.url ?? '')
       const asked = { ...request, ambiguity: refused ?? (isAsked ? null : become(req)), client: askerOf(request) }
       if (isAsked) {
         const late = () => gateway.handle({ ...asked, ambiguity: NOT_NOW })
@@ -39,9 +40,6 @@ export function createDecisions({ gateway, token, asks }: DecisionsOptions): Req
     inFlight: () => gateway.inFlight(),
   }
 }
-
-/** Where services ask by JSON. */
-const ASKED: ReadonlySet<string> = new Set(['/decide', '/settle', '/refund', '/openapi.json'])
 
 /** The asking proxy, with an address that is believed. What is known of its connection stays. */
 function askerOf(request: IncomingRequest): ClientPeer {

@@ -1,7 +1,9 @@
 import { componentsOf, contentOf } from '../contract/components.ts'
-import { decideBody, decided, errorBody, named, refundBody, settleBody, settledBody } from '../contract/decisions.ts'
+import { decideBody, decided, named, refundBody, settleBody, settledBody } from '../contract/decisions.ts'
+import { errorBody } from '../contract/refusal.ts'
 import { openapiDocument, operationId } from '../lib/openapi.ts'
 import { requestBody } from '../lib/openapi-schemas.ts'
+import { PATHS } from './paths.ts'
 
 /** The OpenAPI 3.1 document for services that ask, made of the very schemas that validate. */
 export function decisionsDocument(version: string) {
@@ -19,17 +21,23 @@ const TOKEN = 'decisions.token of the configuration; nothing if it has none.'
 
 const ROUTES = [
   {
-    ...{ method: 'POST', path: '/decide', summary: 'Whether a request may go on', body: decideBody, response: decided },
+    ...{
+      method: 'POST',
+      path: PATHS.decide,
+      summary: 'Whether a request may go on',
+      body: decideBody,
+      response: decided,
+    },
     description: 'The same way as a request to the gateway. A refusal is a 200 too, which says so.',
   },
   {
-    ...{ method: 'POST', path: '/settle', summary: 'What a request cost', body: settleBody, response: settledBody },
+    ...{ method: 'POST', path: PATHS.settle, summary: 'What a request cost', body: settleBody, response: settledBody },
     description: 'Once: whoever brings the id again changes nothing. More than the charge is taken whatever is left.',
   },
   {
     ...{
       method: 'POST',
-      path: '/refund',
+      path: PATHS.refund,
       summary: 'A request was not served',
       body: refundBody,
       response: settledBody,

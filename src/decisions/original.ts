@@ -3,6 +3,7 @@ import { checkMethod } from '../edge/head-rules.ts'
 import { notImplemented } from '../edge/parser-error.ts'
 import { type Denial, denial } from '../errors.ts'
 import { valuesIn } from '../lib/field-names.ts'
+import { PATHS } from './paths.ts'
 
 /** The request about which a proxy asks, as far as it differs from the request by which the proxy asks. */
 export interface Original {
@@ -17,18 +18,15 @@ const PAIRS = [
   ['x-original-method', 'x-original-uri'],
 ] as const
 
-/** Envoy asks by this prefix and the path of the original. */
-const PREFIX = '/envoy'
-
 /**
  * Finds the original. A client's own fields pass most proxies, so that whatever has two readings is denied: a field in two lines, fields of both
  * pairs, half a pair, and what no client could have asked a server for.
  */
 export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
   const { method = '', url = '' } = req
-  if (url.startsWith(PREFIX)) return readable({ method, url: url.slice(PREFIX.length) })
+  if (url.startsWith(PATHS.envoy)) return readable({ method, url: url.slice(PATHS.envoy.length) })
   // Caddy appends the query of the original to its own path.
-  if (url.split('?', 1)[0] !== '/auth') return UNKNOWN
+  if (url.split('?', 1)[0] !== PATHS.auth) return UNKNOWN
   const [first, ...others] = PAIRS.filter((pair) => pair.some((name) => req.headers[name] !== undefined))
   if (first === undefined) return unclear('no fields that name the original request')
   if (others.length > 0) return unclear('fields of two kinds name the original request')
@@ -62,4 +60,5 @@ function unclear(reason: string): Denial {
   return denial('bad_request', msg, { reason })
 }
 
-const UNKNOWN = denial('no_route', 'Proxies ask here at /auth, Envoy below /envoy, and services by POST /decide.')
+const { auth, envoy, decide } = PATHS
+const UNKNOWN = denial('no_route', `Proxies ask here at ${auth}, Envoy below ${envoy}, and services by POST ${decide}.`)

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { chmod } from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
@@ -6,7 +5,6 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { denial } from '../errors.ts'
-import { removeDeadSocket } from '../lib/dead-socket.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { beforeConnection } from '../node/before-connection.ts'
 import { FloodRests } from '../node/flood-rests.ts'
@@ -128,8 +126,6 @@ class NodeListener implements Listener {
 
   async start(): Promise<string> {
     const { listen, certificate, observe } = this.#options
-    // With several workers the primary has looked already, since one worker could remove the file that another has just made.
-    if ('socket' in listen && !cluster.isWorker) await removeDeadSocket(listen.socket)
     const place = 'socket' in listen ? { path: listen.socket } : listen
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)

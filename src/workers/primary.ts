@@ -3,7 +3,7 @@ import type { App, AppOptions } from '../app/app.ts'
 import { checkPairs } from '../app/certificate.ts'
 import { closingMs } from '../app/closing.ts'
 import type { Drain } from '../app/data-plane.ts'
-import { addressProblem } from '../app/gateway-listener.ts'
+import { addressProblem, freeSocketOf } from '../app/gateway-listener.ts'
 import { globalWindowGauges } from '../app/global-window-gauges.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { needRestart, untilRestart } from '../app/restart-warnings.ts'
@@ -17,7 +17,6 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
-import { removeDeadSocket } from '../lib/dead-socket.ts'
 import { repeat } from '../lib/repeat.ts'
 import { createSums, type Sums } from '../observe/aggregate.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -171,8 +170,7 @@ async function start({
   const { observe } = telemetry
   const { url } = await admin.listen().catch(addressProblem('admin', 'listen'))
   observe({ type: 'listening', what: 'admin', url })
-  const decisions = config.decisions?.listen
-  if (decisions !== undefined && 'socket' in decisions) await removeDeadSocket(decisions.socket)
+  await freeSocketOf(config)
   const gateway = await supervisor.start()
   // Workers wait for the store when they start. Asked before that, it would count as a store that fails.
   void control.start() // never rejects

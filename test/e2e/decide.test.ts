@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { decided, errorBody, settledBody } from '../../src/contract/decisions.ts'
+import { decided, settledBody } from '../../src/contract/decisions.ts'
+import { errorBody } from '../../src/contract/refusal.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
