@@ -32,8 +32,11 @@ export interface Agreement {
 
 const ENV = { JWT_SECRET: SECRET, TOLLGATE_ADMIN_TOKEN: 'admin-token-of-the-guides-0000000' }
 
-/** @param limits of each user by category, in an hour and in a day */
-export async function startAgreement(page: AskingProxy, limits: Readonly<Record<string, number>>): Promise<Agreement> {
+/** Tokens of each user by category, in an hour and in a day. */
+type Limits = Readonly<Record<string, number>>
+
+/** @param sendsBody whether the proxy is to send bodies along */
+export async function startAgreement(page: AskingProxy, limits: Limits, sendsBody = false): Promise<Agreement> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-agreement-'))
   const [upstream, redis] = [await startRecorder(), await sharedRedis()]
   const [gateway, decisions, admin] = [await freePort(), await freePort(), await freePort()]
@@ -42,6 +45,7 @@ export async function startAgreement(page: AskingProxy, limits: Readonly<Record<
   const also: [string[], unknown][] = [
     [['listen'], `127.0.0.1:${gateway}`],
     [['decisions', 'listen'], `127.0.0.1:${decisions}`],
+    [['decisions', 'sends_body'], sendsBody],
     [['admin', 'listen'], `127.0.0.1:${admin}`],
     [['upstream', 'url'], `http://127.0.0.1:${upstream.port}`],
     [['store'], redis.url],
@@ -56,6 +60,7 @@ export async function startAgreement(page: AskingProxy, limits: Readonly<Record<
     document.setIn(['quota', 'baselines', 'personal', category], document.createNode({ '1h': limit, '1d': limit }))
   }
   document.addIn(['routes'], document.createNode(RETRIED))
+  document.addIn(['routes'], document.createNode(PRICED))
   writeFileSync(config, document.toString())
   const processes: GatewayProcess[] = []
   const startGateway = async () => {
@@ -63,7 +68,8 @@ export async function startAgreement(page: AskingProxy, limits: Readonly<Record<
   }
   await startGateway()
   const log = join(folder, 'access.log')
-  const proxy = await page.start(placed(page.file(), { service: upstream.port, decisions, gateway }), log)
+  const file = sendsBody ? page.withBodies?.(page.file()) : page.file()
+  const proxy = await page.start(placed(file ?? '', { service: upstream.port, decisions, gateway }), log)
   let stopped: Promise<void> | null = null
   const stopProxy = () => (stopped ??= proxy.stop())
   return {
@@ -87,6 +93,12 @@ export async function startAgreement(page: AskingProxy, limits: Readonly<Record<
 const RETRIED = {
   ...{ match: 'PUT /v1/orders/:id', category: 'write', cost: 3 },
   idempotency: { header: 'Idempotency-Key', replays: 100 },
+}
+
+/** What costs by its body. */
+const PRICED = {
+  ...{ match: 'POST /v1/priced', category: 'write' },
+  cost: { body: 'n', values: { 1: 9 }, otherwise: 2 },
 }
 
 export function credentialOf(user: string): string {

@@ -18,6 +18,8 @@ export interface AskingProxy {
    * @param log where it writes a line for each request, all of them when it has stopped. Default nowhere
    */
   start(text: string, log?: string): Promise<Service>
+  /** The file, by the lines of the page that have bodies sent to the gateway. Absent where the proxy sends none. */
+  withBodies?(file: string): string
   /** Of a line of that log: method, target and status, as `GET /a 200`. */
   lineOf(line: string): string
 }
@@ -80,6 +82,10 @@ export const envoy: AskingProxy = {
       const args = ['-c', 'envoy.yaml', '--concurrency', '1', '--use-dynamic-base-id', '-l', 'critical']
       return { command: guideTool('envoy'), args }
     }),
+  withBodies: (file) =>
+    file
+      .replace(/^( *)http_service:/m, '$1with_request_body: { max_request_bytes: 65536 }\n$&')
+      .replace('{ exact: accept }', '{ exact: accept }, { exact: content-type }'),
   lineOf: common,
 }
 
@@ -103,5 +109,6 @@ export const traefik: AskingProxy = {
       (port) => ({ port, origin: `http://${HOST}` }),
       ...(log === undefined ? [] : [`--accesslog.filepath=${log}`]),
     ),
+  withBodies: (file) => file.replace(/^( *)trustForwardHeader/m, '$1forwardBody: true\n$1maxBodySize: 65536\n$&'),
   lineOf: common,
 }

@@ -127,6 +127,23 @@ it.each([nginx, haproxy, caddy, envoy, traefik])(
   },
 )
 
+it.each([nginx, haproxy, caddy, envoy, traefik])(
+  'a price in the body is known through $page as far as it sends the body',
+  async (page) => {
+    const priced = async (sendsBody: boolean) => {
+      const stack = await startAgreement(page, LIMITS, sendsBody)
+      const agent = new http.Agent()
+      const headers = { authorization: credentialOf('ann'), 'content-type': 'application/json' }
+      const status = await send(agent, stack.port, { method: 'POST', path: '/v1/priced', headers })
+      const { write } = await usedBy(stack.gateway, 'ann')
+      await stack.stop()
+      return [status, write]
+    }
+    expect(await priced(false)).toEqual([200, 2])
+    if (page.withBodies !== undefined) expect(await priced(true)).toEqual([200, 9])
+  },
+)
+
 it('a gateway that is killed amid ten thousand requests through nginx lets none pass uncharged', async () => {
   const stack = await startAgreement(nginx, { read: 10_000, write: 10_000 })
   onTestFinished(stack.stop)
