@@ -124,7 +124,10 @@ function comparing(order: Order, query: string): (a: Entry, b: Entry) => number 
   const keyOf: Key = KEYS[(isReversed ? order.slice(1) : order) as OrderName]
   const sign = isReversed ? -1 : 1
   return (a, b) =>
-    Number(b.id === query) - Number(a.id === query) || byKey(keyOf(a), keyOf(b), sign) || (a.id < b.id ? -1 : 1)
+    Number(b.id === query) - Number(a.id === query) ||
+    byKey(keyOf(a), keyOf(b), sign) ||
+    b.refused - a.refused ||
+    (a.id < b.id ? -1 : 1)
 }
 
 /** Those without a value are last, in either direction. */

@@ -9,14 +9,13 @@ import { ErrorsPage } from './pages/errors/page.tsx'
 import { KeysPage } from './pages/keys/keys.tsx'
 import { LimitsPage } from './pages/limits/page.tsx'
 import { OrganisationPage } from './pages/organisations/organisation.tsx'
-import { OrganisationsPage } from './pages/organisations/organisations.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
 import { RefusalsPage } from './pages/refusals/refusals.tsx'
 import { ReplicasPage } from './pages/replicas/replicas.tsx'
 import { RoutesPage } from './pages/routes/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
+import { ListPage } from './pages/users/list.tsx'
 import { UserPage } from './pages/users/user.tsx'
-import { UsersPage } from './pages/users/users.tsx'
 import { usePlace } from './ui/address.tsx'
 import { DIALOGS } from './ui/confirm.tsx'
 import { Guarded } from './ui/guarded.tsx'
@@ -80,9 +79,9 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
     case 'errors':
       return <ErrorsPage />
     case 'users':
-      return rest === null ? <UsersPage /> : <UserPage key={rest} user={rest} />
+      return rest === null ? <ListPage key={page} kind={page} /> : <UserPage key={rest} user={rest} />
     case 'organisations':
-      return rest === null ? <OrganisationsPage /> : <OrganisationPage key={rest} organisation={rest} />
+      return rest === null ? <ListPage key={page} kind={page} /> : <OrganisationPage key={rest} organisation={rest} />
     case 'refusals':
       return <RefusalsPage />
     case 'routes':

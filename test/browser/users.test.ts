@@ -48,7 +48,7 @@ test('where nobody is known yet the list of users says so, and blames no search'
   await page.getByText('No known user matches.').waitFor()
 })
 
-test('the list shows first who is nearest to a limit, where that is asked for', async () => {
+test('the list shows first who is nearest to a limit, and is ordered by its heads, by keyboard too', async () => {
   for (const [user, times] of [
     ['near-1', 1],
     ['near-2', 2],
@@ -62,9 +62,18 @@ test('the list shows first who is nearest to a limit, where that is asked for', 
   page = open.page
   const shown = () => page.locator('[aria-label="Users"] th a').allInnerTexts()
   await page.getByRole('searchbox').fill('near-')
-  await expect.poll(async () => (await shown())[0], SOON).toBe('near-0')
-  await page.getByLabel('Order').selectOption('use')
   await expect.poll(shown, SOON).toEqual(['near-2', 'near-1', 'near-0'])
+  const head = (name: string) => page.getByRole('columnheader', { name })
+  expect(await head('Fullest window').getAttribute('aria-sort')).toBe('descending')
+  expect(await head('User').getAttribute('aria-sort')).toBe('none')
+  await head('User').getByRole('button').press('Enter')
+  await expect.poll(shown, SOON).toEqual(['near-0', 'near-1', 'near-2'])
+  expect(await head('User').getAttribute('aria-sort')).toBe('ascending')
+  await head('Fullest window').getByRole('button').press('Enter')
+  await head('Fullest window').getByRole('button').press('Enter')
+  await expect.poll(shown, SOON).toEqual(['near-0', 'near-1', 'near-2'])
+  expect(await head('Fullest window').getAttribute('aria-sort')).toBe('ascending')
+  expect(await page.evaluate('location.hash')).toContain('order=-use')
   // Of 10 tokens 2 are left, and the cheapest request costs 4.
   expect(
     await page
@@ -91,7 +100,7 @@ test('the list shows which window has no room also where nothing was used of it 
   await page.getByRole('searchbox').fill('void-')
   const line = (user: string) => page.locator('[aria-label="Users"] tbody tr').filter({ hasText: user })
   await line('void-2').waitFor()
-  expect(await line('void-1').innerText()).toMatch(/blocked[\s\S]*read 1h: 0 of 0/)
+  expect(await line('void-1').innerText()).toMatch(/blocked[\s\S]*read 1h\s+0 \/ 0/)
   expect(await line('void-1').getByText('blocked').getAttribute('class')).toBe('tag bad')
   // In shadow mode nothing is refused.
   expect(await line('void-2').getByText('blocked').getAttribute('class')).toBe('tag warn')
@@ -379,10 +388,30 @@ test('who comes back from a user finds the search, its order and its page as the
   await page.goBack()
   await expect.poll(() => page.getByRole('searchbox').inputValue(), SOON).toBe('straw')
   await expect.poll(() => listed.allInnerTexts(), SOON).toEqual(seen)
-  await page.getByLabel('Order').selectOption('use')
+  await page.getByRole('columnheader', { name: 'User' }).getByRole('button').click()
+  const hash = () => page.evaluate('location.hash')
+  const ordered = await hash()
+  expect(ordered).toContain('order=name')
   await listed.first().click()
   await page.getByRole('link', { name: 'All users' }).click()
-  expect(await page.getByLabel('Order').inputValue()).toBe('use')
+  await expect.poll(hash, SOON).toBe(ordered)
+})
+
+test('who comes back from a user finds the list as far down as it was', async () => {
+  await Promise.all(Array.from({ length: 25 }, (_, i) => client(`chaff-${i}`)))
+  open = await stage.open('#/users?query=chaff', { height: 500 })
+  page = open.page
+  await expect.poll(() => page.locator('[aria-label="Users"] th a').count(), SOON).toBe(25)
+  await page.evaluate('window.scrollTo(0, 400)')
+  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(400)
+  const last = page.locator('[aria-label="Users"] th a').nth(20)
+  const name = await last.innerText()
+  await last.click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(0)
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBeGreaterThan(300)
 })
 
 test.each(['.', '..'])('%s, which no browser can ask for, is shown as no user id', async (user) => {
@@ -399,7 +428,7 @@ test('who turns over the pages of users or of the audit is at the heading of the
   const focused = () => page.evaluate('document.activeElement.textContent')
   open = await stage.open('#/users')
   page = open.page
-  for (const name of ['Next page', 'First page']) {
+  for (const name of ['Next page', 'Previous page']) {
     await button(name).press('Enter')
     await expect.poll(focused, SOON).toBe('Search for users')
   }

@@ -10,10 +10,11 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 const runOf = (limit: number, used: number, age = 40 * MINUTE) => ({
   limit,
   used,
-  remaining: Math.max(0, limit - used),
   startedAt: iso(AT - age),
   resetAt: iso(AT - age + 60 * MINUTE),
 })
+
+const leftOf = ({ limit, used }: { readonly limit: number; readonly used: number }) => Math.max(0, limit - used)
 
 const runs = fc
   .record({
@@ -40,13 +41,13 @@ describe('the forecast of a window', () => {
 
   test('the forecast of a window is not known without a rate, and none of a window that has not begun', () => {
     expect(forecastOf(runOf(1000, 900), { rate: null, at: AT })).toEqual({ kind: 'unknown' })
-    const notBegun = { limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }
+    const notBegun = { limit: 10, used: 0, startedAt: null, resetAt: null }
     expect(forecastOf(notBegun, { rate: 1, at: AT })).toEqual({ kind: 'notRunning' })
     expect(forecastOf({ ...notBegun, limit: 0 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
   })
 
   test('the forecast of a window takes account of what a shorter window lets pass, in this run and the next ones', () => {
-    const day = { ...runOf(60_000, 0), resetAt: iso(AT + 1200 * MINUTE), used: 34_000, remaining: 26_000 }
+    const day = { ...runOf(60_000, 0), resetAt: iso(AT + 1200 * MINUTE), used: 34_000 }
     // 8000 of 9000 are used, and 20 minutes are left of the hour.
     const hour = runOf(9000, 8000)
     const rate = 1000 / MINUTE
@@ -69,7 +70,7 @@ describe('the forecast of a window', () => {
       fc.property(
         runs,
         rates,
-        (run, rate) => (forecastOf(run, { rate, at: AT }).kind === 'full') === (run.remaining === 0),
+        (run, rate) => (forecastOf(run, { rate, at: AT }).kind === 'full') === (leftOf(run) === 0),
       ),
     )
   }, 60_000)
@@ -81,7 +82,7 @@ describe('the forecast of a window', () => {
         if (forecast.kind !== 'at') return
         expect(forecast.at).toBeGreaterThanOrEqual(AT)
         expect(forecast.at).toBeLessThan(Date.parse(run.resetAt))
-        expect(Math.abs((forecast.at - AT) * rate - run.remaining)).toBeLessThanOrEqual(rate + run.remaining * 1e-6)
+        expect(Math.abs((forecast.at - AT) * rate - leftOf(run))).toBeLessThanOrEqual(rate + leftOf(run) * 1e-6)
       }),
     )
   }, 60_000)

@@ -1,22 +1,21 @@
 import { expect, test } from 'vitest'
-import { filterOf, isDear, isFiltered, listRangeOf } from '../../src/dashboard/logic/list-filter.ts'
+import { filterOf, offsetOf, pagesBeside } from '../../src/dashboard/logic/list-filter.ts'
 
 test('a filter has what the address asks for, and nothing that the API would refuse', () => {
-  const fields = { blocked: 'true', override: 'yes', shadow: 'true', plan: 'gold', query: 'bo' }
-  expect(filterOf(fields, 'users', ['gold'])).toEqual({ blocked: 'true', shadow: 'true', plan: 'gold' })
-  expect(filterOf(fields, 'organisations', ['silver'])).toEqual({ blocked: 'true' })
+  const fields = { blocked: 'true', override: 'yes', shadow: 'true', near: 'true', plan: 'gold', query: 'bo' }
+  expect(filterOf(fields, 'users', ['gold'])).toEqual({ blocked: 'true', shadow: 'true', near: 'true', plan: 'gold' })
+  expect(filterOf(fields, 'organisations', ['silver'])).toEqual({ blocked: 'true', near: 'true' })
   // Until the plans are known the one of the address is asked for.
   expect(filterOf({ plan: 'gold' }, 'users', null)).toEqual({ plan: 'gold' })
   expect(filterOf({ plan: '' }, 'users', null)).toEqual({})
 })
 
-test('what only an override decides is cheap', () => {
-  expect(
-    [{}, { override: 'true' }, { blocked: 'true' }, { plan: 'gold' }].map((each) => isDear(each as never)),
-  ).toEqual([false, false, true, true])
-  expect([isFiltered({}), isFiltered({ shadow: 'true' })]).toEqual([false, true])
-})
-
-test('tokens are those of the last day, unless the address asks for others that there are', () => {
-  expect([undefined, '1h', '7d', 'windows'].map(listRangeOf)).toEqual(['24h', '24h', '7d', 'windows'])
+test('the pages of a list lead to the one before and the one behind, as far as there are any', () => {
+  expect(['50', 'next', '-1', undefined].map((cursor) => offsetOf(cursor === undefined ? {} : { cursor }))).toEqual([
+    50, 0, 0, 0,
+  ])
+  expect(pagesBeside(0, 60)).toEqual({ before: null, behind: '25' })
+  expect(pagesBeside(25, 60)).toEqual({ before: '0', behind: '50' })
+  expect(pagesBeside(50, 60)).toEqual({ before: '25', behind: null })
+  expect(pagesBeside(0, 25)).toEqual({ before: null, behind: null })
 })

@@ -37,9 +37,12 @@ test('rows of an order that the server makes, and of none, stay as they came', (
   for (const written of ['use', undefined]) expect(names(written)).toEqual(asTheyCame)
 })
 
-test.each(['plain', 'nothing', '-use', '', '-'])('an address with the wrong order %j has the usual one', (written) => {
-  expect(orderOf(written, COLUMNS, 'use')).toEqual({ by: 'use', isReversed: false })
-})
+test.each(['plain', 'nothing', '-plain', '', '-'])(
+  'an address with the wrong order %j has the usual one',
+  (written) => {
+    expect(orderOf(written, COLUMNS, 'use')).toEqual({ by: 'use', isReversed: false })
+  },
+)
 
 describe('a head', () => {
   test('a head orders by its column, the second time the other way round, the third time as at first', () => {
@@ -51,7 +54,7 @@ describe('a head', () => {
     }
     expect(seen).toEqual(['tokens', '-tokens', 'tokens'])
     expect(afterChoosing({ by: 'name', isReversed: true }, TOKENS, 'tokens')).toBe(null)
-    expect(afterChoosing({ by: 'use', isReversed: false }, USE, 'tokens')).toBe('use')
+    expect(afterChoosing({ by: 'use', isReversed: false }, USE, 'tokens')).toBe('-use')
   })
 
   test('a head says in which direction its column is ordered', () => {

@@ -230,6 +230,7 @@ describe('the plan of a caller', () => {
     expect(users).toMatchObject([
       { user: 'alice', plan: pro, windows: { read: [{ limit: 4 }] } },
       { user: 'bob', plan: { name: 'free', from: 'default' }, windows: { read: [{ limit: 2 }] } },
+      { user: 'monitoring', standing: { state: 'exempt' } },
     ])
     // Under loose limits of 6 and 3 nobody is at the end.
     expect(await admin('POST', '/api/quota/preview', { mode: 'loose' })).toMatchObject({

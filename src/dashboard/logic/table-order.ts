@@ -12,13 +12,12 @@ export type SortValue = number | string | null
 /** What the order has to know of a column. */
 export interface Sortable<Row> {
   readonly id: string
-  /**
-   * What the rows are sorted by, `null` last. `server` if the rows come in the order that was asked for, which has one direction.
-   * Default: the column has no order.
-   */
+  /** What the rows are sorted by, `null` last. `server` if the rows come in the order that was asked for. Default: the column has no order. */
   readonly sort?: ((row: Row) => SortValue) | 'server'
   /** Numbers begin with the greatest, texts with the first. Default false. */
   readonly isNumber?: boolean
+  /** Whether a column that shows more than a number begins with the greatest too. Default false. */
+  readonly isRanked?: boolean
 }
 
 /** @param written of the address; what names no column that has an order is the usual one */
@@ -29,14 +28,12 @@ export function orderOf<Row>(
 ): TableOrder {
   const isReversed = written?.startsWith('-') === true
   const named = columns.find(({ id, sort }) => sort !== undefined && id === written?.slice(isReversed ? 1 : 0))
-  if (named === undefined || (isReversed && named.sort === 'server')) return { by: usual, isReversed: false }
-  return { by: named.id, isReversed }
+  return named === undefined ? { by: usual, isReversed: false } : { by: named.id, isReversed }
 }
 
 /** What the address is to have after a column was chosen: `null` for the usual order. */
 export function afterChoosing<Row>(order: TableOrder, column: Sortable<Row>, usual: string | null): string | null {
-  const isAgain = order.by === column.id
-  if (isAgain && column.sort !== 'server') return order.isReversed ? usualOr(column.id, usual) : `-${column.id}`
+  if (order.by === column.id && !order.isReversed) return `-${column.id}`
   return usualOr(column.id, usual)
 }
 
@@ -47,11 +44,11 @@ function usualOr(id: string, usual: string | null): string | null {
 /** The value of `aria-sort`; `undefined` for a column that has no order. */
 export function directionOf<Row>(
   { by, isReversed }: TableOrder,
-  { id, sort, isNumber = false }: Sortable<Row>,
+  { id, sort, isNumber = false, isRanked = isNumber }: Sortable<Row>,
 ): 'ascending' | 'descending' | 'none' | undefined {
   if (sort === undefined) return undefined
   if (by !== id) return 'none'
-  return isNumber === isReversed ? 'ascending' : 'descending'
+  return isRanked === isReversed ? 'ascending' : 'descending'
 }
 
 /** The rows in the order of a column. Those alike keep their order. */

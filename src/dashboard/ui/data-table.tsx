@@ -15,7 +15,7 @@ import './data-table.css'
 export interface Column<Row> extends Sortable<Row> {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
-  /** Left out if the window is narrow. Default false. */
+  /** Left out unless the window is wide. Default false. */
   readonly isWideOnly?: boolean
 }
 
@@ -28,17 +28,20 @@ interface DataTableProps<Row> {
   readonly usual?: string | null
   /** The field of the address that has the order. Default `order`. */
   readonly field?: string
+  /** Each row has one line, and the heads stay in sight. Default false. */
+  readonly isDense?: boolean
 }
 
 /**
  * A table whose heads are buttons that order it, if their columns have an order; the address has the order. If the window is narrow
  * its rows are cards, and the heads stand above them.
  */
-export function DataTable<Row>({ label, columns, rows, keyOf, usual = null, field = 'order' }: DataTableProps<Row>) {
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, keyOf, usual = null, field = 'order', isDense = false } = props
   const { order, choose } = useTableOrder(columns, usual, field)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="rows data-table" aria-label={label} tabIndex={0}>
+    <section className={isDense ? 'rows data-table dense' : 'rows data-table'} aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -83,7 +86,12 @@ function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
   const direction = directionOf(order, column)
   const sortable = direction !== undefined
   return (
-    <th scope="col" className={classOf(column, sortable ? 'sortable' : '')} aria-sort={direction}>
+    <th
+      scope="col"
+      data-column={column.id}
+      className={classOf(column, sortable ? 'sortable' : '')}
+      aria-sort={direction}
+    >
       {sortable ? (
         <button type="button" title={t('table.orderBy', { column: column.head })} onClick={onChoose}>
           {column.head}
@@ -115,7 +123,7 @@ function Cell<Row>({
     )
   }
   return (
-    <td className={classOf(column)} data-head={column.head}>
+    <td className={classOf(column)} data-head={column.head} data-column={column.id}>
       {column.cell(row)}
     </td>
   )

@@ -15,15 +15,20 @@ export function PageTitle({ children }: { readonly children: ReactNode }) {
 export function Panel({
   title,
   text,
+  isHidden = false,
   children,
 }: {
   readonly title: ReactNode
   readonly text?: ReactNode
+  /** The heading is there for who hears the page alone. Default false. */
+  readonly isHidden?: boolean
   readonly children: ReactNode
 }) {
   return (
     <section className="panel">
-      <h2 tabIndex={-1}>{title}</h2>
+      <h2 tabIndex={-1} className={isHidden ? 'heard' : ''}>
+        {title}
+      </h2>
       {text && <p className="muted">{text}</p>}
       {children}
     </section>
@@ -60,7 +65,9 @@ export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>)
 
 interface TurningProps {
   /** `null` at the first page. */
-  readonly onFirst: (() => void) | null
+  readonly onFirst?: (() => void) | null
+  /** To the page before; `null` at the first one, missing where the list does not know it. */
+  readonly onBefore?: (() => void) | null
   /** `null` at the last one. */
   readonly onNext: (() => void) | null
   /** Pages of a list, or of what happened, latest first. */
@@ -68,7 +75,7 @@ interface TurningProps {
 }
 
 /** The buttons that turn over a list. The one that was pressed may be gone, at once or with all of them: the focus is at the heading then. */
-export function Turning({ onFirst, onNext, of = 'list' }: TurningProps) {
+export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }: TurningProps) {
   const { t } = useTexts()
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)
@@ -90,6 +97,11 @@ export function Turning({ onFirst, onNext, of = 'list' }: TurningProps) {
       {onFirst !== null && (
         <Button variant="default" onClick={onFirst}>
           {t(of === 'list' ? 'word.first' : 'word.newest')}
+        </Button>
+      )}
+      {onBefore !== null && (
+        <Button variant="default" onClick={onBefore}>
+          {t('word.before')}
         </Button>
       )}
       {onNext !== null && (

@@ -140,4 +140,8 @@ export const common = {
   'problem.nothing': 'This sets nothing: enter a limit or switch something on. To end an override, remove it.',
   'problem.required': 'This field is required.',
   'problem.path': 'Begin with “/”.',
+  'word.before': 'Previous page',
+  'word.acknowledge': 'Acknowledge',
+  'word.acknowledged': 'Acknowledged by you in this browser: {count}.',
+  'word.showAgain': 'Show again',
 } as const

@@ -1,11 +1,9 @@
 export const organisations = {
   'organisations.search': 'Search for organisations',
   'organisations.searchHelp': 'Part of the id of an organisation.',
-  'organisations.order.override': 'Organisations with an override first',
-  'organisations.totals': 'Organisations shown: {count}.',
   'organisations.none': 'No known organisation matches.',
   'organisations.nobody':
-    'No organisation is known yet: each appears with the first charge of a user whose organisation has limits.',
+    'No organisation is known yet: each appears with the first charge of a user whose credential names it.',
   'organisations.withOverride':
     'Organisations with an override: {total}. Only the store knows which others have used something, and how much.',
   'organisations.openHelp': 'An organisation whose users have used nothing yet can have an override too.',
@@ -18,10 +16,8 @@ export const organisations = {
     'No window of the organisation is full. Its users may still be refused by personal or global limits.',
   'organisations.status.ofPlan': 'Users with the plan {plan} are refused.',
   'organisations.members': 'Users of the organisation',
-  'organisations.membersText': 'Whoever named this organisation with the last credential and has used something.',
   'organisations.members.none':
     'No user of this organisation is known. Users are known by organisation once a plan or an override limits one.',
-  'organisations.members.first': 'Shown are {count}; there may be more.',
   'organisations.refusals.none': 'No limit of this organisation has refused a request in the last 7 days.',
   'organisations.refusals.all': 'All refusals of this organisation',
   'organisations.refusals.at': 'Why were its users refused at',
@@ -41,4 +37,6 @@ export const organisations = {
     '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the organisation would be blocked.',
   'organisations.override.blocksAll':
     '{category} {window}: no request fits into a limit of {limit}, so the organisation is blocked.',
+  'organisations.plans': 'Plans',
+  'organisations.otherPlans': 'Limits of plans that none of its known users has ({count})',
 } as const

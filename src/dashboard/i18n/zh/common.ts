@@ -136,4 +136,8 @@ export const common: Translated<typeof en> = {
   'problem.nothing': '没有设置任何内容：请输入一个上限或打开一个开关。要结束特别设置，请取消它。',
   'problem.required': '此项必填。',
   'problem.path': '请以“/”开头。',
+  'word.before': '上一页',
+  'word.acknowledge': '知道了',
+  'word.acknowledged': '您在此浏览器中已确认：{count}。',
+  'word.showAgain': '重新显示',
 }

@@ -4,10 +4,8 @@ import type { Translated } from '../translated.ts'
 export const organisations: Translated<typeof en> = {
   'organisations.search': '搜索组织',
   'organisations.searchHelp': '组织 ID 的一部分。',
-  'organisations.order.override': '有特别设置的组织在前',
-  'organisations.totals': '显示组织：{count}。',
   'organisations.none': '没有匹配的已知组织。',
-  'organisations.nobody': '还没有已知组织：所属组织有上限的用户第一次被扣除之后，组织就会出现。',
+  'organisations.nobody': '还没有已知组织：凭证指明组织的用户第一次被扣除额度后，该组织就会出现。',
   'organisations.withOverride': '有特别设置的组织：{total}。还有哪些组织用过、用了多少，只有存储知道。',
   'organisations.openHelp': '用户尚未用过配额的组织也可以有特别设置。',
   'organisations.back': '所有组织',
@@ -17,9 +15,7 @@ export const organisations: Translated<typeof en> = {
   'organisations.status.room': '组织的窗口都有余量。其用户仍可能因个人或全局上限被拒绝。',
   'organisations.status.ofPlan': '套餐为 {plan} 的用户被拒绝。',
   'organisations.members': '组织的用户',
-  'organisations.membersText': '上次凭据属于此组织且用过配额的用户。',
   'organisations.members.none': '没有此组织的已知用户。有套餐或特别设置限制组织之后，才会按组织记录用户。',
-  'organisations.members.first': '此处显示 {count} 个，可能还有更多。',
   'organisations.refusals.none': '最近 7 天此组织的上限没有拒绝过请求。',
   'organisations.refusals.all': '此组织的所有拒绝',
   'organisations.refusals.at': '其用户为何在此时被拒绝',
@@ -34,4 +30,6 @@ export const organisations: Translated<typeof en> = {
   'organisations.override.blocksLater':
     '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；关闭后该组织将受阻。',
   'organisations.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该组织将受阻。',
+  'organisations.plans': '套餐',
+  'organisations.otherPlans': '其已知用户都没有的套餐的上限（{count}）',
 }

@@ -1,25 +1,23 @@
-import type { OrganisationResponse, QuotaResponse } from '../../../contract/api.ts'
+import type { OrganisationResponse, OrganisationsResponse, QuotaResponse } from '../../../contract/api.ts'
 import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { highestLimit } from '../../logic/highest-limit.ts'
-import type { Overridable, OverridableWindow } from '../../logic/override.ts'
+import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
-import { Name } from '../../ui/small.tsx'
-import { BackToList } from '../users/back-to-list.tsx'
-import { LimitRows } from '../users/limit-rows.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
+import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
+import { ListPanel } from '../users/list.tsx'
 import { OverrideEditor } from '../users/override.tsx'
+import { OwnHead } from '../users/own-head.tsx'
 import { OwnUsage } from '../users/own-usage.tsx'
 import { QuickActions } from '../users/quick-actions.tsx'
 import { RecentRefusals } from '../users/recent-refusals.tsx'
 import { Reset } from '../users/reset.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
 import { isStep } from '../users/user.tsx'
-import { Members } from './members.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -28,12 +26,7 @@ export function OrganisationPage({ organisation }: { readonly organisation: stri
   const { t } = useTexts()
   return (
     <>
-      <p>
-        <BackToList kind="organisations" />
-      </p>
-      <PageTitle>
-        <Name of={organisation} />
-      </PageTitle>
+      <OwnHead kind="organisations" id={organisation} />
       {isStep(organisation) ? (
         <Note tone="warn">
           <p>{t('organisations.dots')}</p>
@@ -63,10 +56,14 @@ function Organisation({ path }: { readonly path: string }) {
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
             <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
-            <Windows response={response} quota={quota} />
-            <Members of={response.organisation} quota={quota} />
-            <OwnUsage kind="organisation" id={response.organisation} />
-            <RecentRefusals of={{ organisation: response.organisation }} />
+            <div className="columns">
+              <Windows response={response} quota={quota} />
+              <div>
+                <RecentRefusals of={{ organisation: response.organisation }} />
+                <OwnUsage kind="organisation" id={response.organisation} />
+              </div>
+            </div>
+            <ListPanel kind="users" organisation={response.organisation} quota={quota} />
             <OverrideEditor
               quota={quota}
               response={overridable(response, quota)}
@@ -144,9 +141,19 @@ function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): Fu
   )
 }
 
-/** One line for each plan that limits a window: users of one organisation may have different plans. */
+const LISTED_EVERY_MS = 60_000
+
+/** The plans that known users of the organisation have; `null` if that is not known, or there are none. */
+function useListed(organisation: string): { readonly plans: readonly string[] | null } {
+  const wish = new URLSearchParams({ query: organisation, limit: '1' })
+  const [first] =
+    usePoll<OrganisationsResponse>(`/api/organisations?${wish}`, LISTED_EVERY_MS).data?.organisations ?? []
+  return { plans: first?.organisation === organisation && first.plans.length > 0 ? first.plans : null }
+}
+
+/** One line for each plan that limits a window, since users of one organisation may have different plans; those that no user has are folded away. */
 function Windows({ response, quota }: WindowsProps) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
     list.flatMap((each) =>
       limitingOf(response, category, each).map(({ plan, ...limit }) => {
@@ -159,53 +166,22 @@ function Windows({ response, quota }: WindowsProps) {
       }),
     ),
   )
+  const { plans } = useListed(response.organisation)
+  const isHeld = ({ plan }: { readonly plan?: string }) => plan === undefined || plans === null || plans.includes(plan)
+  const [held, others] = [limits.filter(isHeld), limits.filter((limit) => !isHeld(limit))]
+  const rows = (of: typeof limits) => (
+    <LimitRows label={t('users.windows')} limits={fullestFirst(of)} shadow={quota?.shadow === true} />
+  )
   return (
     <Panel title={t('users.windows')} text={t('organisations.windowsText')}>
-      {limits.length === 0 ? (
-        <p className="muted">{t('organisations.noLimits')}</p>
-      ) : (
-        <LimitRows label={t('users.windows')} limits={limits} shadow={quota?.shadow === true} />
+      {limits.length === 0 && <p className="muted">{t('organisations.noLimits')}</p>}
+      {held.length > 0 && rows(held)}
+      {others.length > 0 && (
+        <details open={held.length === 0}>
+          <summary>{t('organisations.otherPlans', { count: number(others.length) })}</summary>
+          {rows(others)}
+        </details>
       )}
     </Panel>
   )
-}
-
-/** Every window of every category may be limited, also one that no plan limits. */
-function overridable(
-  { organisation, windows, override }: OrganisationResponse,
-  quota: QuotaResponse | null,
-): Overridable {
-  const names = quota?.windowLengths.map(({ name }) => name) ?? []
-  const categories = quota?.categories ?? Object.keys(windows)
-  const plans = Object.keys(quota?.plans ?? {})
-  const rows = categories.map((category): [string, OverridableWindow[]] => {
-    const known = windows[category] ?? []
-    const all = names.length > 0 ? names : known.map(({ window }) => window)
-    return [
-      category,
-      all.map((window) =>
-        rowOf(
-          window,
-          known.find((each) => each.window === window),
-          plans,
-          override?.limits[category]?.[window] !== undefined,
-        ),
-      ),
-    ]
-  })
-  const set = override && { ...override, bypassGlobal: false, shadow: false }
-  return { kind: 'organisation', id: organisation, windows: Object.fromEntries(rows), override: set }
-}
-
-/** Members may have different plans: what is raised is the highest of their limits, so that nobody gets less. */
-function rowOf(
-  window: string,
-  known: OrganisationResponse['windows'][string][number] | undefined,
-  plans: readonly string[],
-  isSet: boolean,
-): OverridableWindow {
-  const { used = 0, limits = {}, limit: inForce = null } = known ?? {}
-  const byDefault = highestLimit(limits)
-  const byPlan = Object.fromEntries([...plans, ...Object.keys(limits)].map((plan) => [plan, limits[plan] ?? null]))
-  return { scope: 'Organisation', window, used, limit: isSet ? inForce : byDefault, byDefault, byPlan }
 }

@@ -23,6 +23,12 @@ export function rowOf<T extends LimitResponse>(limit: T): T & Pick<Row, 'usage'>
   return { ...limit, usage: limit }
 }
 
+/** What is nearest to its limit first. */
+export function fullestFirst<T extends Pick<Row, 'usage' | 'limit'>>(rows: readonly T[]): readonly T[] {
+  const part = ({ usage, limit }: T) => (usage?.used ?? 0) / Math.max(limit, 0.5)
+  return rows.toSorted((a, b) => part(b) - part(a))
+}
+
 interface LimitRowsProps {
   readonly label: string
   readonly limits: readonly Row[]

@@ -1,122 +1,165 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { filterOf, isDear, isFiltered, LIST_RANGES, type ListRange, listRangeOf } from '../../logic/list-filter.ts'
+import { csvHref } from '../../logic/list-csv.ts'
+import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
-import { ListFilters } from './list-filters.tsx'
-import { useFirstFound } from './use-first-found.ts'
-import { type Kind, type Line, UsedTable } from './used-table.tsx'
+import { useScrolled } from '../../ui/scrolled.ts'
+import { Chips, PlanSelect } from './chips.tsx'
+import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
+import { USUAL_ORDER, UsedTable } from './used-table.tsx'
 
-const EVERY_MS = 5000
-/** What each used lately is read one by one. */
-const RECENT_EVERY_MS = 10_000
-/** For an order by use the store is asked for everybody. */
-const ORDERED_EVERY_MS = 60_000
+const EVERY_MS = 10_000
+/** Of more than a thousand the store is asked less often: each look is one at everybody. */
+const OF_MANY_EVERY_MS = 30_000
+const MANY = 1000
 const QUOTA_EVERY_MS = 10_000
 const PAUSE_MS = 300
-const A_PAGE = 25
-
-/** Without one, those with an override come first. */
-const ORDERS = ['', 'use', 'tokens'] as const
 
 const NO_FIELDS: Fields = {}
 
-export interface ListProps<Page extends { readonly next: string | null }, InForce extends { readonly total: number }> {
-  /** In the API, in the address and in the texts. */
-  readonly kind: Kind
-  readonly linesOf: (page: Page) => readonly Line[]
-  /** Those that the gateway knows by itself, while the store is out. */
-  readonly overridesOf: (response: InForce) => readonly Line[]
-}
-
-/** The page that lists users, or organisations. What is looked for is in the address. */
-export function ListPage<P extends { readonly next: string | null }, F extends { readonly total: number }>(
-  props: ListProps<P, F>,
-) {
-  const { kind, linesOf } = props
+/** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
+export function ListPage({ kind }: { readonly kind: Kind }) {
   const { t } = useTexts()
   const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
-  const plans = quota === null ? null : Object.keys(quota.plans ?? {})
-  const { query, order, cursor, filter, range, change } = useSearch(kind, plans)
-  const recent = range === 'windows' ? {} : { recent: range }
-  const wish = { query, limit: String(A_PAGE), ...(order !== '' && { order }), ...filter, ...recent }
-  const poll = useFirstFound<P>({
-    pathOf: (from) => `/api/${kind}?${new URLSearchParams({ ...wish, ...(from !== null && { cursor: from }) })}`,
-    cursor,
-    isEmpty: (page) => linesOf(page).length === 0,
-    everyMs: order !== '' || isDear(filter) ? ORDERED_EVERY_MS : range === 'windows' ? EVERY_MS : RECENT_EVERY_MS,
-  })
-  const enter = useOpenOnly(kind, query, poll.data === null ? null : { ...poll.data, lines: linesOf(poll.data) })
-  const out = isStoreOut(poll.error)
-  const inForce = useInForce(out).data
-  const shadow = (inForce ?? quota)?.shadow === true
-  const isSearch = query !== '' || cursor !== null || isFiltered(filter)
-  const nobody = t(isSearch ? `${kind}.none` : `${kind}.nobody`)
+  const [fields] = useFields()
+  const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
+  useEffect(() => keep(() => fields), [JSON.stringify(fields)])
   return (
     <>
       <PageTitle>{t(`page.${kind}`)}</PageTitle>
-      {out && <OutageBanner inForce={inForce} />}
-      <Panel title={t(`${kind}.search`)} text={t(`${kind}.searchHelp`)}>
-        <SearchForm kind={kind} order={order} range={range} change={change} onEnter={enter} />
-        <ListFilters kind={kind} filter={filter} plans={plans ?? []} change={change} />
-        {out && poll.data === null ? (
-          <>
-            {isFiltered(filter) && <p role="status">{t('users.filtersOut')}</p>}
-            <WithOverride {...props} query={query} shadow={shadow} />
-          </>
-        ) : (
-          <Loaded poll={poll} hasBanner>
-            {(page) => (
-              <>
-                {linesOf(page).length === 0 ? (
-                  <p role="status">{page.next !== null ? t('users.more') : nobody}</p>
-                ) : (
-                  <UsedTable kind={kind} lines={linesOf(page)} quota={quota} shadow={shadow} range={range} />
-                )}
-                <OpenTyped kind={kind} query={query} lines={linesOf(page)} />
-                <Turning
-                  onFirst={cursor === null ? null : () => change({ cursor: null }, true)}
-                  onNext={page.next === null ? null : () => change({ cursor: page.next }, true)}
-                />
-              </>
-            )}
-          </Loaded>
-        )}
-      </Panel>
+      <ListPanel kind={kind} quota={quota} />
     </>
   )
 }
 
-/** What the address asks for. The latest is kept for the way back from a user. */
-function useSearch(kind: Kind, plans: readonly string[] | null) {
+interface ListPanelProps {
+  readonly kind: Kind
+  readonly quota: QuotaResponse | null
+  /** Of the users of one organisation. Default all. */
+  readonly organisation?: string
+}
+
+/** A list with its search, its filters and its pages. */
+export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
+  const { t } = useTexts()
+  const search = useSearch(kind, quota, organisation)
+  const { query, filter, change, path } = search
+  const [isMany, setMany] = useState(false)
+  const poll = usePoll<ListResponse>(path, isMany ? OF_MANY_EVERY_MS : EVERY_MS)
+  const page = poll.data
+  useEffect(() => setMany((page?.counts?.all ?? 0) > MANY), [page])
+  const lines = page === null ? null : linesOf(page, quota)
+  useScrolled(lines !== null && organisation === undefined)
+  const enter = useOpenOnly(kind, query, lines === null ? null : { lines, isAll: page?.total === lines.length })
+  const out = isStoreOut(poll.error)
+  const inForce = useInForce(out).data
+  const shadow = (inForce ?? quota)?.shadow === true
+  const plans = Object.keys(quota?.plans ?? {})
+  const title = t(organisation === undefined ? `${kind}.search` : 'organisations.members')
+  return (
+    <Panel title={title} isHidden={organisation === undefined}>
+      {out && organisation === undefined && <OutageBanner inForce={inForce} />}
+      <div className="list-tools">
+        <Search kind={kind} onEnter={enter} change={change} />
+        {plans.length > 0 && <PlanSelect plans={plans} plan={filter.plan} change={change} />}
+        <Chips kind={kind} filter={filter} counts={page?.counts} change={change} />
+      </div>
+      {out && lines === null ? (
+        <WithOverride kind={kind} query={query} shadow={shadow} />
+      ) : (
+        <Loaded poll={poll} hasBanner>
+          {() => (
+            <>
+              <UsedTable {...{ kind, quota, shadow, organisation }} lines={lines ?? []} read={poll.read} />
+              {lines?.length === 0 && <p role="status">{t(nobodyOf(kind, search.isSearch, organisation))}</p>}
+              <OpenTyped kind={kind} query={query} lines={lines ?? []} />
+              {page !== null && <Foot kind={kind} page={page} lines={lines ?? []} search={search} />}
+            </>
+          )}
+        </Loaded>
+      )}
+    </Panel>
+  )
+}
+
+/** What is said where no row is. */
+function nobodyOf(kind: Kind, isSearch: boolean, organisation: string | undefined) {
+  if (organisation !== undefined && !isSearch) return 'organisations.members.none'
+  return isSearch ? (`${kind}.none` as const) : (`${kind}.nobody` as const)
+}
+
+type Change = ReturnType<typeof useFields>[1]
+
+/** What the address asks for. */
+function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string | undefined) {
   const [fields, change] = useFields()
-  const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
-  useEffect(() => keep(() => fields), [JSON.stringify(fields)])
-  const order = ORDERS.find((known) => known === fields.order) ?? ''
+  const plans = quota === null ? null : Object.keys(quota.plans ?? {})
+  const filter = filterOf(fields, kind, plans)
+  const offset = offsetOf(fields)
   // The API is asked once one has stopped typing.
   const [query] = useDebouncedValue((fields.query ?? '').trim(), PAUSE_MS)
-  return {
-    query,
-    order,
-    cursor: fields.cursor ?? null,
-    filter: filterOf(fields, kind, plans),
-    range: listRangeOf(fields.range),
-    change,
+  const wish = new URLSearchParams({
+    ...{ query, limit: String(A_PAGE), order: fields.order ?? USUAL_ORDER, cursor: String(offset), recent: '7d' },
+    ...{ ...filter, ...(organisation !== undefined && { organisation }) },
+  })
+  const isSearch = query !== '' || offset > 0 || Object.keys(filter).length > 0
+  return { query, filter, offset, isSearch, change, path: `/api/${kind}?${wish}` }
+}
+
+interface FootProps {
+  readonly kind: Kind
+  readonly page: ListResponse
+  readonly lines: readonly Line[]
+  readonly search: { readonly offset: number; readonly change: Change }
+}
+
+/** Which of how many are shown, the pages beside them, and the rows as a file. */
+function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, change } }: FootProps) {
+  const { t, number } = useTexts()
+  const { before, behind } = pagesBeside(offset, total)
+  const turn = (cursor: string | null) => change({ cursor: cursor === '0' ? null : cursor }, true)
+  const csv = lines.flatMap(({ id, plans, override, blocked, use }) =>
+    use === null ? [] : [{ id, plan: plans.join(' '), override, blocked, tokens: use.tokens }],
+  )
+  const words = {
+    first: number(Math.min(offset + 1, total)),
+    last: number(offset + lines.length),
+    total: number(total),
   }
+  return (
+    <div className="list-foot">
+      <span role="status">{t(complete === false ? 'users.ofMore' : 'users.ofAll', words)}</span>
+      <Turning
+        onBefore={before === null ? null : () => turn(before)}
+        onNext={behind === null ? null : () => turn(behind)}
+      />
+      {csv.length > 0 && (
+        <a href={csvHref(kind, csv)} download={`${kind}.csv`}>
+          {t('users.csvShown')}
+        </a>
+      )}
+      {kind === 'users' && (
+        <a href="/api/usage?by=user&order=tokens&from=24h&limit=1000&format=csv" download>
+          {t('users.csv')}
+        </a>
+      )}
+    </div>
+  )
 }
 
 interface Shown {
   readonly lines: readonly Line[]
-  readonly next: string | null
+  readonly isAll: boolean
 }
 
 /**
@@ -127,8 +170,7 @@ interface Shown {
 function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: string | null) => void {
   const [wanted, setWanted] = useState<string | null>(null)
   const lines = page?.lines ?? []
-  const only =
-    lines.find(({ id }) => id === query) ?? (lines.length === 1 && page?.next === null ? lines[0] : undefined)
+  const only = lines.find(({ id }) => id === query) ?? (lines.length === 1 && page?.isAll ? lines[0] : undefined)
   const isOver = wanted !== null && wanted === query && page !== null
   useEffect(() => {
     if (!isOver) return
@@ -138,23 +180,21 @@ function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: str
   return setWanted
 }
 
-interface SearchFormProps {
+interface SearchProps {
   readonly kind: Kind
-  readonly order: (typeof ORDERS)[number]
-  readonly range: ListRange
-  readonly change: (changes: Readonly<Record<string, string | null>>) => void
+  readonly change: Change
   /** `null` when more is typed. */
   readonly onEnter: (typed: string | null) => void
 }
 
-function SearchForm({ kind, order, range, change, onEnter }: SearchFormProps) {
+function Search({ kind, change, onEnter }: SearchProps) {
   const { t } = useTexts()
   const [{ query = '' }] = useFields()
-  const names = { '': `${kind}.order.override`, use: 'users.order.use', tokens: 'users.order.tokens' } as const
   return (
-    <search className="user-search">
+    <search>
       <TextInput
         aria-label={t(`${kind}.search`)}
+        placeholder={t(`${kind}.searchHelp`)}
         type="search"
         maxLength={256}
         value={query}
@@ -168,23 +208,6 @@ function SearchForm({ kind, order, range, change, onEnter }: SearchFormProps) {
           if (event.key === 'Enter' && !event.nativeEvent.isComposing && typed !== '') onEnter(typed)
         }}
       />
-      <NativeSelect
-        label={t('users.order')}
-        data={ORDERS.map((value) => ({ value, label: t(names[value]) }))}
-        value={order}
-        onChange={(event) => change({ order: event.currentTarget.value, cursor: null })}
-      />
-      <NativeSelect
-        label={t('users.range')}
-        data={LIST_RANGES.map((value) => ({ value, label: t(`users.range.${value}`) }))}
-        value={range}
-        onChange={(event) => change({ range: event.currentTarget.value })}
-      />
-      {kind === 'users' && (
-        <a href="/api/usage?by=user&order=tokens&from=24h&limit=1000&format=csv" download>
-          {t('users.csv')}
-        </a>
-      )}
     </search>
   )
 }
@@ -210,15 +233,10 @@ function OpenTyped({ kind, query, lines }: OpenTypedProps) {
 }
 
 /** Those that the gateway knows by itself, while the store is out. */
-function WithOverride<P extends { readonly next: string | null }, F extends { readonly total: number }>({
-  kind,
-  overridesOf,
-  query,
-  shadow,
-}: ListProps<P, F> & { readonly query: string; readonly shadow: boolean }) {
+function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'query'> & { readonly shadow: boolean }) {
   const { t, number } = useTexts()
   const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
-  const poll = usePoll<F>(`/api/in-force/${kind}?${wish}`, EVERY_MS)
+  const poll = usePoll<InForceListResponse>(`/api/in-force/${kind}?${wish}`, EVERY_MS)
   return (
     <Loaded poll={poll}>
       {(response) => {
@@ -230,7 +248,7 @@ function WithOverride<P extends { readonly next: string | null }, F extends { re
               {t(`${kind}.withOverride`, { total: number(total) })}{' '}
               {total > lines.length && t('users.firstOverrides', { shown: number(lines.length) })}
             </p>
-            <UsedTable kind={kind} lines={lines} quota={null} shadow={shadow} range="windows" />
+            <UsedTable kind={kind} lines={lines} quota={null} shadow={shadow} />
             <OpenTyped kind={kind} query={query} lines={lines} />
           </>
         )

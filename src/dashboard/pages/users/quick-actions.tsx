@@ -10,7 +10,6 @@ import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Panel } from '../../ui/panel.tsx'
 import { Changing } from '../../ui/small.tsx'
 import { changedName } from '../audit/values.tsx'
 import { EndNotes } from './override-layers.tsx'
@@ -37,10 +36,10 @@ export function QuickActions(props: QuickProps) {
     setAsking(kind)
   }
   return (
-    <Panel title={t('quick.title')}>
+    <section className="quick">
       <Changing label={t('quick.title')}>
         <div className="actions">
-          <Button disabled={isFixed} onClick={() => ask('half')}>
+          <Button variant="default" disabled={isFixed} onClick={() => ask('half')}>
             {t('quick.half')}
           </Button>
           <Button variant="default" disabled={isFixed} onClick={() => ask('double')}>
@@ -55,7 +54,7 @@ export function QuickActions(props: QuickProps) {
       </Changing>
       {done !== undefined && <Saved until={done} />}
       {asking && <QuickDialog {...props} kind={asking} onClose={() => setAsking(null)} onDone={setDone} />}
-    </Panel>
+    </section>
   )
 }
 
@@ -88,7 +87,7 @@ interface QuickDialogProps extends QuickProps {
 const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
-function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
+export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
   const { t } = useTexts()
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.

@@ -8,13 +8,13 @@ import { isBlock } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
-import { BackToList } from './back-to-list.tsx'
 import { ExplainForm } from './explain.tsx'
-import { LimitRows, rowOf } from './limit-rows.tsx'
+import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
+import { OwnHead } from './own-head.tsx'
 import { OwnUsage } from './own-usage.tsx'
 import { Person } from './person.tsx'
 import { QuickActions } from './quick-actions.tsx'
@@ -29,12 +29,7 @@ export function UserPage({ user }: { readonly user: string }) {
   const { t } = useTexts()
   return (
     <>
-      <p>
-        <BackToList kind="users" />
-      </p>
-      <PageTitle>
-        <Name of={user} />
-      </PageTitle>
+      <OwnHead kind="users" id={user} />
       {isStep(user) ? (
         <Note tone="warn">
           <p>{t('users.dots')}</p>
@@ -63,6 +58,7 @@ function User({ user }: { readonly user: string }) {
       <Loaded poll={poll} hasBanner>
         {(response) => (
           <>
+            <Member of={response} />
             <Status
               full={fullOf(response, quota)}
               exempt={response.standing.state === 'exempt'}
@@ -76,9 +72,13 @@ function User({ user }: { readonly user: string }) {
               path={pathOf(user)}
               read={poll.read}
             />
-            <Windows response={response} quota={quota} />
-            <OwnUsage kind="user" id={user} />
-            <RecentRefusals of={{ user }} />
+            <div className="columns">
+              <Windows response={response} quota={quota} />
+              <div>
+                <RecentRefusals of={{ user }} />
+                <OwnUsage kind="user" id={user} />
+              </div>
+            </div>
             <OverrideEditor
               quota={quota}
               response={{ kind: 'user', id: user, ...response }}
@@ -87,8 +87,10 @@ function User({ user }: { readonly user: string }) {
               reload={poll.reload}
               read={poll.read}
             />
-            <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
-            <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
+            <div className="columns">
+              <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
+              <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
+            </div>
           </>
         )}
       </Loaded>
@@ -159,7 +161,7 @@ interface WindowsProps {
 }
 
 function Windows({ response, quota }: WindowsProps) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const shadow = isLetThrough(response, quota)
   const isRefusing = response.standing.by !== null
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
@@ -169,23 +171,38 @@ function Windows({ response, quota }: WindowsProps) {
       lacksRoom: isRefusing && lacksRoom(limit, quota?.cheapest[category]),
     })),
   )
+  const own = limits.filter(({ scope }) => scope !== 'Global')
+  const shared = limits.filter(({ scope }) => scope === 'Global')
   return (
     <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
-      {response.organisation !== undefined && (
+      {limits.length === 0 && <p className="muted">{t('users.none.windows')}</p>}
+      {own.length > 0 && <LimitRows label={t('users.windows')} limits={fullestFirst(own)} shadow={shadow} />}
+      {shared.length > 0 && (
+        <details open={shared.some((each) => each.lacksRoom)}>
+          <summary>{t('users.shared', { count: number(shared.length) })}</summary>
+          <LimitRows label={t('now.windows')} limits={shared} shadow={shadow} />
+        </details>
+      )}
+    </Panel>
+  )
+}
+
+/** Which plan and organisation the user has. */
+function Member({ of: { plan, organisation } }: { readonly of: UserResponse }) {
+  const { t } = useTexts()
+  if (plan === undefined && organisation === undefined) return null
+  return (
+    <div className="member">
+      {plan !== undefined && <PlanInForce plan={plan} />}
+      {organisation !== undefined && (
         <p>
           {t('users.organisation')}:{' '}
-          <a href={hashOf('organisations', response.organisation)}>
-            <Name of={response.organisation} />
+          <a href={hashOf('organisations', organisation)}>
+            <Name of={organisation} />
           </a>
         </p>
       )}
-      {response.plan !== undefined && <PlanInForce plan={response.plan} />}
-      {limits.length === 0 ? (
-        <p className="muted">{t('users.none.windows')}</p>
-      ) : (
-        <LimitRows label={t('users.windows')} limits={limits} shadow={shadow} />
-      )}
-    </Panel>
+    </div>
   )
 }
 

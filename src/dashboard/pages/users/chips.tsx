@@ -1,0 +1,54 @@
+import { Chip, NativeSelect } from '@mantine/core'
+import { useTexts } from '../../i18n/text.tsx'
+import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
+import type { ListResponse } from './line.ts'
+
+interface ChipsProps {
+  readonly kind: Kind
+  readonly filter: ListFilter
+  /** How many each leaves; `undefined` as long as it is not known. */
+  readonly counts: ListResponse['counts']
+  readonly change: (changes: Readonly<Record<string, string | null>>) => void
+}
+
+/** Which of them are listed: each chip says how many it leaves. */
+export function Chips({ kind, filter, counts, change }: ChipsProps) {
+  const { t, number } = useTexts()
+  return (
+    <fieldset className="chips" aria-label={t('users.filters')}>
+      {flagsOf(kind)
+        .filter((flag) => filter[flag] === 'true' || counts === undefined || counts[flag] > 0 || ALWAYS.includes(flag))
+        .map((flag) => (
+          <Chip
+            key={flag}
+            size="xs"
+            variant="outline"
+            checked={filter[flag] === 'true'}
+            onChange={(checked) => change({ [flag]: checked ? 'true' : null, cursor: null })}
+          >
+            {t(`users.filter.${flag}`)} <b>{counts === undefined ? '…' : number(counts[flag])}</b>
+          </Chip>
+        ))}
+    </fieldset>
+  )
+}
+
+/** Also where there are none: that is what one wants to know. */
+const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']
+
+interface PlanSelectProps extends Pick<ChipsProps, 'change'> {
+  readonly plans: readonly string[]
+  readonly plan: string | undefined
+}
+
+export function PlanSelect({ plans, plan = '', change }: PlanSelectProps) {
+  const { t } = useTexts()
+  return (
+    <NativeSelect
+      aria-label={t('users.filter.plan')}
+      data={[{ value: '', label: t('users.filter.anyPlan') }, ...plans]}
+      value={plan}
+      onChange={(event) => change({ plan: event.currentTarget.value, cursor: null })}
+    />
+  )
+}
