@@ -45,6 +45,53 @@ test('who eats the global quota is a row of the first page, and a link to that u
   await close()
 })
 
+test('four figures of the last day, what is full or will be, the trend and who moves it are in the first screen, from the store', async () => {
+  const { page, errors, close } = await stage.open('#/overview', { width: 1440, height: 900 })
+  const figures = page.getByRole('region', { name: 'The last 24 hours' })
+  await expect
+    .poll(() => figures.innerText(), SOON)
+    .toMatch(/Requests\s+8\s[\s\S]*Refused \(429\)\s+1\s[\s\S]*Tokens charged\s+12\s[\s\S]*Upstream errors\s+3\s/)
+  const full = page.getByRole('region', { name: 'Full, or will be' })
+  await expect.poll(() => full.innerText(), SOON).toMatch(/alice\s+read 1h\s+until /)
+  for (const name of ['Most tokens', 'Refused most', 'Tokens charged']) {
+    const box = await page.getByRole('heading', { name, exact: true }).boundingBox()
+    expect(box?.y, name).toBeLessThan(840)
+  }
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('who is near a limit, and when it will be full, is a list after 1 action, and whose window fills first is its order after 1 more', async () => {
+  const { page, close } = await stage.open('#/overview', { width: 1440 })
+  const actions = countActions()
+  await actions.click(page.getByRole('link', { name: 'Users near a limit: 1' }))
+  const rows = page.locator('[aria-label="Users"] tbody tr')
+  await expect.poll(() => rows.allInnerTexts(), SOON).toEqual([expect.stringMatching(/alice[\s\S]*80%[\s\S]*now/)])
+  await actions.click(page.locator('.chips label').filter({ hasText: 'Near a limit' }))
+  await expect.poll(() => rows.count(), SOON).toBeGreaterThan(1)
+  expect(await page.getByRole('columnheader', { name: 'Full at' }).getAttribute('aria-sort')).toBe('ascending')
+  expect(actions.count()).toBe(2)
+  await close()
+})
+
+test('an alert that is raised is acknowledged by one person in one browser, and stands again when it is asked for', async () => {
+  await expect
+    .poll(async () => (await stage.api<AlertsResponse>('GET', '/api/alerts')).events.length, SOON)
+    .toBeGreaterThan(0)
+  const { page, errors, close } = await stage.open('#/overview')
+  const note = page.getByText(/The alert much is raised at 1%/)
+  await note.waitFor()
+  await page.getByRole('button', { name: 'Acknowledge' }).first().click()
+  await expect.poll(() => note.count(), SOON).toBe(0)
+  await page.getByText('Acknowledged by you in this browser: 1.').waitFor()
+  await page.reload()
+  await page.getByText('Acknowledged by you in this browser: 1.').waitFor()
+  await page.getByRole('button', { name: 'Show again' }).click()
+  await note.waitFor()
+  expect(errors).toEqual([])
+  await close()
+})
+
 test('who was refused most stands beside it, with the scopes', async () => {
   const { page, close } = await stage.open('#/overview')
   const row = page.getByRole('region', { name: 'Refused most', exact: true }).getByRole('row').nth(1)

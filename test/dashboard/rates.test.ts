@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NowResponse } from '../../src/contract/api.ts'
-import { latestRates, measuredParts, rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
+import { latestRates, rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
 
 const START = Date.parse('2026-11-20T10:00:00Z')
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString()
@@ -63,12 +63,10 @@ test('the history is taken over three looks, so that beats of the replicas do no
   expect(rateHistory(looks).map(({ requests }) => requests)).toEqual([10, 10])
 })
 
-test('minutes in which nobody looked have no rate, and the parts before and behind them are apart', () => {
+test('minutes in which nobody looked have no rate', () => {
   const looks = [0, 2, 4, 6, 8, 300, 302, 304, 306, 308].map((seconds) => look(seconds, { a: seconds * 10 }))
   const history = rateHistory(looks)
   expect(history.map((rates) => (rates.at - START) / 1000)).toEqual([6, 8, 306, 308])
-  expect(measuredParts(history).map((part) => part.length)).toEqual([2, 2])
-  expect(measuredParts([])).toEqual([])
 })
 
 test('the rates before such minutes are no latest rates', () => {

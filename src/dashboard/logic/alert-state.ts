@@ -23,9 +23,7 @@ export function alertStates(
   now: number,
 ): readonly AlertState[] {
   return alerts.map((alert) => {
-    const own = events
-      .filter((event) => event.alert === alert.name)
-      .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))
+    const own = events.filter((event) => event.alert === alert.name).toSorted(latestFirst)
     const latest = own[0] ?? null
     return {
       alert,
@@ -35,6 +33,22 @@ export function alertStates(
       failing: failureOf(own.find(({ attempts }) => attempts > 0)),
     }
   })
+}
+
+/** The alerts with events whose window or half hour goes on still, the events newest first and the higher threshold before the lower. */
+export function raisedAlerts(
+  { events }: Pick<AlertsResponse, 'events'>,
+  now: number,
+): readonly { readonly name: string; readonly events: readonly [AlertEvent, ...AlertEvent[]] }[] {
+  const going = events.filter(({ endsAt }) => Date.parse(endsAt) > now).toSorted(latestFirst)
+  return [...Map.groupBy(going, ({ alert }) => alert)].flatMap(([name, [first, ...others]]) =>
+    first === undefined ? [] : [{ name, events: [first, ...others] as const }],
+  )
+}
+
+/** Two thresholds may be reached at one moment. */
+function latestFirst(a: AlertEvent, b: AlertEvent): number {
+  return Date.parse(b.at) - Date.parse(a.at) || b.threshold - a.threshold
 }
 
 function failureOf(tried: AlertEvent | undefined): string | null {

@@ -80,18 +80,6 @@ export function latestRates(history: readonly Rates[], now: Pick<NowResponse, 'a
   return last !== undefined && Date.parse(now.at) - last.at <= LONGEST_GAP_MS ? last : undefined
 }
 
-/** The parts of a history between which nobody has measured, oldest first. */
-export function measuredParts(history: readonly Rates[]): readonly (readonly Rates[])[] {
-  const parts: Rates[][] = []
-  for (const rates of history) {
-    const part = parts.at(-1)
-    const last = part?.at(-1)
-    if (part === undefined || last === undefined || rates.at - last.at > LONGEST_GAP_MS) parts.push([rates])
-    else part.push(rates)
-  }
-  return parts
-}
-
 /** A replica that is gone. */
 export interface Left {
   readonly instance: string

@@ -12,11 +12,12 @@ import { Name, Tag } from '../../ui/small.tsx'
 const EVERY_MS = 10_000
 /** As many as the API has at once: the latest event of each alert should be among them. */
 const EVENTS = 200
+export const ALERTS_PATH = `/api/alerts?limit=${EVENTS}`
 
 /** The alerts of the configuration, and whether their receivers take them. Nothing if none is configured. */
 export function Alerts() {
   const { t, number } = useTexts()
-  const { data, error } = usePoll<AlertsResponse>(`/api/alerts?limit=${EVENTS}`, EVERY_MS)
+  const { data, error } = usePoll<AlertsResponse>(ALERTS_PATH, EVERY_MS)
   if (data === null || data.alerts.length + data.former.length === 0) return null
   const states = alertStates(data, serverNow())
   return (

@@ -74,7 +74,7 @@ function Chart({ title, series, response, pick }: ChartProps) {
   return (
     <section>
       <h3>{title}</h3>
-      <SeriesChart title={title} series={series} points={pointsOf(response, pick)} />
+      <SeriesChart title={title} series={series} points={pointsOf(response, pick)} height={90} />
     </section>
   )
 }

@@ -3,15 +3,16 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { latestRates, rateHistory } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
-import { Note } from '../../ui/note.tsx'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
 import { Alerts } from './alerts.tsx'
+import { Attention } from './attention.tsx'
+import { Figures } from './figures.tsx'
 import { Health } from './health.tsx'
 import { History } from './history.tsx'
-import { Live } from './live.tsx'
-import { LetIn, Outage, Unwritten } from './notes.tsx'
+import { Outage } from './notes.tsx'
 import './overview.css'
 import { ReplicaPanel } from './replica-panel.tsx'
+import { StandingNotes } from './standing.tsx'
 import { Top } from './top.tsx'
 import { Windows } from './windows.tsx'
 
@@ -24,6 +25,7 @@ export function OverviewPage() {
   const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
   const history = rateHistory(looks)
+  const latest = (now: NowResponse) => (now.store.answers ? latestRates(history, now) : undefined)
   return (
     <>
       <PageTitle>{t('page.overview')}</PageTitle>
@@ -31,15 +33,16 @@ export function OverviewPage() {
         {(now) => (
           <>
             {!now.store.answers && <Outage now={now} />}
-            {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
-            {now.unwritten !== undefined && <Unwritten limits={now.unwritten} file={now.config.file} />}
-            {now.authShadow.on && <LetIn letIn={now.authShadow.letIn} />}
-            <Live now={now} history={history} />
-            <Windows now={now} />
+            <StandingNotes now={now} />
+            <Figures latest={latest(now)} />
+            <div className="tops">
+              <Attention now={now} />
+              <Top />
+            </div>
             <History />
-            <Top />
+            <Windows now={now} />
             <Alerts />
-            <Health now={now} latest={latestRates(history, now)} />
+            <Health now={now} latest={latest(now)} />
             <ReplicaPanel now={now} left={left} />
           </>
         )}

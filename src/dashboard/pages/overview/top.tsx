@@ -6,24 +6,24 @@ import { usageFrom } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
 import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { At, Name } from '../../ui/small.tsx'
+import { Name } from '../../ui/small.tsx'
 
 /** The store looks through all users for it. */
 const EVERY_MS = 60_000
-const SHOWN = 8
+const SHOWN = 5
 
 /** Who used most and who was refused most in the chosen range. */
 export function Top() {
   return (
-    <div className="tops">
+    <>
       <Consumers />
       <Refused />
-    </div>
+    </>
   )
 }
 
 function Consumers() {
-  const { t, number, share } = useTexts()
+  const { t, number, share, time } = useTexts()
   const from = usageFrom(useRange())
   const poll = usePoll<UsageResponse>(`/api/usage?by=user&order=tokens&from=${from}&limit=${SHOWN}`, EVERY_MS)
   const all = usePoll<UsageResponse>(`/api/usage?by=category&from=${from}&limit=1000`, EVERY_MS).data
@@ -33,29 +33,28 @@ function Consumers() {
       <Loaded poll={poll} hasBanner>
         {({ rows, window, from: since }) => (
           <>
-            <p className="muted">
-              {t('top.runs', { window: window ?? '–' })} <At at={since} />
-            </p>
             {rows.length === 0 ? (
               <p className="muted">{t('series.nothing')}</p>
             ) : (
-              <Rows
-                label={t('top.consumers')}
-                head={[t('word.user'), t('word.category'), t('history.tokens'), t('top.share')]}
-              >
-                {rows.map(({ user = '', category = '', tokens }) => (
-                  <tr key={`${category} ${user}`}>
-                    <th scope="row">
-                      <a href={hashOf('users', user)}>
-                        <Name of={user} />
-                      </a>
-                    </th>
-                    <td>{category}</td>
-                    <td className="num">{number(tokens)}</td>
-                    <td className="num">{shareText(shareOf(tokens, allOf(category)), share)}</td>
-                  </tr>
-                ))}
-              </Rows>
+              <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
+                <Rows
+                  label={t('top.consumers')}
+                  head={[t('word.user'), t('word.category'), t('history.tokens'), t('top.share')]}
+                >
+                  {rows.map(({ user = '', category = '', tokens }) => (
+                    <tr key={`${category} ${user}`}>
+                      <th scope="row">
+                        <a href={hashOf('users', user)}>
+                          <Name of={user} />
+                        </a>
+                      </th>
+                      <td>{category}</td>
+                      <td className="num">{number(tokens)}</td>
+                      <td className="num">{shareText(shareOf(tokens, allOf(category)), share)}</td>
+                    </tr>
+                  ))}
+                </Rows>
+              </div>
             )}
           </>
         )}
@@ -81,7 +80,7 @@ function Refused() {
           ) : (
             <Rows
               label={t('top.refused')}
-              head={[t('word.user'), t('top.count'), t('word.personal'), t('word.organisation'), t('word.global')]}
+              head={[t('word.user'), t('top.count'), t('word.personal'), t('top.organisation'), t('word.global')]}
             >
               {users.map(({ user, count, scopes }) => (
                 <tr key={user ?? ''}>

@@ -30,14 +30,19 @@ interface SharedWindow extends WindowResponse {
   readonly since: string | null
 }
 
-/** The windows that all users share: how full they are, and when they will be. */
-export function Windows({ now }: { readonly now: NowResponse }) {
-  const { t } = useTexts()
+/** The windows that all users share, with what is known of when each will be full. */
+export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
   const routes = usePoll<RoutesResponse>(ROUTES.path, ROUTES.everyMs).data?.routes ?? []
   const isFull = windowsOf(now, { usage, refusals: null, routes }).some(({ forecast }) => forecast.kind === 'full')
   const refusals = usePoll<RefusalsResponse>(isFull ? REFUSALS.path : null, REFUSALS.everyMs).data
-  const windows = windowsOf(now, { usage, refusals, routes })
+  return windowsOf(now, { usage, refusals, routes })
+}
+
+/** The windows that all users share: how full they are, and when they will be. */
+export function Windows({ now }: { readonly now: NowResponse }) {
+  const { t } = useTexts()
+  const windows = useSharedWindows(now)
   return (
     <Panel title={t('now.windows')} text={t('now.windowsText')}>
       {windows.length === 0 ? (

@@ -13,19 +13,11 @@ export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonl
   if (replicas === null || replicas.length === 0) {
     return <p className="muted">{t(replicas === null ? 'now.unknown' : 'replicas.none')}</p>
   }
-  const ailing = replicas.filter(({ ready, reasons, configProblems, silentMs }) => {
-    return !ready || silentMs > SILENT_MS || reasons.length > 0 || configProblems.length > 0
-  })
   return (
     <>
       {agree !== null && (
         <Note tone={agree ? 'good' : 'warn'} live title={agree ? undefined : t('replicas.disagree')}>
           {agree ? t('replicas.agree', { count: number(replicas.length) }) : <Disagreement now={now} />}
-        </Note>
-      )}
-      {ailing.length > 0 && (
-        <Note tone={ailing.every(({ ready }) => ready) ? 'warn' : 'bad'}>
-          {t('replicas.ailing', { names: namesOf(ailing, t) })}
         </Note>
       )}
       {left.map(({ instance, host, pid, at, requests }) => (
@@ -34,6 +26,23 @@ export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonl
         </Note>
       ))}
     </>
+  )
+}
+
+/** Replicas that are not ready, silent, or lack something. */
+export function ailingOf({ replicas }: NowResponse): NonNullable<NowResponse['replicas']> {
+  return (replicas ?? []).filter(({ ready, reasons, configProblems, silentMs }) => {
+    return !ready || silentMs > SILENT_MS || reasons.length > 0 || configProblems.length > 0
+  })
+}
+
+export function AilingNote({ of }: { readonly of: ReturnType<typeof ailingOf> }) {
+  const { t } = useTexts()
+  if (of.length === 0) return null
+  return (
+    <Note tone={of.every(({ ready }) => ready) ? 'warn' : 'bad'}>
+      {t('replicas.ailing', { names: namesOf(of, t) })}
+    </Note>
   )
 }
 

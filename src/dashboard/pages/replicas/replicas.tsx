@@ -4,7 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { replicaRates, SPAN } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
-import { ReplicaNotes } from './notes.tsx'
+import { AilingNote, ailingOf, ReplicaNotes } from './notes.tsx'
 import { ReplicaTable } from './table.tsx'
 
 const EVERY_MS = 2000
@@ -25,6 +25,7 @@ export function ReplicasPage() {
         {(now) => (
           <Panel title={t('replicas.title')} text={t('replicas.text')}>
             <ReplicaNotes now={now} left={left} />
+            <AilingNote of={ailingOf(now)} />
             {now.replicas !== null && now.replicas.length > 0 && <ReplicaTable now={now} rates={rates ?? new Map()} />}
           </Panel>
         )}

@@ -1,0 +1,58 @@
+import type { UsageResponse } from '../../contract/api.ts'
+import { pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
+
+/** What happened in 24 hours, beside the same hours of the day before. Pure. */
+
+/** What is asked of GET /api/usage for it. */
+export const TWO_DAYS_PATH = '/api/usage?by=all&step=30m&from=48h&limit=1000'
+
+export const FIGURES = ['requests', 'refused', 'tokens', 'failed'] as const
+export type FigureName = (typeof FIGURES)[number]
+
+export interface Figure {
+  readonly name: FigureName
+  /** Of the last 24 hours. */
+  readonly sum: number
+  /** Its part of that of the day before that it is more, and below 0 less; `null` if that had none. */
+  readonly change: number | null
+  /** By hour, the oldest first. */
+  readonly hours: readonly number[]
+}
+
+/** Half hours of a day. */
+const A_DAY = 48
+
+const PICKS: Readonly<Record<FigureName, (row: UsageRow) => number>> = {
+  requests: ({ requests = 0 }) => requests,
+  refused: ({ refusedPersonal = 0, refusedOrganisation = 0, refusedGlobal = 0 }) =>
+    refusedPersonal + refusedOrganisation + refusedGlobal,
+  tokens: ({ tokens }) => tokens,
+  failed: ({ status0 = 0, status5xx = 0 }) => status0 + status5xx,
+}
+
+/** The half hour that runs still is compared with as much of the one a day before. */
+export function figuresOf(response: Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>): readonly Figure[] {
+  const points = pointsOf(response, (row) => FIGURES.map((name) => PICKS[name](row)))
+  const today = points.slice(-A_DAY)
+  const before = points.slice(-2 * A_DAY, -A_DAY)
+  const part = passed(points.at(-1), Date.parse(response.to))
+  return FIGURES.map((name, i) => {
+    const values = today.map((point) => point.values[i] ?? 0)
+    const sum = total(values)
+    const old = before.map((point, at) => (point.values[i] ?? 0) * (at === before.length - 1 ? part : 1))
+    const whole = total(old)
+    const hours = values.flatMap((value, at) => (at % 2 === 1 ? [value + (values[at - 1] ?? 0)] : []))
+    return { name, sum, change: whole > 0 ? sum / whole - 1 : null, hours }
+  })
+}
+
+/** The part of a step that is over, 0 to 1. */
+function passed(point: SeriesPoint | undefined, at: number): number {
+  if (point === undefined) return 1
+  const length = point.to.getTime() - point.from.getTime()
+  return Math.min(1, Math.max(0, (at - point.from.getTime()) / length))
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}

@@ -1,0 +1,142 @@
+import type { NowResponse, OrganisationsResponse, QuotaResponse, UsersResponse } from '../../../contract/api.ts'
+import { lacksRoom } from '../../../quota/window.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Bar, Name, Tag } from '../../ui/small.tsx'
+import { useSharedWindows } from './windows.tsx'
+
+/** Each look is one at everybody. */
+const EVERY_MS = 30_000
+const QUOTA_EVERY_MS = 10_000
+/** Of users and of organisations. */
+const ASKED = 4
+const SHOWN = 6
+
+/** A window that has no room, or will have none. */
+interface Pressed {
+  readonly scope: 'global' | 'organisation' | 'user'
+  /** `null` for the windows of everybody. */
+  readonly id: string | null
+  readonly category: string
+  readonly window: string
+  readonly used: number
+  readonly limit: number
+  readonly isFull: boolean
+  /** When it ends, if it is full, else when it will be full; in ISO 8601, and `null` for never. */
+  readonly at: string | null
+}
+
+/** What is full, and what will be at the present pace: windows of everybody, of organisations and of users. */
+export function Attention({ now }: { readonly now: NowResponse }) {
+  const texts = useTexts()
+  const { t, number } = texts
+  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+  const users = usePoll<UsersResponse>(`/api/users?order=full&limit=${ASKED}`, EVERY_MS).data
+  const organisations = usePoll<OrganisationsResponse>(`/api/organisations?order=full&limit=${ASKED}`, EVERY_MS).data
+  const shared = useSharedWindows(now)
+  const cheapest = quota?.cheapest ?? {}
+  const pressed = [
+    ...shared.flatMap(pressedOfAll),
+    ...(organisations?.organisations ?? []).flatMap((each) =>
+      pressedOf('organisation', each.organisation, each, cheapest),
+    ),
+    ...(users?.users ?? []).flatMap((each) => pressedOf('user', each.user, each, cheapest)),
+  ].toSorted((a, b) => Number(b.isFull) - Number(a.isFull) || (a.isFull ? 0 : timeOf(a.at) - timeOf(b.at)))
+  const near = users?.counts?.near ?? 0
+  return (
+    <Panel title={t('attention.title')}>
+      {pressed.length === 0 ? (
+        <p className="muted">{t(now.windows === null ? 'now.unknown' : 'attention.none')}</p>
+      ) : (
+        <DataTable
+          isDense
+          label={t('attention.title')}
+          columns={columnsOf(texts, now.shadow)}
+          rows={pressed.slice(0, SHOWN)}
+          keyOf={({ scope, id, category, window }) => `${scope} ${id} ${category} ${window}`}
+        />
+      )}
+      <p className="muted">
+        <a href={hashOf('users', null, { order: 'full', near: 'true' })}>
+          {t('attention.near', { count: number(near) })}
+        </a>
+      </p>
+    </Panel>
+  )
+}
+
+function pressedOfAll({
+  category,
+  window,
+  used,
+  limit,
+  resetAt,
+  forecast,
+}: ReturnType<typeof useSharedWindows>[number]): Pressed[] {
+  if (forecast.kind !== 'full' && forecast.kind !== 'at') return []
+  const at = forecast.kind === 'full' ? resetAt : new Date(forecast.at).toISOString()
+  return [{ scope: 'global', id: null, category, window, used, limit, isFull: forecast.kind === 'full', at }]
+}
+
+type Listed =
+  | Pick<UsersResponse['users'][number], 'worst' | 'forecast' | 'windows' | 'override'>
+  | OrganisationsResponse['organisations'][number]
+
+function pressedOf(
+  scope: 'organisation' | 'user',
+  id: string,
+  { worst, forecast, windows }: Listed,
+  cheapest: QuotaResponse['cheapest'],
+): Pressed[] {
+  if (worst !== null && lacksRoom(worst, cheapest[worst.category])) {
+    const { category, window, used, limit, resetAt } = worst
+    return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt }]
+  }
+  if (forecast === null) return []
+  const { category, window, fullAt } = forecast
+  const found = windows[category]?.find((each) => each.window === window)
+  return [{ scope, id, category, window, used: found?.used ?? 0, limit: found?.limit ?? 0, isFull: false, at: fullAt }]
+}
+
+function timeOf(at: string | null): number {
+  return at === null ? Number.POSITIVE_INFINITY : Date.parse(at)
+}
+
+function columnsOf({ t, minute, windowName }: Texts, shadow: boolean): readonly Column<Pressed>[] {
+  return [
+    {
+      ...{ id: 'who', head: t('attention.who') },
+      cell: ({ scope, id }) =>
+        id === null ? (
+          t('attention.everybody')
+        ) : (
+          <a href={hashOf(scope === 'user' ? 'users' : 'organisations', id)} title={id}>
+            <Name of={id} />
+          </a>
+        ),
+    },
+    {
+      ...{ id: 'use', head: t('word.window') },
+      cell: ({ category, window, used, limit, isFull }) => (
+        <span className="pressed">
+          <Bar {...{ used, limit, shadow, isFull }} label={`${category} ${windowName(window)}`} />
+          {category} {windowName(window)}
+        </span>
+      ),
+    },
+    {
+      ...{ id: 'state', head: t('attention.when') },
+      cell: ({ isFull, at }) => {
+        const time = at === null ? '–' : minute(new Date(at))
+        return (
+          <Tag tone={isFull && !shadow ? 'bad' : 'warn'}>
+            {t(isFull ? 'attention.until' : 'attention.at', { time })}
+          </Tag>
+        )
+      },
+    },
+  ]
+}

@@ -1,0 +1,60 @@
+import type { AlertsResponse, NowResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { raisedAlerts } from '../../logic/alert-state.ts'
+import { visible } from '../../logic/visible.ts'
+import { Acknowledgeable, type Standing } from '../../ui/acknowledged.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Note } from '../../ui/note.tsx'
+import { AilingNote, ailingOf } from '../replicas/notes.tsx'
+import { ALERTS_PATH } from './alerts.tsx'
+import { LetIn, Unwritten } from './notes.tsx'
+
+const ALERTS_EVERY_MS = 10_000
+/** Subjects that a line names. */
+const NAMED = 3
+
+/** Raised alerts, and what is not as it should be and stays so until somebody changes it. */
+export function StandingNotes({ now }: { readonly now: NowResponse }) {
+  const texts = useTexts()
+  const alerts = usePoll<AlertsResponse>(ALERTS_PATH, ALERTS_EVERY_MS).data
+  return <Acknowledgeable of={[...raised(alerts, texts), ...warningsOf(now, texts)]} />
+}
+
+function warningsOf(now: NowResponse, { t }: Texts): Standing[] {
+  const ailing = ailingOf(now)
+  const { hash, file } = now.config
+  return [
+    ...(now.shadow ? [{ id: 'shadow', note: <Note tone="warn">{t('preview.lateShadow')}</Note> }] : []),
+    ...(now.unwritten === undefined
+      ? []
+      : [{ id: `unwritten ${hash}`, note: <Unwritten limits={now.unwritten} file={file} /> }]),
+    ...(now.authShadow.on ? [{ id: `auth.shadow ${hash}`, note: <LetIn letIn={now.authShadow.letIn} /> }] : []),
+    ...(ailing.length === 0 ? [] : [{ id: `ailing ${ailing.map(whatAils).join()}`, note: <AilingNote of={ailing} /> }]),
+  ]
+}
+
+function whatAils({ instance, ready, reasons, configProblems }: ReturnType<typeof ailingOf>[number]): string {
+  return [instance, ready, ...reasons, configProblems.length].join(' ')
+}
+
+/** One note for each alert, which is another one as soon as it is raised again. */
+function raised(alerts: AlertsResponse | null, { t, share, number }: Texts): Standing[] {
+  if (alerts === null) return []
+  return raisedAlerts(alerts, serverNow()).map(({ name, events }) => {
+    const [latest] = events
+    const subjects = [...new Set(events.flatMap(({ subject }) => (subject === null ? [] : [visible(subject)])))]
+    const more = subjects.length - NAMED
+    const named = subjects.slice(0, NAMED).join(t('word.listComma'))
+    return {
+      id: `alert ${latest.id}`,
+      note: (
+        <Note tone="warn">
+          {t('standing.alert', { alert: name, share: share(latest.threshold) })} {named}{' '}
+          {more > 0 && t('standing.more', { count: number(more) })} <Moment at={latest.at} isPast />
+        </Note>
+      ),
+    }
+  })
+}
