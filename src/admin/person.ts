@@ -56,7 +56,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     plan: membership?.plan ?? null,
     organisation: membership?.organisation ?? null,
     override: overrideOf(state, user, at),
-    accessKeys: (await store.listTokens()).filter((token) => token.user === user).map(shownToken),
+    accessKeys: (await store.listTokens()).filter((token) => token.user === user).map((token) => shownToken(token, at)),
     usage,
     refusals: [...(await refusalsOf(user, false, at, options)), ...(await refusalsOf(user, true, at, options))],
     alerts: (await store.readAlerts([...new Set([...alerts, ...former])], MOST_EVENTS)).flatMap(({ events }) =>

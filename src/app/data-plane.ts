@@ -380,7 +380,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
     if (limits.delayMs > 0) await sleep(limits.delayMs)
     await Promise.all(listeners.map((listener) => listener.stop(limits.timeoutMs)))
   }
-  livePolicy.close()
+  const isKnownWhatWasUsed = livePolicy.close()
   storeClock.stop()
   plane.counted.stop()
   await state.current.forwarder.destroy()
@@ -390,6 +390,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   const kept = Promise.all([
     knownUsers.close(),
     memberships.close(),
+    isKnownWhatWasUsed,
     plane.alerts.close(graceMs),
     plane.recorder.close(),
   ])

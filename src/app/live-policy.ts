@@ -30,7 +30,8 @@ export interface LivePolicy {
   bring(limits: LimitsInForce): void
   /** Draws the adaptive factor anew. Never rejects. */
   adapt(): Promise<void>
-  close(): void
+  /** Never rejects. */
+  close(): Promise<void>
 }
 
 export interface LivePolicyOptions {
@@ -103,11 +104,12 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     ).unref()
   }
 
-  function close(): void {
+  async function close(): Promise<void> {
     clearTimeout(timer)
     stopRemoving()
     keeper.close()
     control.close()
+    await accessKeys.close()
   }
 
   return {

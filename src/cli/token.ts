@@ -122,9 +122,13 @@ async function list(store: Store, name: string): Promise<number> {
   const records = await store.listTokens()
   if (records.length === 0) console.error(`There are no tokens in ${name}.`)
   for (const record of records) {
-    console.log([record.id, record.user, record.name, stateOf(record, now)].join('\t'))
+    console.log([record.id, record.user, record.name, stateOf(record, now), lastUseOf(record)].join('\t'))
   }
   return 0
+}
+
+function lastUseOf({ usedAt }: AccessKeyRecord): string {
+  return usedAt === undefined ? 'never used' : `last used ${new Date(usedAt).toISOString()}`
 }
 
 function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string {

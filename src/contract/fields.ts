@@ -182,6 +182,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   multiplier: 'What the limits of all users together are multiplied by.',
   name: 'Name in the configuration.',
   'Session.name': 'Name of the admin token; null for nobody.',
+  lastUsedAt: 'When the key let a request in last, to within five minutes; null for never.',
+  'Token.state': 'Whether the key works: `valid`, or why not.',
   'Token.name': 'What the key is for, as whoever made it wrote.',
   'MadeToken.name': 'What the key is for, as whoever made it wrote.',
   'Users.name': 'The plan in force; null for none.',

@@ -15,6 +15,8 @@ export interface AccessKeyRecord {
   readonly expiresAt: number | null
   /** Milliseconds since the epoch; `null` while the token is good. */
   readonly revokedAt: number | null
+  /** When it let somebody in last, to within some minutes, in milliseconds since the epoch. Lists have it. Default never. */
+  readonly usedAt?: number
 }
 
 export interface AccessKeysStep {
@@ -45,12 +47,31 @@ export interface AccessKeyStore {
   readTokens(from: string | null): Promise<AccessKeysStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly AccessKeyRecord[]>
+  /** Notes when access keys were used, by their SHA-256. What is not known is passed over. @throws StoreError */
+  noteUses(uses: ReadonlyMap<string, number>): Promise<void>
   /** Removes those that expired or were revoked before a moment, in milliseconds since the epoch. @throws StoreError */
   removeTokens(endedBefore: number): Promise<void>
 }
 
 /** How long the record of an access key is kept when nobody is let in by it any more, in milliseconds. */
 export const KEEP_ENDED_MS = 30 * 86_400_000
+
+/** Whether an access key still lets somebody in, and why not. An expired one that was revoked is revoked. */
+export type AccessKeyState = 'valid' | 'expired' | 'revoked'
+
+/** @param now milliseconds since the epoch */
+export function stateOfToken(
+  { expiresAt, revokedAt }: Pick<AccessKeyRecord, 'expiresAt' | 'revokedAt'>,
+  now: number,
+): AccessKeyState {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
+}
+
+/** Since when nobody was let in by it: since it was made, if it was never used. In milliseconds since the epoch. */
+export function unusedSince({ usedAt, createdAt }: AccessKeyRecord): number {
+  return usedAt ?? createdAt
+}
 
 /** When it was revoked or expired, or will expire, in milliseconds since the epoch; infinite for never. */
 export function endOfToken({ expiresAt, revokedAt }: Pick<AccessKeyRecord, 'expiresAt' | 'revokedAt'>): number {

@@ -3,6 +3,7 @@ import { isObject } from '../lib/json.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { isImported } from './access-key-record.ts'
 import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-store.ts'
+import { AccessKeyUses } from './access-key-uses.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
 
@@ -29,10 +30,12 @@ export interface AccessKeys {
 export interface HeldAccessKeys extends AccessKeys {
   /** Removes those that ended 30 days ago, here and in the store. Never rejects: the next call does what this one could not. */
   removeEnded(): Promise<void>
+  /** Has the store know of uses that it does not know of yet. Never rejects. */
+  close(): Promise<void>
 }
 
 export interface AccessKeysOptions {
-  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens' | 'removeTokens'>
+  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens' | 'removeTokens' | 'noteUses'>
   readonly control: Pick<ChangeFollower, 'fresh' | 'accompany' | 'storeTime'>
   /** Whether gateway tokens are accepted at this moment: else none are held. */
   readonly wanted: () => boolean
@@ -62,6 +65,8 @@ export function createAccessKeys({
   let next: Promise<void> | null = null
   let lookedAt = Number.NEGATIVE_INFINITY
   let waiting = 0
+  const storeTime = (): number => control.storeTime()
+  const uses = new AccessKeyUses({ store, storeTime, now })
   control.accompany(follow)
 
   /** @param entries what was changed since the last call; `null` where all is to be read */
@@ -113,8 +118,13 @@ export function createAccessKeys({
     const digest = hash('sha256', token, 'latin1')
     const isFresh = now() - confirmedAt < FRESH_MS
     const key = held.keys.get(digest) ?? null
-    if (isFresh && (key !== null || waiting >= MAX_WAITING)) return key
+    if (isFresh && (key !== null || waiting >= MAX_WAITING)) return found(digest, key)
     return findLater(digest, key)
+  }
+
+  function found(digest: string, key: AccessKey | null): AccessKey | null {
+    if (key !== null && endOfToken(key) > storeTime()) uses.note(digest)
+    return key
   }
 
   async function findLater(digest: string, known: AccessKey | null): Promise<AccessKey | null> {
@@ -126,7 +136,7 @@ export function createAccessKeys({
     } finally {
       if (known === null) waiting--
     }
-    return held.keys.get(digest) ?? null
+    return found(digest, held.keys.get(digest) ?? null)
   }
 
   /** Whoever comes when it has begun to ask needs the next one. */
@@ -143,7 +153,7 @@ export function createAccessKeys({
     await store.removeTokens(endedBefore).catch(() => {})
   }
 
-  return { find, isImported: (credential) => held.isImported(credential), removeEnded }
+  return { find, isImported: (credential) => held.isImported(credential), removeEnded, close: () => uses.close() }
 }
 
 /** Access keys by their hashes. */

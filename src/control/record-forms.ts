@@ -88,6 +88,7 @@ const isAccessKey = shapeOf({
   createdAt: isTime,
   expiresAt: orNull(isTime),
   revokedAt: orNull(isTime),
+  usedAt: optional(isTime),
 })
 
 const isAuditEntry = shapeOf({

@@ -1,3 +1,4 @@
+import { GatheredNotes } from '../lib/gathered-notes.ts'
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Payer } from './policy.ts'
@@ -46,32 +47,29 @@ export interface MembershipsOptions {
 const DAY_MS = 86_400_000
 /** Longer than the runs of usual windows: a user who is silent for so long has used nothing. */
 const REMEMBER_MS = 35 * DAY_MS
-/** Users in one call: it bounds how long it holds the store. */
-const MOST_NOTED = 256
-/** After a failure of the store. */
-const PAUSE_MS = 1000
 
 /** Notes each user once a day, and when the user's credential names something else. */
 export class Memberships {
-  readonly #store: MembershipsOptions['store']
   readonly #namesMatter: () => boolean
-  readonly #most: number
-  readonly #gatherMs: number
   readonly #now: () => number
   /** What was noted of a user, for a day. */
   readonly #noted: Cache<Membership>
-  readonly #toNote = new Map<string, Payer>()
-  #noting: Promise<void> | null = null
-  #timer: NodeJS.Timeout | null = null
+  readonly #notes: GatheredNotes<Payer>
 
   constructor(options: MembershipsOptions) {
-    const { store, namesMatter = () => true, most = 50_000, gatherMs = 50, now = () => performance.now() } = options
-    this.#store = store
+    const { store, namesMatter = () => true, most = 50_000, gatherMs, now = () => performance.now() } = options
     this.#namesMatter = namesMatter
-    this.#most = most
-    this.#gatherMs = gatherMs
     this.#now = now
     this.#noted = createCache(most)
+    this.#notes = new GatheredNotes({
+      write: (notes) =>
+        store.noteMemberships(
+          notes.map(([, payer]) => payer),
+          REMEMBER_MS,
+        ),
+      most,
+      ...(gatherMs !== undefined && { gatherMs }),
+    })
   }
 
   /** Notes whose charges are accepted, if it is known who they are. */
@@ -85,48 +83,12 @@ export class Memberships {
     const now = this.#now()
     const noted = this.#noted.get(user, now)
     if (noted !== undefined && noted.plan === plan && noted.organisation === organisation) return
-    if (this.#toNote.size >= this.#most) return
+    if (!this.#notes.add(user, { user, plan, organisation })) return
     this.#noted.set(user, { plan, organisation }, now + DAY_MS, now)
-    this.#toNote.set(user, { user, plan, organisation })
-    this.#noteSoon(this.#gatherMs)
   }
 
   /** Notes whoever is still to be noted. Never rejects. */
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    await this.#noting
-    await this.#noteAll()
-  }
-
-  #noteSoon(waitMs: number): void {
-    if (this.#timer !== null || this.#noting !== null) return
-    this.#timer = setTimeout(() => {
-      this.#timer = null
-      this.#noting = this.#noteAll().then((isDone) => {
-        this.#noting = null
-        if (this.#toNote.size > 0) this.#noteSoon(isDone ? this.#gatherMs : PAUSE_MS)
-      })
-    }, waitMs).unref()
-  }
-
-  /** Goes on until all are noted. @returns `false` if the store fails: whoever is left is noted later */
-  async #noteAll(): Promise<boolean> {
-    for (let some = this.#next(); some.length > 0; some = this.#next()) {
-      try {
-        await this.#store.noteMemberships(some, REMEMBER_MS)
-      } catch {
-        return false
-      }
-      // Of whom something else was named meanwhile is noted once more.
-      for (const payer of some) if (this.#toNote.get(payer.user) === payer) this.#toNote.delete(payer.user)
-    }
-    return true
-  }
-
-  #next(): Payer[] {
-    const some: Payer[] = []
-    for (const payer of this.#toNote.values()) if (some.push(payer) === MOST_NOTED) break
-    return some
+  close(): Promise<void> {
+    return this.#notes.close()
   }
 }

@@ -101,6 +101,19 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(await under.store.findTokenByHash(expired.hash)).toBeNull()
     })
 
+    it('an access key is listed with its last use, whatever is changed of it, and one that is not known is passed over', async () => {
+      const [used, other] = [record(2000), record(1000)]
+      for (const each of [used, other]) await keepAccessKey(under.store, each)
+      await under.store.noteUses(new Map([used.hash, record(1000).hash].map((hash) => [hash, 5000])))
+      const uses = async () => (await under.store.listTokens()).map(({ usedAt }) => usedAt)
+      expect(await uses()).toEqual([5000, undefined])
+      await revoke(used, 6000)
+      expect(await uses()).toEqual([5000, undefined])
+      await under.store.noteUses(new Map([[used.hash, 7000]]))
+      await under.store.noteUses(new Map())
+      expect(await uses()).toEqual([7000, undefined])
+    })
+
     it('an access key is listed with the others, newest first', async () => {
       const records = [record(3000), record(1000, 'bob'), record(2000)]
       for (const each of records) await keepAccessKey(under.store, each)

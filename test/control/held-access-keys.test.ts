@@ -21,6 +21,8 @@ let store: FakeStore
 let control: ChangeFollower
 let keys: HeldAccessKeys
 let wanted: boolean
+/** Uses that the store was asked to note. */
+let noted: [string, number][]
 /** Our monotonic clock. */
 let time: number
 
@@ -30,6 +32,7 @@ beforeEach(() => {
   unreadable = new Set()
   failing = 0
   wanted = true
+  noted = []
   time = 1000
   open()
 })
@@ -51,6 +54,7 @@ function open(): void {
       findTokens: (ids) => asking(`tokens ${ids.length}`, () => found(ids)),
       readTokens: (from) => asking('all tokens', () => step(from)),
       removeTokens: (endedBefore) => asking(`ended before ${endedBefore}`, () => {}),
+      noteUses: (uses) => asking('uses', () => void noted.push(...uses)),
     },
     control,
     wanted: () => wanted,
@@ -107,6 +111,28 @@ describe('an access key', () => {
     for (const token of [ofLate, forEver]) expect(await keys.find(token as string)).not.toBeNull()
     store.out = true
     await keys.removeEnded()
+  })
+
+  it('an access key that lets somebody in is noted as used, once in five minutes, and no other one', async () => {
+    const [used, expired, revoked] = [await create(), await create(mint('bob', 1)), await create(mint('carol'))]
+    await revoke(revoked.record)
+    store.at = 5000
+    await control.start()
+    const uses = async () => {
+      await keys.close()
+      return noted.splice(0)
+    }
+    for (const { token } of [used, used, expired, revoked, mint()]) await keys.find(token)
+    expect(await uses()).toEqual([[used.record.hash, control.storeTime()]])
+    time += 5 * 60_000 - 1
+    await keys.find(used.token)
+    expect(await uses()).toEqual([])
+    time += 1
+    await keys.find(used.token)
+    store.out = true
+    expect(await uses()).toEqual([])
+    store.out = false
+    expect(await uses()).toEqual([[used.record.hash, expect.any(Number)]])
   })
 
   it('an access key of a user who was forgotten lets nobody in, though no entry says whose it was', async () => {

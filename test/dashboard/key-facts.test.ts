@@ -9,6 +9,8 @@ const keyOf = (user: string, facts: Partial<TokenResponse> = {}): TokenResponse 
   createdAt: '2026-11-20T10:00:00Z',
   expiresAt: null,
   revokedAt: null,
+  lastUsedAt: null,
+  state: 'valid',
   ...facts,
 })
 const lineOf = (user: string, from: 'credential' | 'default', organisation?: string) =>

@@ -283,7 +283,10 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
     return { scope, id: scope === 'global' ? '' : name, counters: new Map(windows) }
   })
   const records = of.tokens.map(
-    ([user, expiresAt], i): AccessKeyRecord => mintToken({ user, name: 'n', expiresAt }, i).record,
+    ([user, expiresAt], i): AccessKeyRecord => ({
+      ...mintToken({ user, name: 'n', expiresAt }, i).record,
+      ...(i % 2 === 0 && { usedAt: now - i }),
+    }),
   )
   const overrides = Object.entries(of.overrides).map(
     ([user, [version, limit]]) => [user, { version, value: override(limit) }] as const,

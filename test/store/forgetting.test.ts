@@ -296,7 +296,9 @@ async function fill(store: Store, user: string): Promise<void> {
   await store.raiseAlerts(events)
   const [taken] = await store.takeAlerts([{ alert: 'near', most: 1 }], 60_000)
   if (taken !== undefined) await store.finishAlert(taken, { state: 'delivered' })
-  await keepAccessKey(store, mintToken({ user, name: `${realName(user)}, laptop`, expiresAt: null }, at).record)
+  const { record } = mintToken({ user, name: `${realName(user)}, laptop`, expiresAt: null }, at)
+  await keepAccessKey(store, record)
+  await store.noteUses(new Map([[record.hash, at]]))
   await administer(store, user, at)
 }
 

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { RevokedTokensResponse, TokenResponse } from '../../contract/api.ts'
+import type { RevokedTokensResponse, TokenResponse, TokensResponse } from '../../contract/api.ts'
 import { creationOf, isRevoked, revocationOf, revocationsOf, rotationOf } from '../../control/access-key-changes.ts'
 import { isTokenName, mintToken } from '../../control/access-key-record.ts'
-import { type AccessKeyRecord, endOfToken } from '../../control/access-key-store.ts'
+import { type AccessKeyRecord, endOfToken, stateOfToken, unusedSince } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { isObject } from '../../lib/json.ts'
+import { spanMs } from '../../usage/usage-query.ts'
 import { auditEntries } from '../audit-entries.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -31,11 +32,11 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'read',
       doc: {
-        summary: 'All gateway tokens, or those of one user or with a prefix',
+        summary: 'All gateway tokens, or those of one user, with a prefix, or that nobody uses',
         query: Asked,
         responses: { 200: schemas.tokens },
       },
-      handle: (call) => list(desk, call),
+      handle: (call) => list(desk, call, now()),
     },
     {
       method: 'POST',
@@ -96,6 +97,7 @@ const EXPIRES =
 
 const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
 const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
+const UNUSED = 'must be given once: a whole number and m, h or d, like 30d'
 const Asked = z.strictObject({
   user: whose.optional().meta({ description: 'Only those of this user' }),
   prefix: z
@@ -104,16 +106,30 @@ const Asked = z.strictObject({
     .max(256, { error: PREFIX })
     .optional()
     .meta({ description: 'Only those whose id or name begins with this' }),
+  unused: z
+    .string({ error: UNUSED })
+    .refine((text) => spanMs(text) !== null, { error: UNUSED })
+    .optional()
+    .meta({ description: 'Only those that were neither used nor made in this time, like 30d' }),
+  order: z
+    .enum(['unused'], { error: 'must be unused; leave it out for the newest first' })
+    .optional()
+    .meta({ description: 'unused: those first that have not been used for longest. Default the newest first' }),
 })
 const Whose = z.strictObject({ user: whose.meta({ description: 'The user whose tokens are revoked' }) })
 
-async function list({ store }: Desk, { query }: Call): Promise<AdminResponse> {
+async function list({ store }: Desk, { query }: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { user, prefix = '' } = fields.data
+  const { user, prefix = '', unused = '0m', order } = fields.data
+  const unusedAt = now - (spanMs(unused) ?? 0)
   const isWanted = (record: AccessKeyRecord) =>
-    (user === undefined || record.user === user) && [record.id, record.name].some((text) => text.startsWith(prefix))
-  return ok({ tokens: (await store.listTokens()).filter(isWanted).map(shownToken) })
+    (user === undefined || record.user === user) &&
+    [record.id, record.name].some((text) => text.startsWith(prefix)) &&
+    (fields.data.unused === undefined || unusedSince(record) <= unusedAt)
+  const found = (await store.listTokens()).filter(isWanted)
+  if (order === 'unused') found.sort((a, b) => unusedSince(a) - unusedSince(b))
+  return ok({ tokens: found.map((record) => shownToken(record, now)) } satisfies TokensResponse)
 }
 
 export const NewToken = z.strictObject({
@@ -152,7 +168,7 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
-  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shownToken(record), token } }))
+  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shownToken(record, now), token } }))
 }
 
 const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old token at once'
@@ -193,10 +209,10 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (successor !== null) return replacedAlready(successor)
   const end = expiresAt === undefined ? old.expiresAt : accessKeyEnd(expiresAt, now)
   if (typeof end === 'object' && end !== null) return badFields(end)
-  const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, ...owner } = old
+  const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, usedAt: _used, ...owner } = old
   const { token, record } = mintToken({ ...owner, expiresAt: end }, now)
   const change = rotationOf(record, old, now + graceOf(grace))
-  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record), token } }))
+  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record, now), token } }))
 }
 
 /** The id of the token that replaced this one: its end is that of the grace, which would be the end of another one too. */
@@ -251,7 +267,15 @@ async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResp
 }
 
 /** A record as it is shown: without its hash. */
-export function shownToken({ hash: _, createdAt, expiresAt, revokedAt, ...record }: AccessKeyRecord): TokenResponse {
+export function shownToken(record: AccessKeyRecord, now: number): TokenResponse {
+  const { hash: _, createdAt, expiresAt, revokedAt, usedAt = null, ...facts } = record
   const time = (at: number | null) => (at === null ? null : iso(at))
-  return { ...record, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
+  return {
+    ...facts,
+    createdAt: iso(createdAt),
+    expiresAt: time(expiresAt),
+    revokedAt: time(revokedAt),
+    lastUsedAt: time(usedAt),
+    state: stateOfToken(record, now),
+  }
 }

@@ -16,6 +16,8 @@ export const token = name(
     createdAt: time,
     expiresAt: time.nullable(),
     revokedAt: time.nullable(),
+    lastUsedAt: time.nullable(),
+    state: z.enum(['valid', 'expired', 'revoked']),
   }),
   'Token',
   'A gateway token, without itself. `plan` and `organisation` are there if it names them.',

@@ -3,36 +3,41 @@ import type { Fields } from './location.ts'
 
 /** Access keys that are looked for, as the address has it. Pure. */
 
-export const KEY_STATES = ['valid', 'expired', 'revoked'] as const
-export type KeyState = (typeof KEY_STATES)[number]
+export type KeyState = TokenResponse['state']
+export const KEY_STATES = ['valid', 'expired', 'revoked'] as const satisfies KeyState[]
 
-/** @param now milliseconds since the epoch. An expired key that was revoked is revoked. */
-export function stateOfKey({ revokedAt, expiresAt }: TokenResponse, now: number): KeyState {
-  if (revokedAt !== null) return 'revoked'
-  return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'valid'
-}
+/** Days for which a key may not have been used. */
+export const UNUSED_DAYS = ['7', '30', '90'] as const
+const DAY_MS = 86_400_000
 
 export interface KeyWish {
   /** Part of the user or of the name of the key, as it was typed. */
   readonly query: string
   /** Empty for any. */
   readonly state: KeyState | ''
+  /** Days for which nobody has used the key, nor made it; empty for any. */
+  readonly unused: (typeof UNUSED_DAYS)[number] | ''
 }
 
-export function keyWishOf({ query = '', state }: Fields): KeyWish {
-  return { query, state: KEY_STATES.find((known) => known === state) ?? '' }
+export function keyWishOf({ query = '', state, unused }: Fields): KeyWish {
+  return {
+    query,
+    state: KEY_STATES.find((known) => known === state) ?? '',
+    unused: UNUSED_DAYS.find((known) => known === unused) ?? '',
+  }
 }
 
 /** In the order in which they came. @param now milliseconds since the epoch */
 export function foundKeys(
   keys: readonly TokenResponse[],
-  { query, state }: KeyWish,
+  { query, state, unused }: KeyWish,
   now: number,
 ): readonly TokenResponse[] {
   const part = query.trim().toLowerCase()
   return keys.filter(
     (key) =>
       (`${key.user}\n${key.name}`.toLowerCase().includes(part) || key.id.startsWith(part)) &&
-      (state === '' || stateOfKey(key, now) === state),
+      (state === '' || key.state === state) &&
+      (unused === '' || Date.parse(key.lastUsedAt ?? key.createdAt) <= now - Number(unused) * DAY_MS),
   )
 }

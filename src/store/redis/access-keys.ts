@@ -14,7 +14,9 @@ import type { Keys } from './keys.ts'
 
 /** An access key is found by its SHA-256, and that by its id. For a copy; control.lua does the same. */
 export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
-  multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
+  const { usedAt, ...kept } = record
+  multi.hset(keys.tokens, record.hash, JSON.stringify(kept)).hset(keys.tokenIds, record.id, record.hash)
+  if (usedAt !== undefined) multi.hset(keys.tokenUses, record.hash, usedAt)
 }
 
 /** Access keys that one step of HSCAN looks at. */
@@ -80,11 +82,19 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   }
 
   async function listTokens(): Promise<readonly AccessKeyRecord[]> {
-    const all = await call(
-      () => redis.hgetall(keys.tokens),
-      () => ({ '': UNREADABLE }),
+    const [all, uses] = await reading<[Record<string, string>, Record<string, string>]>(
+      redis,
+      (commands) => commands.hgetall(keys.tokens).hgetall(keys.tokenUses),
+      (place) => (place === 0 ? { '': UNREADABLE } : {}),
     )
-    return records.readAll(Object.entries(all)).sort(newestFirst)
+    return records
+      .readAll(Object.entries(all))
+      .map((record) => withUse(record, uses))
+      .sort(newestFirst)
+  }
+
+  async function noteUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    if (uses.size > 0) await call(() => redis.hset(keys.tokenUses, uses))
   }
 
   async function removeTokens(endedBefore: number): Promise<void> {
@@ -94,14 +104,21 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
       const ended = step.records.filter((record) => endOfToken(record) < endedBefore)
       if (ended.length > 0) {
         await transaction(redis, (multi) => {
-          for (const { hash, id } of ended) multi.hdel(keys.tokens, hash).hdel(keys.tokenIds, id)
+          for (const { hash, id } of ended)
+            multi.hdel(keys.tokens, hash).hdel(keys.tokenIds, id).hdel(keys.tokenUses, hash)
         })
       }
       from = step.next
     } while (from !== null)
   }
 
-  return { findTokens, findTokenByHash, readTokens, listTokens, removeTokens }
+  return { findTokens, findTokenByHash, readTokens, listTokens, removeTokens, noteUses }
+}
+
+/** @param uses when access keys were used last, by their SHA-256 */
+export function withUse(record: AccessKeyRecord, uses: Readonly<Record<string, string>>): AccessKeyRecord {
+  const text = uses[record.hash] ?? ''
+  return /^\d{1,15}$/.test(text) ? { ...record, usedAt: Number(text) } : record
 }
 
 function newestFirst(a: AccessKeyRecord, b: AccessKeyRecord): number {

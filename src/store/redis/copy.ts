@@ -18,7 +18,7 @@ import {
   type RememberedUser,
 } from '../copy.ts'
 import { createRecords } from '../records.ts'
-import { redisAccessKeys, writeToken } from './access-keys.ts'
+import { redisAccessKeys, withUse, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
@@ -80,7 +80,7 @@ export function openRedisCopyable(
     }
     const { since, keeping } = await redisHistory(redis, keys).readCounted()
     if (hasCounters && since.size > 0) yield { kind: 'counted', since, keeping }
-    yield* tokens(accessKeys)
+    yield* tokens(accessKeys, await call(() => redis.hgetall(keys.tokenUses)))
     yield* control(changes)
     const { buckets } = await readBuckets(redis, keys, failures)
     if (buckets.length > 0) yield { kind: 'failures', buckets }
@@ -241,10 +241,14 @@ async function readEnding(redis: RedisClient, names: readonly string[], prefix: 
   })
 }
 
-async function* tokens({ readTokens }: AccessKeyStore): AsyncGenerator<Portion, void> {
+async function* tokens(
+  { readTokens }: AccessKeyStore,
+  uses: Readonly<Record<string, string>>,
+): AsyncGenerator<Portion, void> {
   let from: string | null = null
   do {
-    const { records, next } = await readTokens(from)
+    const { records: read, next } = await readTokens(from)
+    const records = read.map((record) => withUse(record, uses))
     if (records.length > 0) yield { kind: 'tokens', records }
     from = next
   } while (from !== null)

@@ -21,11 +21,18 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
   const found: Edit[] = (await thereOf(redis, own)).map((key) => [key, 'key'])
 
   const { eachField, eachMember } = walkOf(redis)
+  const hashes = new Set<string>()
   await eachField(keys.tokens, (hash, text) => {
     const record = parsed(text)
     if (record?.user !== user) return
     found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
+    hashes.add(hash)
   })
+  if (hashes.size > 0) {
+    await eachField(keys.tokenUses, (hash, at) => {
+      if (hashes.has(hash)) found.push([keys.tokenUses, 'hash', hash, at, false])
+    })
+  }
   const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
   for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
     await eachField(key, (id, text) => {

@@ -49,6 +49,8 @@ export interface Keys {
   readonly tokens: string
   /** Id of an access key -> its SHA-256. */
   readonly tokenIds: string
+  /** SHA-256 of an access key -> when it was used last. */
+  readonly tokenUses: string
   /** Number of the last change at run time. */
   readonly version: string
   readonly settings: string
@@ -124,6 +126,7 @@ export function createKeys(prefix: string): Keys {
     flush: (id) => `${tag}:flush:${id}`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,
+    tokenUses: `${tag}:token-uses`,
     version: `${tag}:version`,
     settings: `${tag}:settings`,
     overrides: `${tag}:overrides`,

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep, FoundAccessKey } from '../../control/access-key-store.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
 import type { RecordList, Records } from '../records.ts'
-import { attempt } from './database.ts'
+import { attempt, transactions } from './database.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 
 /** Access keys as rows. */
@@ -12,20 +12,25 @@ export function tokenRecords(database: DatabaseSync, records: Records): RecordLi
 }
 
 function tokenOf(row: Row): AccessKeyRecord | null {
-  const { hash, id, user, name, plan, organisation, created_at, expires_at, revoked_at } = row
+  const { hash, id, user, name, plan, organisation, created_at, expires_at, revoked_at, used_at } = row
   const facts = { ...(plan !== null && { plan }), ...(organisation !== null && { organisation }) }
-  const times = { createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at }
+  const times = {
+    createdAt: created_at,
+    expiresAt: expires_at,
+    revokedAt: revoked_at,
+    ...(used_at !== null && { usedAt: used_at }),
+  }
   return accessKeyOf({ hash, id, user, name, ...facts, ...times }, nameOf(hash))
 }
 
 /** Puts a record in the place of what is kept of the access key. */
 export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => void {
   const sql = database.prepare(
-    `INSERT OR REPLACE INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation, used_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ifnull((SELECT used_at FROM tokens WHERE hash = ?1), ?10))`,
   )
-  return ({ hash, id, user, name, createdAt, expiresAt, revokedAt, plan = null, organisation = null }) =>
-    void sql.run(hash, id, user, name, createdAt, expiresAt, revokedAt, plan, organisation)
+  return ({ hash, id, user, name, createdAt, expiresAt, revokedAt, plan = null, organisation = null, usedAt = null }) =>
+    void sql.run(hash, id, user, name, createdAt, expiresAt, revokedAt, plan, organisation, usedAt)
 }
 
 /** Whether an access key is there and not revoked. */
@@ -45,6 +50,7 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     read: rowsOf(database, `SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
     // What is no time is left: nobody is let in by it, and an administrator may look at it.
     remove: database.prepare('DELETE FROM tokens WHERE min(ifnull(expires_at, 9e15), ifnull(revoked_at, 9e15)) < ?'),
+    use: database.prepare('UPDATE tokens SET used_at = ? WHERE hash = ?'),
     list: rowsOf(database, 'SELECT * FROM tokens ORDER BY created_at DESC, id'),
   }
 
@@ -64,11 +70,17 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     return { id: nameOf(row.id), hash, record: records.read(hash, row) }
   }
 
+  const { writing } = transactions(database)
+  function noteNow(uses: ReadonlyMap<string, number>): void {
+    for (const [hash, at] of uses) sql.use.run(at, hash)
+  }
+
   return {
     findTokens: (ids) => attempt(() => ids.flatMap((id) => sql.find.all(id).map(found))),
     findTokenByHash: (hash) => attempt(() => sql.findByHash.all(hash).map(found)[0] ?? null),
     readTokens: async (from) => attempt(() => read(from)),
     removeTokens: (endedBefore) => attempt(() => void sql.remove.run(endedBefore)),
+    noteUses: (uses) => attempt(() => writing(() => noteNow(uses))),
     listTokens: async () => attempt(() => readable(sql.list.all())),
   }
 }

@@ -128,7 +128,8 @@ CREATE TABLE tokens (
   expires_at INTEGER,
   revoked_at INTEGER,
   plan TEXT,
-  organisation TEXT
+  organisation TEXT,
+  used_at INTEGER              -- to within some minutes; NULL for never
 ) WITHOUT ROWID;
 
 CREATE TABLE settings (

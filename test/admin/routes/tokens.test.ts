@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TokenResponse } from '../../../src/contract/api.ts'
 import { hashAccessKey, looksLikeAccessKey } from '../../../src/control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../../src/control/access-key-store.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin } from '../running.ts'
 
@@ -23,6 +25,8 @@ test('an access key lives from its making to its revocation, and is shown once',
     createdAt: new Date(NOW).toISOString(),
     expiresAt: '2026-12-31T16:00:00.000Z',
     revokedAt: null,
+    lastUsedAt: null,
+    state: 'valid',
   })
   expect((await running.store.listTokens())[0]?.hash).toBe(hashAccessKey(token))
 
@@ -56,6 +60,30 @@ test('access keys are listed for one user, or by the beginning of their id or na
   for (const query of ['?user=', '?user=a&user=b', '?name=phone', '?prefix=', '?prefix=a&prefix=b'])
     expect(await running.call('GET', `/api/tokens${query}`)).toMatchObject({ status: 400 })
 })
+
+test('an access key shows when it was used last and whether it works, and those are found that nobody uses', async () => {
+  const DAY = 86_400_000
+  for (const name of ['idle', 'busy', 'new']) await create({ user: 'alice', name })
+  const [idle, busy] = [await recordOf('idle'), await recordOf('busy')]
+  await running.store.noteUses(new Map([[busy.hash, NOW - DAY]]))
+  const list = async (query = '') => (await running.call('GET', `/api/tokens${query}`)).json.tokens
+  const uses = Object.fromEntries((await list()).map((key: TokenResponse) => [key.name, key.lastUsedAt]))
+  expect(uses).toEqual({ idle: null, busy: new Date(NOW - DAY).toISOString(), new: null })
+  await running.store.noteUses(new Map([[idle.hash, NOW - 30 * DAY]]))
+  expect((await list('?unused=30d')).map(({ name }: TokenResponse) => name)).toEqual(['idle'])
+  expect((await list('?unused=31d')).map(({ name }: TokenResponse) => name)).toEqual([])
+  expect((await list('?order=unused')).map(({ name }: TokenResponse) => name)).toEqual(['idle', 'busy', 'new'])
+  await running.call('DELETE', `/api/tokens/${idle.id}`)
+  expect((await list('?unused=30d'))[0]).toMatchObject({ name: 'idle', state: 'revoked' })
+  for (const query of ['?unused=30', '?unused=-1d', '?unused=1d&unused=2d', '?order=used'])
+    expect(await running.call('GET', `/api/tokens${query}`)).toMatchObject({ status: 400 })
+})
+
+async function recordOf(name: string): Promise<AccessKeyRecord> {
+  const found = (await running.store.listTokens()).find((record) => record.name === name)
+  if (found === undefined) throw new Error(`no key ${name}`)
+  return found
+}
 
 test('all access keys of a user are revoked by one call, with one entry in the audit', async () => {
   for (const user of ['alice', 'bob', 'alice']) await create({ user, name: `phone of ${user}` })

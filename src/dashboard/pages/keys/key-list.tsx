@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { NewTokenResponse, TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { foundKeys, KEY_STATES, type KeyWish, keyWishOf } from '../../logic/access-keys.ts'
+import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { useFields } from '../../ui/address.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -80,7 +80,7 @@ interface KeySearchProps {
   readonly change: (changes: Readonly<Record<string, string | null>>) => void
 }
 
-function KeySearch({ wish: { query, state }, change }: KeySearchProps) {
+function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
   const { t } = useTexts()
   return (
     <search className="filters" aria-label={t('refusals.filters')}>
@@ -99,6 +99,15 @@ function KeySearch({ wish: { query, state }, change }: KeySearchProps) {
         ]}
         value={state}
         onChange={(event) => change({ state: event.currentTarget.value })}
+      />
+      <NativeSelect
+        label={t('keys.unused')}
+        data={[
+          { value: '', label: t('refusals.any') },
+          ...UNUSED_DAYS.map((value) => ({ value, label: t(`keys.unused.${value}`) })),
+        ]}
+        value={unused}
+        onChange={(event) => change({ unused: event.currentTarget.value })}
       />
     </search>
   )

@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core'
 import type { TokenResponse } from '../../../contract/api.ts'
-import { serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
-import { type KeyState, stateOfKey } from '../../logic/access-keys.ts'
+import type { KeyState } from '../../logic/access-keys.ts'
 import { hashOf } from '../../logic/location.ts'
 import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
@@ -50,9 +49,15 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
       cell: ({ expiresAt }) => (expiresAt === null ? t('word.never') : <Moment at={expiresAt} />),
     },
     {
+      id: 'used',
+      head: t('keys.used'),
+      sort: ({ lastUsedAt }) => lastUsedAt,
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('word.never') : <Moment at={lastUsedAt} />),
+    },
+    {
       id: 'state',
       head: t('keys.state'),
-      sort: (key) => t(`keys.state.${stateOfKey(key, serverNow())}`),
+      sort: ({ state }) => t(`keys.state.${state}`),
       cell: (key) => <State accessKey={key} />,
     },
   ]
@@ -78,7 +83,7 @@ function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): 
     head: t('word.action'),
     cell: (key) => (
       <>
-        {stateOfKey(key, serverNow()) === 'valid' && button(key, 'rotate', onRotate)}
+        {key.state === 'valid' && button(key, 'rotate', onRotate)}
         {key.revokedAt === null && button(key, 'revoke', onRevoke)}
       </>
     ),
@@ -108,7 +113,7 @@ function NameOfKey({ accessKey: { name, plan, organisation } }: OfKey) {
 
 function State({ accessKey }: OfKey) {
   const { t } = useTexts()
-  const state = stateOfKey(accessKey, serverNow())
+  const { state } = accessKey
   return (
     <div>
       <Tag tone={TONES[state]}>{t(`keys.state.${state}`)}</Tag>{' '}
