@@ -5,6 +5,7 @@ import { commandLinePage } from './command-line.ts'
 import { configurationPage } from './configuration.ts'
 import { adminDocument, documentOfDecisions, documentOfGateway } from './documents.ts'
 import { errorCodesPage } from './error-codes.ts'
+import { type Node, unfolded } from './schema.ts'
 
 /** Writes the pages of docs/reference that are made of the source: `npm run docs:reference`. test/docs/reference.test.ts holds them against it. */
 
@@ -13,7 +14,8 @@ const textOf = (path: string): string => readFileSync(fileOf(path), 'utf8')
 
 /** Each page by its file. */
 export async function pages(): Promise<Readonly<Record<string, string>>> {
-  const schema = JSON.parse(textOf('config/tollgate.schema.json'))
+  const { $defs, ...root } = JSON.parse(textOf('config/tollgate.schema.json'))
+  const schema = unfolded(root, $defs) as Node
   return {
     'docs/reference/configuration.md': configurationPage(schema, textOf('config/tollgate.yaml')),
     'docs/reference/command-line.md': commandLinePage(),

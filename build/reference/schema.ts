@@ -24,6 +24,17 @@ export interface Node {
   readonly $ref?: string
 }
 
+/** The same with each definition in the places that refer to it, but for what may stand everywhere. */
+export function unfolded(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((each) => unfolded(each, definitions))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref, ...own } = value as { readonly $ref?: string }
+  if ($ref !== undefined && $ref !== VARIABLE) {
+    return unfolded({ ...(definitions[$ref.split('/').at(-1) ?? ''] as object), ...own }, definitions)
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, unfolded(each, definitions)]))
+}
+
 export interface Key {
   /** As in `routes[].cost.values.NAME`: `[]` is each element of a list, `NAME` each name of a map. */
   readonly path: readonly string[]

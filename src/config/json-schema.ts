@@ -7,15 +7,16 @@ const VARIABLE = { $ref: '#/$defs/variable' }
 
 /**
  * The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows what one
- * value can be. The rules between keys are `check`'s alone.
+ * value can be. The rules between keys are `check`'s alone. What stands in several places, such as a price, is in `$defs` once.
  */
 export function jsonSchema(): Json {
-  const { $schema, ...root } = z.toJSONSchema(schema, { io: 'input' })
+  const { $schema, $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input' })
   return {
     $schema,
     title: 'Tollgate',
     ...withVariables(root as Json),
     $defs: {
+      ...eachWithVariables($defs as Json),
       variable: {
         type: 'string',
         pattern: '\\$\\{',
@@ -48,12 +49,12 @@ function mapChildren(node: Json): Json {
     if (isJson(node[key])) mapped[key] = withVariables(node[key])
   }
   if (Array.isArray(node.anyOf)) mapped.anyOf = node.anyOf.map((branch: Json) => withVariables(branch))
-  if (isJson(node.properties)) {
-    mapped.properties = Object.fromEntries(
-      Object.entries(node.properties).map(([key, value]) => [key, withVariables(value as Json)]),
-    )
-  }
+  if (isJson(node.properties)) mapped.properties = eachWithVariables(node.properties)
   return mapped
+}
+
+function eachWithVariables(nodes: Json): Json {
+  return Object.fromEntries(Object.entries(nodes).map(([key, node]) => [key, withVariables(node as Json)]))
 }
 
 function about(description: unknown, byDefault: unknown): Json {

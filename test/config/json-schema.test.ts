@@ -38,6 +38,21 @@ describe('the JSON Schema', () => {
     expect(withEdge('allow_in_path: [slash]')).toBe(false)
   })
 
+  test('the JSON Schema has a price and what settles it once, wherever they may stand', () => {
+    const told = jsonSchema()
+    expect(printJsonSchema().split('"Tokens for each one of a number').length - 1).toBe(PRICES.length)
+    expect(printJsonSchema().split('"Bytes of a token of size').length - 1).toBe(1)
+    const { price } = told.$defs as Record<string, Json>
+    expect(keysOf(price as Json)).toContain('batch')
+    const routes = (cost: string) =>
+      accepts(`upstream: { url: http://a }\nroutes: [{ match: POST /a, category: read, ${cost} }]`)
+    expect(routes('cost: { body: a, values: { b: { body: c, values: { d: { body: e, values: { f: 2 } } } } } }')).toBe(
+      true,
+    )
+    expect(routes('cost: { body: a, values: { b: { body: c, value: { d: 2 } } } }')).toBe(false)
+    expect(routes('settle: { json: a, maxx: 5 }')).toBe(false)
+  })
+
   test('the JSON Schema says of every key what it means', () => {
     expect(keysWithoutDescription(jsonSchema(), '')).toEqual([])
   })
@@ -71,7 +86,17 @@ describe('the reference file', () => {
 
 type Json = { [key: string]: unknown }
 
-function children(node: Json): [string, Json][] {
+const DEFINED = jsonSchema().$defs as Record<string, Json>
+const PRICES = Object.keys(DEFINED).filter((name) => name.startsWith('price'))
+
+/** What a reference names, as editors show it. */
+function resolved(node: Json): Json {
+  const name = /^#\/\$defs\/(\w+)$/.exec(String(node.$ref))?.[1]
+  return name === undefined ? node : { ...DEFINED[name], ...node }
+}
+
+function children(of: Json): [string, Json][] {
+  const node = resolved(of)
   const nested = [node.items, node.additionalProperties, ...((node.anyOf as unknown[]) ?? [])]
   return [
     ...Object.entries((node.properties as Record<string, Json>) ?? {}),
@@ -88,7 +113,8 @@ function keysOf(node: Json): string[] {
 function keysWithoutDescription(node: Json, path: string): string[] {
   return children(node).flatMap(([key, child]) => {
     const place = key === '' ? path : `${path}.${key}`
-    return [...(key !== '' && child.description === undefined ? [place] : []), ...keysWithoutDescription(child, place)]
+    const isMissing = key !== '' && resolved(child).description === undefined
+    return [...(isMissing ? [place] : []), ...keysWithoutDescription(child, place)]
   })
 }
 

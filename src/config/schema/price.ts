@@ -21,8 +21,8 @@ export const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
 
 /** Tokens of one request. */
 const MOST = 1e9
-/** A price may hold prices that hold prices. */
-const DEEPEST = 3
+/** A price may hold prices that hold prices: the names that they have in the JSON Schema, each written there once. */
+const LEVELS = ['price', 'price_of_a_value', 'price_of_an_inner_value']
 
 /** @param description of the key */
 export function price(description: string): z.ZodType<Price> {
@@ -30,7 +30,7 @@ export function price(description: string): z.ZodType<Price> {
 }
 
 function priceAt(level: number, description: string): z.ZodType<Price> {
-  if (level > DEEPEST) return tokens().transform(fixed)
+  if (level > LEVELS.length) return tokens().transform(fixed)
   return either(
     'tokens (an integer from 0 to 1000000000) or a price such as { body, values }',
     [tokens().transform(fixed), asked(level)],
@@ -98,7 +98,15 @@ const whole = {
 type Written = z.output<z.ZodObject<ReturnType<typeof shapeAt> & typeof whole>>
 type Fault = [path: string[], message: string]
 
+const made = new Map<number, z.ZodType<Price>>()
+
 function asked(level: number): z.ZodType<Price> {
+  const known = made.get(level) ?? makeAsked(level).meta({ id: LEVELS[level - 1] as string })
+  made.set(level, known)
+  return known
+}
+
+function makeAsked(level: number): z.ZodType<Price> {
   const shape = level === 1 ? { ...shapeAt(level), ...whole } : shapeAt(level)
   return section(shape, 'The cost by what the request asks for').transform((section, context): Price => {
     const written = section as Written

@@ -173,4 +173,6 @@ export const settle = section(
     ).optional(),
   },
   'The cost is a reserve: what it was is known by the response, and the difference given back or charged. Default never',
-).transform(ruleOf)
+)
+  .transform(ruleOf)
+  .meta({ id: 'settle' })
