@@ -23,6 +23,7 @@ import {
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
+import { mostRead } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
 import { type Context, type Decides, Exchange, type GatewayOptions, type Given } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
@@ -33,6 +34,7 @@ import { lineOf, type Plan, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { type Asked, type CostTap, chargedField, chargedFields, ResponseCost } from './response-cost.ts'
 import { ResponseCosts } from './response-costs.ts'
+import { ResponseText } from './response-text.ts'
 import { forwardFailed, internal } from './responses.ts'
 import { openPriceOf, SentCost } from './sent-cost.ts'
 import { ask, correct, giveBack, isPaid, type Paid, type Settlement, type Settling } from './settlement.ts'
@@ -441,16 +443,23 @@ function costTapOf(x: Passage): CostTap | ResponseCosts | null {
 /** `null` if the costs of all charged meters are known before the response. */
 function costTapsOf(x: Passage, tariff: RouteTariff, { charge }: Paid, asked: Asked): ResponseCosts | null {
   const each = { ...asked, hasField: false, quota: () => [] }
-  const meters = metersOf(charge).map(({ category, cost }) => ({
-    category,
-    cost,
-    tap: meterTapOf(x, ruleIn(tariff, category), cost, each),
-  }))
+  const rules = metersOf(charge).map(({ category }) => ruleIn(tariff, category))
+  const text = new ResponseText(Math.max(...rules.map(({ settle }) => mostRead(settle))))
+  const meters = metersOf(charge).map(({ category, cost }, i) => {
+    return { category, cost, tap: meterTapOf(x, rules[i] as MeterRule, cost, each, text) }
+  })
   return meters.every(({ tap }) => tap === null) ? null : new ResponseCosts(meters, asked)
 }
 
-function meterTapOf(x: Passage, { settle, price }: MeterRule, cost: number, asked: Asked): CostTap | null {
-  if (settle !== null) return new ResponseCost(settle, cost, asked)
+/** @param text of the response, where several meters may read it */
+function meterTapOf(
+  x: Passage,
+  { settle, price }: MeterRule,
+  cost: number,
+  asked: Asked,
+  text: ResponseText | null = null,
+): CostTap | null {
+  if (settle !== null) return new ResponseCost(settle, cost, asked, text)
   const open = openPriceOf(x, price)
   return open === null ? null : new SentCost(x, open, cost, asked)
 }

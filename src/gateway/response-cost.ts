@@ -1,8 +1,6 @@
-import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 import type { ForwardResult, ResponseFields, ResponseTap } from '../forward/contract.ts'
-import { type EventReader, eventReaderOf, type OpenEventReader } from '../lib/event-stream.ts'
-import { gather } from '../lib/gathered-bytes.ts'
+import { eventReaderOf, type OpenEventReader } from '../lib/event-stream.ts'
+import type { JsonText } from '../lib/json-text.ts'
 import {
   costByStatus,
   costByValue,
@@ -17,6 +15,7 @@ import {
   type SettleRule,
   type SizeSource,
 } from '../routing/final-cost.ts'
+import { isPlain, ResponseText } from './response-text.ts'
 
 /** The field that says to the client what its request cost. */
 export function chargedField(tokens: number): string[] {
@@ -55,16 +54,6 @@ export function fieldsOf({ hasField, quota }: Asked, tokens: number | null, rese
   return [...charged, ...quota((tokens ?? reserve) - reserve)]
 }
 
-type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-
-const DECODERS: Readonly<Record<string, Decoder>> = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress) as Decoder,
-}
-
 /** Reads from a body what it says about the cost. */
 interface BodyReader {
   /** @returns what it says, if no later piece can change that */
@@ -89,14 +78,17 @@ export class ResponseCost implements CostTap {
   readonly #rule: SettleRule
   readonly #reserve: number
   readonly #asked: Asked
+  readonly #text: ResponseText | null
   #known: FinalCost | null = null
   #reader: BodyReader | null = null
   #decoding: Promise<Found> | null = null
 
-  constructor(rule: SettleRule, reserve: number, asked: Asked) {
+  /** @param text of the response, if other meters read it too. Default one of its own */
+  constructor(rule: SettleRule, reserve: number, asked: Asked, text: ResponseText | null = null) {
     this.#rule = rule
     this.#reserve = reserve
     this.#asked = asked
+    this.#text = text
   }
 
   onHead({ status, names, values }: ResponseFields): void {
@@ -111,8 +103,9 @@ export class ResponseCost implements CostTap {
     else {
       const coding = of('content-encoding').join().trim().toLowerCase()
       const openReader = eventReaderOf(of('content-type').join())
-      if (openReader === null) this.#reader = new WholeBody(source, reading, coding)
-      else if (isPlain(coding)) this.#reader = new Events(source, reading, openReader)
+      const text = this.#text ?? new ResponseText(source.maxBody)
+      if (openReader === null) this.#reader = new WholeBody(text, source, reading, coding)
+      else if (isPlain(coding)) this.#reader = new Events(text, source, reading, openReader)
       else this.#know('coded')
     }
   }
@@ -158,48 +151,39 @@ export class ResponseCost implements CostTap {
   }
 }
 
-function isPlain(coding: string): boolean {
-  return coding === '' || coding === 'identity'
-}
-
 /** A body that can be read only when it is whole. */
 class WholeBody implements BodyReader {
+  readonly #text: ResponseText
   readonly #source: JsonSource
   readonly #reading: SettleRule['reading']
   readonly #coding: string
-  readonly #body = gather()
+  #length = 0
 
-  constructor(source: JsonSource, reading: SettleRule['reading'], coding: string) {
+  constructor(text: ResponseText, source: JsonSource, reading: SettleRule['reading'], coding: string) {
+    this.#text = text
     this.#source = source
     this.#reading = reading
     this.#coding = coding
   }
 
   add(piece: Buffer | string): Found | null {
-    const length = this.#body.add(Buffer.from(piece as string, 'latin1'))
-    return length > this.#source.maxBody ? 'unread' : null
+    this.#length += piece.length
+    this.#text.hold(piece, this.#length)
+    return this.#length > this.#source.maxBody ? 'unread' : null
   }
 
   end(): Found | Promise<Found> {
-    return isPlain(this.#coding) ? this.#read(this.#body.whole()) : this.#decoded()
+    const whole = this.#text.whole(this.#coding)
+    return whole instanceof Promise ? whole.then((text) => this.#read(text)) : this.#read(whole)
   }
 
   soFar(): Found {
     return 'unread'
   }
 
-  #read(body: Buffer): Found {
-    return inJson(body.toString('utf8'), this.#source, this.#reading)
-  }
-
-  async #decoded(): Promise<Found> {
-    const decode = DECODERS[this.#coding]
-    if (decode === undefined) return 'unread'
-    try {
-      return this.#read(await decode(this.#body.whole(), { maxOutputLength: this.#source.maxBody }))
-    } catch {
-      return 'unread'
-    }
+  #read(text: JsonText | null): Found {
+    if (text === null || text.bytes > this.#source.maxBody) return 'unread'
+    return inJson(text, this.#source, this.#reading)
   }
 }
 
@@ -208,24 +192,29 @@ const LAST_EVENT = '[DONE]'
 
 /** A stream, of which the last event with a cost counts. */
 class Events implements BodyReader {
+  readonly #text: ResponseText
   readonly #said: Said
-  readonly #reader: EventReader
+  readonly #maxBody: number
+  #length = 0
   /** Whether an event that was too long to be read may have said something since. */
   #isUnsure = false
   #isDone = false
 
-  constructor(source: JsonSource, reading: SettleRule['reading'], openReader: OpenEventReader) {
+  constructor(text: ResponseText, source: JsonSource, reading: SettleRule['reading'], open: OpenEventReader) {
+    this.#text = text
     this.#said = new Said(source, reading)
-    this.#reader = openReader(source.maxBody, (data) => this.#hear(data))
+    this.#maxBody = source.maxBody
+    text.listen(open, (event) => this.#hear(event))
   }
 
   add(piece: Buffer | string): Found | null {
-    this.#reader.push(typeof piece === 'string' ? piece : piece.toString('latin1'))
+    this.#length += piece.length
+    this.#text.pass(piece, this.#length)
     return this.#isDone ? this.end() : null
   }
 
   end(): Found | null {
-    this.#reader.end()
+    this.#text.end()
     if (this.#isUnsure) return null
     const { found } = this.#said
     return found === 'missing' ? 'unsaid' : found
@@ -236,10 +225,10 @@ class Events implements BodyReader {
     return found === 'missing' ? 'unread' : found
   }
 
-  #hear(data: string | null): void {
-    if (data === null) this.#isUnsure = true
-    else if (data === LAST_EVENT) this.#isDone = true
-    else if (this.#said.hear(data)) this.#isUnsure = false
+  #hear(event: JsonText | null): void {
+    if (event === null || event.bytes > this.#maxBody) this.#isUnsure = true
+    else if (event.text === LAST_EVENT) this.#isDone = true
+    else if (this.#said.hear(event)) this.#isUnsure = false
   }
 }
 

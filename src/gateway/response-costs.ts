@@ -9,7 +9,7 @@ interface ChargedMeter {
   readonly tap: CostTap | null
 }
 
-/** Finds out by one request and its response what it cost in several meters, each of which reads them by itself. */
+/** Finds out by one request and its response what it cost in several meters, each by its own rule. A body is read once for all of them. */
 export class ResponseCosts implements ResponseTap {
   readonly #meters: readonly ChargedMeter[]
   readonly #asked: Asked

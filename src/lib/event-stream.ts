@@ -10,8 +10,9 @@ export interface EventReader {
 /**
  * Hears the data of each event, decoded as UTF-8.
  * @param data `null` of an event that is longer than what is held
+ * @param bytes that were held of it at most, with what is around its data
  */
-export type EventListener = (data: string | null) => void
+export type EventListener = (data: string | null, bytes: number) => void
 
 /** @param most bytes of an event that are held */
 export type OpenEventReader = (most: number, hear: EventListener) => EventReader
@@ -51,6 +52,8 @@ class LineReader implements EventReader {
   /** The lines of data before it; `null` for none. */
   #data: string | null = null
   #isLong = false
+  /** Bytes that were held of the event at most. */
+  #bytes = 0
   #isFirstLine = true
   /** A LF behind it is part of the same end. */
   #isAfterCr = false
@@ -83,8 +86,10 @@ class LineReader implements EventReader {
   /** A comment is not held, so its length is not bounded. */
   #hold(part: string): void {
     const line = this.#line + part
-    if ((this.#data?.length ?? 0) + line.length <= this.#most) {
+    const bytes = (this.#data?.length ?? 0) + line.length
+    if (bytes <= this.#most) {
       this.#line = line
+      if (bytes > this.#bytes && this.#withoutMark(line).startsWith(this.#hasFields ? 'data:' : '')) this.#bytes = bytes
       return
     }
     if (!this.#hasFields || this.#withoutMark(line).startsWith('data:')) {
@@ -112,11 +117,12 @@ class LineReader implements EventReader {
   }
 
   #endEvent(data: string | null): void {
-    const isLong = this.#isLong
+    const [isLong, bytes] = [this.#isLong, this.#bytes]
     this.#data = null
     this.#isLong = false
-    if (isLong) this.#hear(null)
-    else if (data !== null) this.#hear(decoded(data))
+    this.#bytes = 0
+    if (isLong) this.#hear(null, bytes)
+    else if (data !== null) this.#hear(decoded(data), bytes)
   }
 }
 
@@ -165,14 +171,14 @@ class FrameReader implements EventReader {
   #skip(length: number): void {
     this.#skipped = Math.max(0, length - this.#held.length)
     this.#held = this.#held.slice(length)
-    this.#hear(null)
+    this.#hear(null, length)
   }
 
   #readFrame(): void {
     const frame = this.#held.slice(0, this.#wanted)
     this.#held = this.#held.slice(this.#wanted)
     this.#wanted = PRELUDE
-    this.#hear(unwrapped(decoded(frame.slice(PRELUDE + numberAt(frame, 4), -CHECKSUM))))
+    this.#hear(unwrapped(decoded(frame.slice(PRELUDE + numberAt(frame, 4), -CHECKSUM))), frame.length)
   }
 }
 

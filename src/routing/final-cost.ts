@@ -1,5 +1,6 @@
 import { memberAt } from '../lib/json-path.ts'
 import { keyOfJson, keyOfWritten } from '../lib/json-scalar.ts'
+import type { JsonText } from '../lib/json-text.ts'
 import type { CostSource } from '../observe/observation.ts'
 import { decimal, ONE } from '../quota/decimal.ts'
 
@@ -60,6 +61,11 @@ export type Found =
   | { readonly text: string }
   | { readonly json: string }
   | Exclude<CostSource, 'response' | 'above_max'>
+
+/** Bytes of a body, or of an event of a stream, that are held to read it; 0 if none is read. */
+export function mostRead(rule: SettleRule | null): number {
+  return rule?.source?.kind === 'json' ? rule.source.maxBody : 0
+}
 
 /** What the status alone decides; `null` if something else does. */
 export function costByStatus(rule: SettleRule, status: number, reserve: number): FinalCost | null {
@@ -125,7 +131,7 @@ export function inSize(bytes: number, { per }: SizeSource): Found {
 }
 
 /** What a whole body says. */
-export function inJson(body: string, source: JsonSource, reading: SettleRule['reading']): Found {
+export function inJson(body: JsonText, source: JsonSource, reading: SettleRule['reading']): Found {
   const said = new Said(source, reading)
   said.hear(body)
   return said.found
@@ -159,16 +165,8 @@ export class Said {
   }
 
   /** @returns whether it says anything. What is no JSON does not. */
-  hear(text: string): boolean {
-    if (!this.#mayHave(text)) return false
-    try {
-      const value: unknown = JSON.parse(text)
-      // The one text that Gemini makes of a stream.
-      if (Array.isArray(value)) return value.map((item) => this.#take(JSON.stringify(item))).includes(true)
-    } catch {
-      return false
-    }
-    return this.#take(text.trim())
+  hear(text: JsonText): boolean {
+    return this.#mayHave(text.text) && text.values.map((value) => this.#take(value)).includes(true)
   }
 
   /** Any other spelling of a name has an escape. */

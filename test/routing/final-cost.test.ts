@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { namesOfPath } from '../../src/lib/json-path.ts'
+import { JsonText } from '../../src/lib/json-text.ts'
 import {
   type Amount,
   costByStatus,
@@ -147,7 +148,7 @@ describe('what is read of a response', () => {
     ['', 'missing'],
     ['<html>', 'missing'],
   ])('in the body %s is %j', (body, found) => {
-    expect(inJson(body, jsonAt('usage.total'), { max: 500 })).toEqual(found)
+    expect(inJson(new JsonText(body, body.length), jsonAt('usage.total'), { max: 500 })).toEqual(found)
   })
 })
 
@@ -157,14 +158,14 @@ it.each<[string, string, Found]>([
   ['["a\\"b"]', '{"a\\"b":5}', { json: '5' }],
   ['["a.b"]', '{"a.b":1,"a\\u002eb":2}', 'malformed'],
 ])('the path %s of the body %s has %j', (path, body, found) => {
-  expect(inJson(body, jsonAt(path), { max: 500 })).toEqual(found)
+  expect(inJson(new JsonText(body, body.length), jsonAt(path), { max: 500 })).toEqual(found)
 })
 
 describe('a sum of members', () => {
   const said = (members: Record<string, number>, paths: readonly string[], texts: readonly string[]) => {
     const sum = Object.entries(members).map(([path, weight]) => ({ path: namesOf(path), weight }))
     const all = new Said({ kind: 'json', paths: paths.map(namesOf), sum, maxBody: 1000 }, { max: 500 })
-    const news = texts.map((text) => all.hear(text))
+    const news = texts.map((text) => all.hear(new JsonText(text, text.length)))
     return { found: all.found, news }
   }
 
