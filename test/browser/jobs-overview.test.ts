@@ -126,7 +126,8 @@ test('a shared window has a bar, what is left of its time and a forecast', async
   const { page, close } = await stage.open('#/overview')
   const row = page.getByRole('region', { name: 'Global windows' }).getByRole('row').nth(1)
   // It began less than a minute ago, or the rate of so few tokens does not fill it.
-  const forecast = /read 1h\s+[\d.]+%\s+12 of 900\s+\d+ mins?( \d+ secs?)?\s+(too early to know|not before it ends)/
+  const forecast =
+    /read 1h\s+[\d.]+%\s+12 of 900\s+\d+ minutes?( \d+ seconds?)?\s+(too early to know|not before it ends)/
   await expect.poll(() => row.innerText(), SOON).toMatch(forecast)
   expect(await row.getByRole('meter', { name: 'read 1h' }).getAttribute('aria-valuetext')).toContain('12 of 900 used')
   await close()

@@ -7,17 +7,17 @@ const plain = (text: string): string => text.replace(/\s/g, ' ')
 
 describe('a duration', () => {
   test.each([
-    [0, '0 secs'],
-    [1, '1 sec'],
-    [59_001, '1 min'],
-    [125_000, '2 mins 5 secs'],
-    [3_600_000, '1 hr'],
-    [86_400_000 + 5 * 3_600_000, '1 day 5 hrs'],
+    [0, '0 seconds'],
+    [1, '1 second'],
+    [59_001, '1 minute'],
+    [125_000, '2 minutes 5 seconds'],
+    [3_600_000, '1 hour'],
+    [86_400_000 + 5 * 3_600_000, '1 day 5 hours'],
   ])('a duration of %d ms is %s', (ms, text) => {
     expect(plain(format.formatDuration('en', ms))).toBe(text)
   })
   test('a duration is written in Chinese too', () => {
-    expect(plain(format.formatDuration('zh', 125_000)).replace(/ /g, '')).toBe('2分钟5秒')
+    expect(plain(format.formatDuration('zh', 125_000)).replace(/ /g, '')).toBe('2分钟5秒钟')
   })
 })
 
@@ -91,11 +91,28 @@ test.each([
   [-3_660_000, '1 hour ago', '1小时前'],
   [-3 * 60_000, '3 minutes ago', '3分钟前'],
   [-3.9 * 60_000, '3 minutes ago', '3分钟前'],
-  [500, 'in 1 second', '1秒钟后'],
+  [500, 'now', '现在'],
+  [2000, 'in 2 seconds', '2秒钟后'],
   [0, 'now', '现在'],
 ])('%i ms from now is %s', (ms, english, chinese) => {
   expect(format.formatRelative('en', ms)).toBe(english)
   expect(format.formatRelative('zh', ms)).toBe(chinese)
+})
+
+test.each([
+  // On a Sunday at 02:35.
+  ['2026-11-30T03:00', 'in 25 hours', '25小时后'],
+  ['2026-12-01T03:00', 'in 2 days', '后天'],
+  ['2026-12-01T14:35', 'in 2 days', '后天'],
+  ['2026-12-04T02:00', 'in 5 days', '5天后'],
+  ['2026-11-28T02:30', 'yesterday', '昨天'],
+  ['2026-11-27T03:20', '2 days ago', '前天'],
+  ['2026-11-26T23:59', '3 days ago', '3天前'],
+])('a day away is counted by the calendar: %s is %s', (at, english, chinese) => {
+  const now = Date.parse('2026-11-29T02:35')
+  const ms = Date.parse(at) - now
+  expect(format.formatRelative('en', ms, now)).toBe(english)
+  expect(format.formatRelative('zh', ms, now)).toBe(chinese)
 })
 
 test('a time to the minute has the weekday if it is on another day', () => {

@@ -83,7 +83,7 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** `2 hrs 5 mins`, `5 mins`, `12 secs`: the two largest units, rounded up so that it is never too early. */
+/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units, rounded up so that it is never too early. */
 export function formatDuration(language: Language, ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
   const first = UNITS.findIndex(([, size]) => seconds >= size)
@@ -96,23 +96,42 @@ export function formatDuration(language: Language, ms: number): string {
 }
 
 function unit(language: Language, name: string, count: number): string {
-  return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'short' }).format(count)
+  return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'long' }).format(count)
 }
 
 /** So much of a unit is left out, so that an hour and a second are `in 1 hour`. */
 const SLACK = 1 / 50
+/** The clock of the gateway is known to the second: what lies so little ahead, in milliseconds, is now. */
+const NOW_MS = 1500
 
 /**
- * `in 44 minutes`, `3 minutes ago`, `now`. What is to come is rounded up, so that it is too early by a fiftieth of the unit at most. From
- * one unit to two of them the smaller unit is taken: `in 70 minutes`, and not `in 2 hours`.
+ * `in 44 minutes`, `3 minutes ago`, `tomorrow`, `now`. What is to come is rounded up, so that it is too early by a fiftieth of the unit at
+ * most. From one unit to two of them the smaller unit is taken: `in 70 minutes`, and not `in 2 hours`. Days are those of the calendar in the
+ * browser's time zone, because that is what people mean by yesterday: 02:00 of the day before yesterday is not.
  * @param ms from now
+ * @param now milliseconds since the epoch
  */
-export function formatRelative(language: Language, ms: number): string {
-  const seconds = Math.ceil(ms / 1000)
+export function formatRelative(language: Language, ms: number, now = Date.now()): string {
+  const relative = new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' })
+  const seconds = ms > 0 && ms < NOW_MS ? 0 : Math.ceil(ms / 1000)
+  if (seconds >= (2 - SLACK) * DAY_SECONDS || seconds <= -DAY_SECONDS) {
+    return relative.format(calendarDays(now, now + ms), 'day')
+  }
   const fits = (count: number): boolean => count <= -1 || (count >= 1 && count <= 1 + SLACK) || count >= 2 - SLACK
-  const [name, size] = UNITS.find(([, size]) => fits(seconds / size)) ?? UNITS[3]
+  const [name, size] = UNITS.slice(1).find(([, size]) => fits(seconds / size)) ?? UNITS[3]
   const count = seconds < 0 ? Math.ceil(seconds / size) : Math.ceil(seconds / size - SLACK)
-  return new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' }).format(count, name)
+  return relative.format(count, name)
+}
+
+const DAY_SECONDS = 86_400
+
+/** Midnights between two moments, by the clock of the browser. */
+function calendarDays(from: number, to: number): number {
+  const dayOf = (at: number): number => {
+    const date = new Date(at)
+    return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / 1000 / DAY_SECONDS
+  }
+  return dayOf(to) - dayOf(from)
 }
 
 const WINDOW_UNITS: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day', w: 'week' }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
+import { wholeSecond } from '../logic/format.ts'
 import { At } from './small.tsx'
 
 const EVERY_MS = 10_000
@@ -39,22 +40,24 @@ interface MomentProps {
   readonly isPast?: boolean
 }
 
-/** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. */
+/** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. One that is to come is an end, in whole seconds. */
 export function Moment({ at, isPast = false }: MomentProps) {
   const { relative } = useTexts()
   const now = useServerNow()
   const ms = Date.parse(at) - now
   return (
     <span className="moment">
-      <At at={at} /> <span className="muted">({relative(isPast ? Math.min(0, ms) : ms)})</span>
+      <At at={isPast || ms <= 0 ? at : wholeSecond(at)} />{' '}
+      <span className="muted">({relative(isPast ? Math.min(0, ms) : ms)})</span>
     </span>
   )
 }
 
-/** The same with the time of day alone, for what ends soon. @param at in ISO 8601 */
-export function Until({ at }: { readonly at: string }) {
+/** The same with the time of day alone, for what ends soon. @param at in ISO 8601; shown in whole seconds, as the 429 has it */
+export function Until({ at: exact }: { readonly at: string }) {
   const { relative, clock, time } = useTexts()
   const now = useServerNow()
+  const at = wholeSecond(exact)
   const ms = Date.parse(at) - now
   return (
     <time dateTime={at} title={time(at)}>

@@ -4,7 +4,6 @@ import { call, PREVIEW } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Change, Entry } from '../../logic/audit-story.ts'
-import { wholeSecond } from '../../logic/format.ts'
 import { fullAfter, type OverrideBack, patchOf, withDefaults } from '../../logic/undo-effect.ts'
 import { visible } from '../../logic/visible.ts'
 import { Filled } from '../../ui/filled.tsx'
@@ -87,7 +86,7 @@ function OfUser({ user, back, changes }: OfUserProps) {
             text={t(resetAt === null ? 'undo.overAll' : 'undo.over', {
               ...{ category, window, used: number(used), limit: number(limit) },
             })}
-            parts={{ user: <Name of={user} />, at: resetAt !== null && <Until at={wholeSecond(resetAt)} /> }}
+            parts={{ user: <Name of={user} />, at: resetAt !== null && <Until at={resetAt} /> }}
           />
         </Note>
       ))}

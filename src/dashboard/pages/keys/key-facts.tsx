@@ -15,7 +15,7 @@ export function KeyFacts({ accessKey: { id, user, name, createdAt } }: { readonl
         <Name of={name} />
       </Fact>
       <Fact name={t('keys.created')}>
-        <Moment at={createdAt} />
+        <Moment at={createdAt} isPast />
       </Fact>
       <Fact name={t('keys.id')}>
         <code>{id}</code>

@@ -40,7 +40,7 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
       id: 'created',
       head: t('keys.created'),
       sort: ({ createdAt }) => createdAt,
-      cell: ({ createdAt }) => <Moment at={createdAt} />,
+      cell: ({ createdAt }) => <Moment at={createdAt} isPast />,
     },
     {
       id: 'expires',
@@ -117,7 +117,7 @@ function State({ accessKey }: OfKey) {
   return (
     <div>
       <Tag tone={TONES[state]}>{t(`keys.state.${state}`)}</Tag>{' '}
-      {accessKey.revokedAt !== null && <Moment at={accessKey.revokedAt} />}
+      {accessKey.revokedAt !== null && <Moment at={accessKey.revokedAt} isPast />}
     </div>
   )
 }

@@ -1,6 +1,5 @@
 import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'
 import { Until } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -72,7 +71,7 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
               </td>
               <td className="num">{number(each.used)}</td>
               <td className="num">{number(each.limit)}</td>
-              <td>{each.resetAt === null ? '–' : <Until at={wholeSecond(each.resetAt)} />}</td>
+              <td>{each.resetAt === null ? '–' : <Until at={each.resetAt} />}</td>
             </tr>
           ))}
         </Rows>

@@ -105,7 +105,7 @@ function Ends({ refusal: { until, emptied, startedAt, cost, limit } }: { readonl
   if (startedAt === null || (cost !== null && cost > limit)) return t('refusals.neverRan')
   if (emptied) return <span className="muted">{t('refusals.emptied')}</span>
   if (until === null) return '–'
-  if (Date.parse(until) > serverNow()) return <Until at={wholeSecond(until)} />
+  if (Date.parse(until) > serverNow()) return <Until at={until} />
   return (
     <span className="muted">
       <Filled text={t('refusals.over')} parts={{ at: <At at={wholeSecond(until)} /> }} />

@@ -3,7 +3,6 @@ import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
@@ -166,7 +165,7 @@ function Reason({ code, values }: ExplainResponse['reasons'][number]) {
   function shown(name: string, value: string | number): ReactNode {
     if (typeof value === 'number') return number(value)
     if (name === 'scope') return t(SCOPE_WORDS[value as Scope])
-    return name === 'resetAt' ? <Moment at={wholeSecond(value)} /> : value
+    return name === 'resetAt' ? <Moment at={value} /> : value
   }
   const parts = Object.entries(values).map(([name, value]) => [name, shown(name, value)])
   return <Filled text={reason(code)} parts={Object.fromEntries(parts)} />

@@ -1,6 +1,5 @@
 import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { stepWords } from '../../logic/step-words.ts'
@@ -100,5 +99,5 @@ function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
 
 function Ends({ at }: { readonly at: string | null }) {
   const { t } = useTexts()
-  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <Moment at={wholeSecond(at)} />
+  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <Moment at={at} />
 }
