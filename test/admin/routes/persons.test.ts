@@ -55,9 +55,7 @@ test('all that is kept of a user is exported, and nothing of others', async () =
       reason: `a trial of ${JANE}`,
       expiresAt: null,
     },
-    accessKeys: [
-      { id: expect.any(String), user: JANE, name: 'laptop', createdAt: iso(NOW), ...UNUSED },
-    ],
+    accessKeys: [{ id: expect.any(String), user: JANE, name: 'laptop', createdAt: iso(NOW), ...UNUSED }],
     usage: [
       { category: 'read', window: '1h', seconds: 3600, start: iso(NOW), tokens: 7, running: true },
       { category: 'read', window: '5h', seconds: 18_000, start: iso(NOW), tokens: 7, running: true },
