@@ -32,7 +32,11 @@ const CHECKS: Record<Check, readonly string[]> = {
   ),
   meters: vitest('test/gateway/several-meters.test.ts', 'test/e2e/several-meters.test.ts'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
-  cost: vitest('test/gateway/response-cost.test.ts', 'test/routing/final-cost.test.ts'),
+  cost: vitest(
+    'test/gateway/response-cost.test.ts',
+    'test/gateway/response-text.test.ts',
+    'test/routing/final-cost.test.ts',
+  ),
   history: vitest('test/store/packed-history.test.ts', 'test/store/sqlite/history.test.ts'),
   'redis history': vitest('test/store/redis/history.test.ts'),
   series: vitest(

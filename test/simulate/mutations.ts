@@ -70,6 +70,7 @@ const POLICY = 'src/quota/policy.ts'
 const OVERRIDES = 'src/quota/override-limits.ts'
 const LAYERS = 'src/quota/limit-layers.ts'
 const RESPONSE_COST = 'src/gateway/response-cost.ts'
+const RESPONSE_TEXT = 'src/gateway/response-text.ts'
 const FINAL_COST = 'src/routing/final-cost.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
@@ -868,7 +869,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'a coded body is read however long it gets',
-    ['{ maxOutputLength: this.#source.maxBody }', '{ maxOutputLength: 2 ** 30 }'],
+    ['text === null || text.bytes > this.#source.maxBody', 'text === null'],
     ['cost'],
   ),
   edit(
@@ -896,7 +897,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ['cost'],
   ),
   edit(
-    RESPONSE_COST,
+    RESPONSE_TEXT,
+    'a piece of a body is held once for each meter that reads it',
+    ['if (length <= this.#length) return false\n', ''],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_TEXT,
     'a body in no coding is not read if its head says so',
     [" || coding === 'identity'", ''],
     ['cost'],
