@@ -10,6 +10,7 @@ import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '.
 import type { MeterRule, Repetition } from '../gateway/snapshot.ts'
 import { type AskedPrice, cheapest, costsOf, mayCost, type Price } from '../inputs/price.ts'
 import { shownAsked } from '../inputs/shown-price.ts'
+import { firstAndOthers } from '../lib/first-and-others.ts'
 import { pathOfNames } from '../lib/json-path.ts'
 import { keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
 import { roomFrom } from '../quota/ahead.ts'
@@ -169,7 +170,7 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
     tariff === null
       ? null
       : {
-          meters: [tariff, ...(tariff.others ?? [])],
+          meters: firstAndOthers<MeterRule>(tariff),
           query: target.query,
           refusal: queryRefusal(route, target),
           repetition,

@@ -1,3 +1,4 @@
+import { firstAndOthers } from '../lib/first-and-others.ts'
 import type { Immutable } from '../lib/immutable.ts'
 import type { Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { Parsed } from './schema.ts'
@@ -65,7 +66,7 @@ export type MeterConfig = Pick<Charged, 'category' | 'cost' | 'settle'>
 export function metersIn(
   rule: MeterConfig & { readonly others: readonly MeterConfig[] | null },
 ): readonly MeterConfig[] {
-  return rule.others === null ? [rule] : [rule, ...rule.others]
+  return firstAndOthers<MeterConfig>(rule)
 }
 
 /** The page on which the API can be read and tried. */

@@ -3,7 +3,8 @@ import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import type { Denial } from '../errors.ts'
 import type { Observer, RefusingLimit, Settled, TunnelCharge } from '../observe/observation.ts'
-import { type Charge, type Decision, decisionsOf, type Meter, metersOf, refundedMeter } from '../quota/charge.ts'
+import { type Charge, type Decision, decisionsOf, metersOf, refundedMeter } from '../quota/charge.ts'
+import { chargeOf, type MeterCost } from '../quota/charge-of.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Asker, type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Once } from '../quota/once.ts'
@@ -51,7 +52,7 @@ export interface Order {
   /** Tokens. It is 0 only if the quota is not asked. */
   readonly cost: number
   /** What is charged beside, in other categories: all of it, or nothing. Default nothing. */
-  readonly others?: readonly Pick<Meter, 'category' | 'cost'>[]
+  readonly others?: readonly MeterCost[]
   /** By what repetitions are known; `null` if each is charged. */
   readonly once: Once | null
   /** Of the request, for the form of a 429. */
@@ -77,7 +78,7 @@ export interface Settling {
 
 /** Asks the ledger, and `settling` hears what came of it. */
 export function ask(charging: Charging, order: Order, settling: Settling): void {
-  const charge = chargeOf(order, order.rules.policy())
+  const charge = chargeFor(order)
   charging.ledger.decide(charge, new Question(charging, order, charge, settling))
 }
 
@@ -193,19 +194,10 @@ function refusalSettled(
   return settled(observe, decidedOn(order, kind, charge, decision, refusedBy))
 }
 
-function chargeOf({ caller, category, cost, others, once }: Order, policy: Policy): Charge {
-  const charge: Charge = meterOf(caller, category, cost, policy)
-  const whole =
-    others === undefined
-      ? charge
-      : { ...charge, others: others.map((meter) => meterOf(caller, meter.category, meter.cost, policy)) }
-  return once === null ? whole : { ...whole, once }
-}
-
-function meterOf(caller: Payer, category: string, cost: number, policy: Policy): Meter {
-  const limits = policy.limitsFor(category, caller)
-  const organisation = limits.organisation === null ? null : caller.organisation
-  return { user: caller.user, organisation, category, cost, limits }
+function chargeFor(order: Order): Charge {
+  const { rules, caller, others, once } = order
+  const charge = chargeOf(caller, order, others, rules.policy())
+  return once === null ? charge : { ...charge, once }
 }
 
 /** What the client gets if the ledger could not decide. @throws what is a fault of ours */
@@ -271,13 +263,13 @@ function decidedOn<K extends Settled['kind']>(
 
 /** Reports that shadow lets a request through that has no price. Nothing is charged. @param reason for the log */
 export function unpriced({ observe }: Pick<Charging, 'observe'>, order: Order, reason: string): Settlement {
-  const charge = chargeOf({ ...order, cost: 0 }, order.rules.policy())
+  const charge = chargeFor({ ...order, cost: 0 })
   return settled(observe, { ...decidedOn(order, 'shadowed', charge, null, 'price'), reason })
 }
 
 /** Reports that nothing is charged to the caller. */
 export function exempted({ observe }: Pick<Charging, 'observe'>, order: Order, exempt: Exemption): void {
-  const outcome = decidedOn(order, 'exempt', chargeOf(order, order.rules.policy()), null, null)
+  const outcome = decidedOn(order, 'exempt', chargeFor(order), null, null)
   settled(observe, { ...outcome, exempt })
 }
 

@@ -1,3 +1,4 @@
+import { firstAndOthers } from '../lib/first-and-others.ts'
 import { bookLimit } from './books.ts'
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
 import type { HistoryScope } from './history-store.ts'
@@ -127,7 +128,7 @@ export function metersOf(charge: Charge): readonly Charge[] {
 
 /** What was decided on each meter of a charge, in their order. */
 export function decisionsOf(decision: Decision): readonly Decision[] {
-  return decision.others === undefined ? [decision] : [decision, ...decision.others]
+  return firstAndOthers<Decision>(decision)
 }
 
 /** Many charges and refunds settled as one, in order, refunds first. */

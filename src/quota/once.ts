@@ -1,3 +1,5 @@
+import { firstAndOthers } from '../lib/first-and-others.ts'
+
 /**
  * Requests that may come again. A store remembers a charge by the key that its request has. A repetition within a time is
  * accepted, whatever the windows hold, and not charged.
@@ -192,7 +194,7 @@ function reported({ body }: Once, since: number, cost: number): Remembered {
 }
 
 function usesOf(known: Remembered): readonly Uses[] {
-  return known.others === undefined ? [known] : [known, ...known.others]
+  return firstAndOthers<Uses>(known)
 }
 
 function withUses(known: Remembered, change: (uses: Uses, meter: number) => Uses): Remembered {

@@ -2,11 +2,11 @@ import {
   type Charge,
   type CounterOf,
   type Decision,
-  type Meter,
   type Refund,
   type ScopeName,
   settleBatch,
 } from '../quota/charge.ts'
+import { chargeOf } from '../quota/charge-of.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { Policy } from '../quota/policy.ts'
 import { violations } from '../quota/refusal.ts'
@@ -14,7 +14,7 @@ import type { Reserve } from '../quota/reserve.ts'
 import { promised } from '../quota/window.ts'
 import type { Entry } from './entry.ts'
 import type { Journal } from './journal.ts'
-import type { Tariff, Tariffs, UnchargedReason } from './tariffs.ts'
+import type { Tariff, TariffMeter, Tariffs, UnchargedReason } from './tariffs.ts'
 
 /** The limit that a refusal names. */
 export interface Refusing {
@@ -63,7 +63,8 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
   }
 
   function charge(entry: Entry, tariff: Tariff, position: number): void {
-    const charge = chargeOf(tariff, policy)
+    const [first, ...others] = tariff.meters as [TariffMeter, ...TariffMeter[]]
+    const charge = chargeOf(tariff.payer, first, others, policy)
     const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, entry.at) as [Decision]
     if (decision.accepted) {
       listener.charged(entry, tariff)
@@ -93,15 +94,6 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
 }
 
 const CLOSED = { kind: 'uncharged', why: 'closed' } as const
-
-function chargeOf({ payer, meters }: Tariff, policy: Policy): Charge {
-  const [first, ...others] = meters.map(({ category, cost }): Meter => {
-    const limits = policy.limitsFor(category, payer)
-    const organisation = limits.organisation === null ? null : payer.organisation
-    return { user: payer.user, organisation, category, cost, limits }
-  })
-  return { ...(first as Meter), ...(others.length > 0 && { others }) }
-}
 
 function refusingOf(charge: Charge, decision: Decision): Refusing {
   const [worst] = violations(charge, decision)

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { MeterRule, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { dearest, isByLength, mayCost, type Price, partsOf } from '../inputs/price.ts'
+import { firstAndOthers } from '../lib/first-and-others.ts'
 import type { Payer } from '../quota/policy.ts'
 import { mostBy } from '../routing/final-cost.ts'
 import { priceOf } from '../routing/price.ts'
@@ -91,8 +92,7 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
 
 /** The meters in which the request costs something. */
 function metersOf(tariff: RouteTariff, entry: Entry, isGivenBack: boolean): TariffMeter[] {
-  const rules: readonly MeterRule[] = tariff.others === null ? [tariff] : [tariff, ...tariff.others]
-  return rules.flatMap((rule, i) => {
+  return firstAndOthers<MeterRule>(tariff).flatMap((rule, i) => {
     const logged = entry.meters?.find(({ category }) => category === rule.category) ?? (i === 0 ? entry : NOT_LOGGED)
     const cost = costOf(rule.price, logged, entry.target)
     const finalCost = isGivenBack ? 0 : finalCostOf(rule, logged, cost)

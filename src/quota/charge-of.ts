@@ -1,0 +1,24 @@
+import type { Charge, Meter } from './charge.ts'
+import type { Payer } from './payer.ts'
+import type { Policy } from './policy.ts'
+
+/** What a meter costs, without whose it is. */
+export type MeterCost = Pick<Meter, 'category' | 'cost'>
+
+/** The charge of a payer in some meters, by the limits that a policy has for it. @param others all of them are charged, or nothing */
+export function chargeOf(
+  payer: Payer,
+  { category, cost }: MeterCost,
+  others: readonly MeterCost[] | undefined,
+  policy: Pick<Policy, 'limitsFor'>,
+): Charge {
+  const first = meterOf(payer, category, cost, policy)
+  if (others === undefined || others.length === 0) return first
+  return { ...first, others: others.map((meter) => meterOf(payer, meter.category, meter.cost, policy)) }
+}
+
+function meterOf(payer: Payer, category: string, cost: number, policy: Pick<Policy, 'limitsFor'>): Meter {
+  const limits = policy.limitsFor(category, payer)
+  const organisation = limits.organisation === null ? null : payer.organisation
+  return { user: payer.user, organisation, category, cost, limits }
+}
