@@ -535,6 +535,34 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedIn('requests', 'tokens')).toEqual([10, 10])
     })
 
+    it('a charge of several meters keeps what other charges of its batch have put beside, where all windows run and where one begins', async () => {
+      await settle([several('a', [1, 1, 1], roomy)])
+      const running = await settle([
+        several('a', [2, 3, 4], roomy),
+        several('a', [1, 1, 20], roomy),
+        several('a', [1, 1, 1], roomy),
+      ])
+      expect(verdicts(running)).toEqual([true, false, true])
+      expect(await usedIn('requests', 'tokens', 'images')).toEqual([4, 5, 6])
+      const begun = await settle([
+        several('a', [1, 2], roomy),
+        charge('a', 3, roomy, 'read'),
+        several('a', [1, 1, 1], roomy),
+        charge('a', 1, roomy, 'images'),
+      ])
+      expect(verdicts(begun)).toEqual([true, true, true, true])
+      expect(await usedIn('requests', 'tokens', 'images', 'read')).toEqual([6, 8, 8, 3])
+      const short = limits([10, 20], [100, 200], SECOND)
+      await settle([charge('a', 5, short, 'write')])
+      await under.pass(1000)
+      await settle([
+        several('a', [1, 1, 1], roomy, { others: [charge('a', 2, short, 'write')] }),
+        charge('a', 1, roomy, 'tokens'),
+      ])
+      expect(await usedIn('requests', 'tokens')).toEqual([7, 9])
+      expect((await used('a', 'write')).personal[1]).toBe(7)
+    })
+
     it('a charge of several meters gives back each meter by itself, and charges more for one', async () => {
       const one = several('a', [1, 8, 5], roomy)
       const [decision] = await settle([one])

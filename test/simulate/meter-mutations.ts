@@ -24,12 +24,12 @@ const HALF_HOURS = 'src/usage/half-hours.ts'
 
 export const METER_MUTATIONS: readonly Mutation[] = [
   lua('the script looks at the first meter alone', [
-    'list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]',
-    'list.fits = list.fits and (key == 0 or shape.name ~= plan[PLAN_OWN_SHAPE].name or #list > 2 or plan[PLAN_COST] <= section[ROOM])',
+    'have_room = have_room and cost <= section[ROOM]',
+    'have_room = have_room and (many > 2 or cost <= section[ROOM])',
   ]),
   lua('the script forgets the limits of everybody for several meters', [
-    'list.fits = list.fits and plan[PLAN_COST] <= everybody[ROOM]',
-    'list.fits = list.fits and everybody ~= nil',
+    'have_room = have_room and cost <= everybody[ROOM]',
+    'have_room = have_room and everybody ~= nil',
   ]),
   lua('the script lets several meters fill what everybody shares again and again', [
     'section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost',
@@ -42,34 +42,45 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'one charge',
   ),
   lua('the script accepts several meters that have no room', [
-    'fits, mine, theirs, all = group.fits, nil, nil, nil',
-    'fits, mine, theirs, all = true, nil, nil, nil',
+    'mine, theirs, all = meters.open(key, plan, their_key, group), nil, nil, nil',
+    'mine, theirs, all = meters.open(key, plan, their_key, group) ~= nil, nil, nil, nil',
   ]),
   lua('the script charges each meter as soon as it was looked at', [
-    '    measure(section, at, of)\n    list.fits',
-    '    measure(section, at, of)\n    put(section, at, plan[PLAN_COST])\n    list.fits',
+    '    measure(section, key, of)\n    have_room',
+    '    measure(section, key, of)\n    put(section, key, cost)\n    have_room',
   ]),
   lua('the script charges the first of several meters alone', [
-    'if group then put_group(group) end',
-    'if group then put_group({ group[1] }) end',
+    'for i = 1, many do\n      local section',
+    'for i = 1, 1 do\n      local section',
   ]),
   lua('the script charges several meters by what it read before the first was charged', [
-    '        open(section, key, each.shape)\n        recorded = recorded - 1\n        measure(section, key, each.limits)\n',
+    '          open(section, key, section[SHAPE])\n          recorded = recorded - 1\n          measure(section, key, limits_of[i])\n',
     '',
   ]),
-  lua('the script leaves open what several meters open anew', ['    shared[at] = nil\n', '']),
+  lua('the script leaves open what several meters open anew', ['      shared[key] = nil\n', '']),
   lua('the script forgets what others of the batch have added where several meters open it', [
-    'if common and common[ADDED] then put(common, at, common[ADDED]) end\n    shared',
+    'if common[ADDED] then put(common, key, common[ADDED]) end\n      shared',
     'shared',
   ]),
   lua('the script tells the second reading of several meters', [
-    '        recorded = recorded - 1\n        measure(section, key, each',
-    '        measure(section, key, each',
+    '          recorded = recorded - 1\n          measure(section, key, limits',
+    '          measure(section, key, limits',
   ]),
-  lua('the script remembers the first of several meters alone', ['        costs = group.costs\n', '']),
-  lua('the receipt of several meters has no starts', [
-    'for _, each in ipairs(group) do starts_of(each.section, each.shape, starts) end',
+  lua('the script remembers the first of several meters alone', [
+    '    for i = 2, #group, 2 do costs[#costs + 1] = batch.plans[group[i]][PLAN_COST] end\n',
     '',
+  ]),
+  lua('the receipt of several meters has no starts', [
+    'for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts) end',
+    '',
+  ]),
+  lua('the script writes the last of several sections under one key alone', [
+    'if further and further[key] then tokens, at = span_of(key) end',
+    '',
+  ]),
+  lua('the script loses what changed in place where another section of the value begins a run', [
+    'if written[key] ~= 0 and bytes == values[key] then',
+    'if false then',
   ]),
   onceLua('the script counts a repetition for the first meter alone', ['if i <= meters then', 'if i == 1 then']),
   onceLua('the script counts a repetition for meters that it lacks', ['if i <= meters then', 'if true then']),

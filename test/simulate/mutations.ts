@@ -137,8 +137,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   lua('the script does not count within a batch for the global scope', ['room - (section[ADDED] or 0)', 'room']),
   lua('the script forgets what it charged earlier in the batch', [
-    'if tokens ~= 0 then\n    bytes = sub(',
-    'if false then\n    bytes = sub(',
+    'if written[key] ~= 0 then splice_all(key) end\n  local bytes',
+    'local bytes',
   ]),
   lua('the script checks only the first window', [
     'for i = 1, n do\n    local left = limits[i]',

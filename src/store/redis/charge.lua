@@ -68,8 +68,9 @@ end
 -- A table with room for n, because it costs time to let one grow.
 local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 
--- What is to be written: whole values, or used tokens (0: none) that go before a position of a value (0: none yet).
-local whole, written, before = {}, zeros(#KEYS), zeros(#KEYS)
+-- What is to be written: whole values, or used tokens (0: none) that go before a position of a value (0: none yet). `further` has those of
+-- other sections of a value that changed in place, by the position behind them; nothing if there are none.
+local whole, written, before, further = {}, zeros(#KEYS), zeros(#KEYS), nil
 local records, recorded = zeros(#KEYS), 1
 
 -- Counters as they were before the first start in them was replaced, and histories that changed.
@@ -115,12 +116,33 @@ local SHAPE, BYTES, LIMITS, ROOM, ADDED = 18, 19, 20, 21, 22
 -- Written out, which takes half the time of `zeros`. There is one for each organisation.
 local function blank() return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } end
 
-local function open(section, key, shape)
-  local bytes, tokens = values[key], written[key]
-  if tokens ~= 0 then
-    bytes = sub(bytes, 1, before[key] - #tokens - 1) .. tokens .. sub(bytes, before[key])
-    values[key] = bytes
+-- Puts the tokens that were charged before a position into the value itself.
+local function splice(key, tokens, behind)
+  local bytes = values[key]
+  values[key] = sub(bytes, 1, behind - #tokens - 1) .. tokens .. sub(bytes, behind)
+end
+
+-- The same of all its sections that changed in place. None of them moves, since each has as many bytes as before.
+local function splice_all(key)
+  splice(key, written[key], before[key])
+  local others = further and further[key]
+  if not others then return end
+  for behind, tokens in pairs(others) do splice(key, tokens, behind) end
+end
+
+-- All that changed in place in a value with what is between, and its offset: one command writes it.
+local function span_of(key)
+  local from, to = before[key] - #written[key], before[key]
+  for behind, tokens in pairs(further[key]) do
+    from, to = math.min(from, behind - #tokens), math.max(to, behind)
   end
+  splice_all(key)
+  return sub(values[key], from, to - 1), from - 1
+end
+
+local function open(section, key, shape)
+  if written[key] ~= 0 then splice_all(key) end
+  local bytes = values[key]
   local numbers = bytes and find(bytes, shape)
   if not numbers then
     bytes, numbers = with_section(bytes or '', shape), shape.size + 1
@@ -154,6 +176,7 @@ local function keep_starts(section, key)
   found[key] = found[key] or values[key]
   values[key] = front .. section_of(shape.name, running) .. sub(bytes, behind)
   whole[key], written[key] = true, 0
+  if further then further[key] = nil end
 end
 
 -- A window whose start lies in the future, because the clock was ahead, counts as started now. That is kept also where the
@@ -189,13 +212,23 @@ local function put(section, key, added)
     local used = section[n + i] + added
     section[n + i] = used < MOST_TOKENS and used or MOST_TOKENS
   end
-  if replaced then found[key] = found[key] or values[key] end
-  if replaced or whole[key] or (before[key] ~= 0 and before[key] ~= behind) then
-    values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape.all, n, section) .. sub(bytes, behind)
-    whole[key], written[key] = true, 0
-  else
+  if not replaced and not whole[key] then
+    if written[key] ~= 0 and before[key] ~= behind then
+      further = further or {}
+      further[key] = further[key] or {}
+      further[key][before[key]], further[key][behind] = written[key], nil
+    end
     written[key], before[key] = pack(shape.used, unpack(section, n + 1, 2 * n)), behind
+    return
   end
+  if written[key] ~= 0 and bytes == values[key] then
+    splice_all(key)
+    bytes = values[key]
+  end
+  if replaced then found[key] = found[key] or values[key] end
+  values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape.all, n, section) .. sub(bytes, behind)
+  whole[key], written[key] = true, 0
+  if further then further[key] = nil end
 end
 
 -- The sections that several charges share, by their keys: those of organisations and of everybody. One is open in one shape
@@ -266,69 +299,90 @@ end
 local groups = batch.meters and {}
 for _, group in ipairs(batch.meters or {}) do groups[group[1]] = group end
 
--- Sections of charges of several meters, used again for each.
-local pool, pooled = {}, 0
+-- What charges of several meters need, made where the batch has one: `open` opens all sections of such a charge, none of which is charged yet,
+-- and says whether they all have room, `put` charges them, and `costs` says what is remembered of them under an idempotency key.
+local function group_functions()
+  -- The sections of a charge with their keys (0 of what charges share), limits and costs, how many they are, and whether all have room. The
+  -- tables, and the sections that are not shared, are used again for each charge.
+  local opened, keys_of, limits_of, costs_of, pool, many, have_room = {}, {}, {}, {}, {}, 0, true
 
--- Opens the sections of one meter for a charge of several, and adds them to a list. Several of a user and of an organisation may be under
--- one key, so each is opened by itself, whatever others share. That of everybody is shared, since a category has a key of its own.
-local function open_meter(list, key, plan, their_key)
-  local function add(at, shape, of)
-    if not shape then return end
-    local common = shared[at]
-    if common and common[ADDED] then put(common, at, common[ADDED]) end
-    shared[at] = nil
-    pooled = pooled + 1
-    pool[pooled] = pool[pooled] or blank()
-    local section = pool[pooled]
-    open(section, at, shape)
-    measure(section, at, of)
-    list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]
-    list[#list + 1] = { section = section, key = at, shape = shape, limits = of, cost = plan[PLAN_COST] }
+  -- Several sections of a user and of an organisation may be under one key, so each is opened by itself, whatever others share.
+  local function open_own(key, shape, of, cost)
+    local common = shared[key]
+    if common then
+      if common[ADDED] then put(common, key, common[ADDED]) end
+      shared[key] = nil
+    end
+    many = many + 1
+    local section = pool[many] or blank()
+    open(section, key, shape)
+    measure(section, key, of)
+    have_room = have_room and cost <= section[ROOM]
+    pool[many], opened[many], keys_of[many], limits_of[many], costs_of[many] = section, section, key, of, cost
   end
-  if plan[PLAN_OWN_SHAPE] and returning and returning[key] then returning[key].is_back = true end
-  add(key, plan[PLAN_OWN_SHAPE], plan[PLAN_OWN_LIMITS])
-  add(their_key, plan[PLAN_THEIR_SHAPE], plan[PLAN_THEIR_LIMITS])
-  local all_key, all = plan[PLAN_ALL_KEY], plan[PLAN_ALL_SHAPE]
-  if not all then return end
-  local everybody = shared[all_key]
-  if not everybody or everybody[SHAPE] ~= all then everybody = share(all_key, all) end
-  if everybody[LIMITS] ~= plan[PLAN_ALL_LIMITS] then measure(everybody, all_key, plan[PLAN_ALL_LIMITS]) end
-  list.fits = list.fits and plan[PLAN_COST] <= everybody[ROOM]
-  list[#list + 1] = { section = everybody, shape = all, cost = plan[PLAN_COST] }
-end
 
--- The sections of all meters of a charge, and whether they all have room. None is charged yet.
-local function open_group(key, plan, their_key, group)
-  local list = { fits = true, costs = { plan[PLAN_COST] } }
-  pooled = 0
-  open_meter(list, key, plan, their_key)
-  for i = 2, #group, 2 do
-    local of = batch.plans[group[i]]
-    list.costs[#list.costs + 1] = of[PLAN_COST]
-    open_meter(list, key, of, group[i + 1])
+  -- Opens the sections of one meter. That of everybody is shared, since a category has a key of its own.
+  local function open_meter(key, plan, their_key)
+    local cost, mine, theirs, all = plan[PLAN_COST], plan[PLAN_OWN_SHAPE], plan[PLAN_THEIR_SHAPE], plan[PLAN_ALL_SHAPE]
+    if mine then
+      if returning and returning[key] then returning[key].is_back = true end
+      open_own(key, mine, plan[PLAN_OWN_LIMITS], cost)
+    end
+    if theirs then open_own(their_key, theirs, plan[PLAN_THEIR_LIMITS], cost) end
+    if not all then return end
+    local all_key, of = plan[PLAN_ALL_KEY], plan[PLAN_ALL_LIMITS]
+    local everybody = shared[all_key]
+    if not everybody or everybody[SHAPE] ~= all then everybody = share(all_key, all) end
+    if everybody[LIMITS] ~= of then measure(everybody, all_key, of) end
+    have_room = have_room and cost <= everybody[ROOM]
+    many = many + 1
+    opened[many], keys_of[many], costs_of[many] = everybody, 0, cost
   end
-  return list
-end
 
--- What others share is written once for all of them. Several of the others may be under one key, where the first moves what the next ones
--- have read: so these are read again, which the reply does not have.
-local function put_group(list)
-  local moved = {}
-  for _, each in ipairs(list) do
-    local section, key, cost = each.section, each.key, each.cost
-    if not key then
-      section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost
-    else
-      if moved[key] then
-        open(section, key, each.shape)
-        recorded = recorded - 1
-        measure(section, key, each.limits)
+  local function open_group(key, plan, their_key, group)
+    many, have_room = 0, true
+    open_meter(key, plan, their_key)
+    for i = 2, #group, 2 do open_meter(key, batch.plans[group[i]], group[i + 1]) end
+    return have_room
+  end
+
+  -- Adds the starts, and gives the cost of each meter.
+  local function group_costs(plan, group, starts)
+    local costs = { plan[PLAN_COST] }
+    for i = 2, #group, 2 do costs[#costs + 1] = batch.plans[group[i]][PLAN_COST] end
+    for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts) end
+    return costs
+  end
+
+  -- Whether a section before this one is under the same key.
+  local function is_further(at)
+    for i = 1, at - 1 do
+      if keys_of[i] == keys_of[at] then return true end
+    end
+    return false
+  end
+
+  -- What others share is written once for all of them. Several of the others may be under one key, and usually each changes in place there.
+  -- Where the first one moves what the next ones have read, these are read again, which the reply does not have.
+  local function put_group()
+    for i = 1, many do
+      local section, key, cost = opened[i], keys_of[i], costs_of[i]
+      if key == 0 then
+        section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost
+      else
+        if section[BYTES] ~= values[key] and is_further(i) then
+          open(section, key, section[SHAPE])
+          recorded = recorded - 1
+          measure(section, key, limits_of[i])
+        end
+        put(section, key, cost)
       end
-      put(section, key, cost)
-      moved[key] = true
     end
   end
+
+  return { open = open_group, put = put_group, costs = group_costs }
 end
+local meters = groups and group_functions()
 
 local charges, plans, refused, n, at = ARGV[4], batch.plans, nil, 0, 1
 local own = blank()
@@ -345,8 +399,7 @@ while at < #charges do
       local e, f = byte(charges, at, at + 1)
       their_key, at = e * 128 + f, at + 2
     end
-    group = open_group(key, plan, their_key, group)
-    fits, mine, theirs, all = group.fits, nil, nil, nil
+    fits, mine, theirs, all = meters.open(key, plan, their_key, group), nil, nil, nil
   end
   if mine then
     if returning and returning[key] then returning[key].is_back = true end
@@ -370,7 +423,7 @@ while at < #charges do
     fits = fits and cost <= everybody[ROOM]
   end
   local once, letter, payer = onces and onces[n], nil, nil
-  if once then letter, payer = keyed.judge(once, once[8] == 1 and 0 or group and #group.costs or 1) end
+  if once then letter, payer = keyed.judge(once, once[8] == 1 and 0 or group and (#group + 1) / 2 or 1) end
   if letter then
     refused = refused or {}
     refused[n] = letter
@@ -382,18 +435,14 @@ while at < #charges do
         starts_of(own, mine, starts)
         starts_of(organisation, theirs, starts)
         starts_of(everybody, all, starts)
-        local costs = { cost }
-        if group then
-          for _, each in ipairs(group) do starts_of(each.section, each.shape, starts) end
-          costs = group.costs
-        end
+        local costs = group and meters.costs(plan, group, starts) or { cost }
         keyed.remember(once, costs, starts)
       else
         refused = refused or {}
         refused[n] = '4'
       end
     end
-    if group then put_group(group) end
+    if group then meters.put() end
     if mine then put(own, key, cost) end
     if theirs then
       organisation[ROOM], organisation[ADDED] = organisation[ROOM] - cost, (organisation[ADDED] or 0) + cost
@@ -467,6 +516,7 @@ for key = 2, #KEYS do
   local tokens = written[key]
   if tokens ~= 0 then
     local at = before[key] - #tokens - 1
+    if further and further[key] then tokens, at = span_of(key) end
     local offset = offsets[at] or string.format('%.0f', at)
     offsets[at] = offset
     call('SETRANGE', KEYS[key], offset, tokens)
