@@ -397,11 +397,22 @@ test('who comes back from a user finds the search, its order and its page as the
   await expect.poll(hash, SOON).toBe(ordered)
 })
 
-test('who comes back from a user finds the list as far down as it was', async () => {
+test('a page of the list is no longer than three screens, and who comes back from a user finds it as far down as it was', async () => {
   await Promise.all(Array.from({ length: 25 }, (_, i) => client(`chaff-${i}`)))
   open = await stage.open('#/users?query=chaff', { height: 500 })
   page = open.page
   await expect.poll(() => page.locator('[aria-label="Users"] th a').count(), SOON).toBe(25)
+  // 36 px and a line between two.
+  expect((await page.getByRole('row').nth(1).boundingBox())?.height).toBeLessThanOrEqual(37)
+  const height = async () => Number(await page.evaluate('document.documentElement.scrollHeight'))
+  for (const [width, screen] of [
+    [1440, 900],
+    [390, 844],
+    [1280, 500],
+  ] as const) {
+    await page.setViewportSize({ width, height: screen })
+    expect(await height(), `at ${width}`).toBeLessThanOrEqual(3 * Math.max(screen, 844))
+  }
   await page.evaluate('window.scrollTo(0, 400)')
   await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(400)
   const last = page.locator('[aria-label="Users"] th a').nth(20)

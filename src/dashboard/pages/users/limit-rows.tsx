@@ -1,10 +1,10 @@
 import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { stepWords } from '../../logic/step-words.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Rows } from '../../ui/panel.tsx'
 import { Bar, Tag } from '../../ui/small.tsx'
 
 interface Row extends LimitInForceResponse {
@@ -37,47 +37,66 @@ interface LimitRowsProps {
 
 /** Windows with their usage and the layers that made their limits. */
 export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
-  const { t, number } = useTexts()
-  const head = [t('word.window'), t('word.used'), t('word.limit'), t('word.reset'), t('users.source')]
+  const texts = useTexts()
+  const { t, number } = texts
+  const columns: readonly Column<Row>[] = [
+    { id: 'window', head: t('word.window'), cell: (row) => <Window of={row} shadow={shadow} /> },
+    { id: 'used', head: t('word.used'), cell: (row) => <Used of={row} shadow={shadow} /> },
+    {
+      ...{ id: 'limit', head: t('word.limit') },
+      cell: ({ limit, over }) => (
+        <span>
+          {number(limit)}
+          {over !== undefined && <span className="muted"> {t('word.over', { over: number(over) })}</span>}
+        </span>
+      ),
+    },
+    {
+      ...{ id: 'reset', head: t('word.reset') },
+      cell: ({ usage }) => (usage === null ? t('users.unknown') : <Ends at={usage.resetAt} />),
+    },
+    { id: 'source', head: t('users.source'), cell: (row) => <Source {...row} /> },
+  ]
+  const keyOf = (row: Row) => `${nameOf(row, texts)} ${row.plan}`
+  return <DataTable label={label} columns={columns} rows={limits} keyOf={keyOf} />
+}
+
+function nameOf({ scope, category, window }: Row, { t }: Texts): string {
+  return [t(SCOPE_WORDS[scope]), category, window].filter((part) => part !== undefined).join(' ')
+}
+
+interface OfRow {
+  readonly of: Row
+  readonly shadow: boolean
+}
+
+function Window({ of: row, shadow }: OfRow) {
+  const texts = useTexts()
+  const { t } = texts
+  const tone = shadow ? 'warn' : 'bad'
   return (
-    <Rows label={label} head={head}>
-      {limits.map((row) => {
-        const name = [t(SCOPE_WORDS[row.scope]), row.category, row.window]
-          .filter((part) => part !== undefined)
-          .join(' ')
-        return (
-          <tr key={`${name} ${row.plan}`}>
-            <th scope="row">
-              {name}{' '}
-              {row.refuses && (
-                <Tag tone={shadow ? 'warn' : 'bad'}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>
-              )}
-              {row.lacksRoom && <Tag tone={shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
-            </th>
-            <td className="num">
-              {row.usage === null ? t('users.unknown') : number(row.usage.used)}
-              {row.usage && (
-                <Bar
-                  used={row.usage.used}
-                  limit={row.limit}
-                  label={name}
-                  shadow={shadow || (row.over !== undefined && row.lacksRoom !== true)}
-                  isFull={row.lacksRoom === true}
-                />
-              )}
-            </td>
-            <td className="num">
-              {number(row.limit)}
-              {row.over !== undefined && <span className="muted"> {t('word.over', { over: number(row.over) })}</span>}
-            </td>
-            <td>{row.usage === null ? t('users.unknown') : <Ends at={row.usage.resetAt} />}</td>
-            <td>
-              <Source source={row.source} steps={row.steps} />
-            </td>
-          </tr>
-        )
-      })}
-    </Rows>
+    <>
+      {nameOf(row, texts)}{' '}
+      {row.refuses && <Tag tone={tone}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>}
+      {row.lacksRoom && <Tag tone={tone}>{t('users.blocked')}</Tag>}
+    </>
+  )
+}
+
+function Used({ of: row, shadow }: OfRow) {
+  const texts = useTexts()
+  const { usage, limit, over, lacksRoom } = row
+  if (usage === null) return texts.t('users.unknown')
+  return (
+    <div className="used">
+      {texts.number(usage.used)}
+      <Bar
+        {...{ used: usage.used, limit }}
+        label={nameOf(row, texts)}
+        shadow={shadow || (over !== undefined && lacksRoom !== true)}
+        isFull={lacksRoom === true}
+      />
+    </div>
   )
 }
 

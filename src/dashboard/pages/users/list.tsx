@@ -83,7 +83,7 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
               <UsedTable {...{ kind, quota, shadow, organisation }} lines={lines ?? []} read={poll.read} />
               {lines?.length === 0 && <p role="status">{t(nobodyOf(kind, search.isSearch, organisation))}</p>}
               <OpenTyped kind={kind} query={query} lines={lines ?? []} />
-              {page !== null && <Foot kind={kind} page={page} lines={lines ?? []} search={search} />}
+              {page !== null && <Foot {...{ kind, page, search, organisation }} lines={lines ?? []} />}
             </>
           )}
         </Loaded>
@@ -121,10 +121,11 @@ interface FootProps {
   readonly page: ListResponse
   readonly lines: readonly Line[]
   readonly search: { readonly offset: number; readonly change: Change }
+  readonly organisation: string | undefined
 }
 
 /** Which of how many are shown, the pages beside them, and the rows as a file. */
-function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, change } }: FootProps) {
+function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, change }, organisation }: FootProps) {
   const { t, number } = useTexts()
   const { before, behind } = pagesBeside(offset, total)
   const turn = (cursor: string | null) => change({ cursor: cursor === '0' ? null : cursor }, true)
@@ -148,7 +149,7 @@ function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, ch
           {t('users.csvShown')}
         </a>
       )}
-      {kind === 'users' && (
+      {kind === 'users' && organisation === undefined && (
         <a href="/api/usage?by=user&order=tokens&from=24h&limit=1000&format=csv" download>
           {t('users.csv')}
         </a>
