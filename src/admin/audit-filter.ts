@@ -8,6 +8,9 @@ export interface AuditFilter {
   readonly what?: AuditEntry['what'] | undefined
   /** A part of the name of whom or what the change is about: user, organisation, category of a reset, access key. */
   readonly about?: string | undefined
+  /** In milliseconds since the epoch: changes made in [from, to). */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
 }
 
 export interface AuditPage {
@@ -39,6 +42,7 @@ export async function auditPage(
     signal.throwIfAborted()
     const some = await store.readAudit(from, step)
     for (const entry of some) {
+      if (entry.at < (filter.from ?? 0)) return { entries, next: null }
       if (passes(entry)) entries.push(entry)
       if (entries.length === limit) return { entries, next: placeBelow(entry) }
     }
@@ -54,14 +58,15 @@ function placeBelow({ version }: AuditEntry): number | null {
   return version > 1 ? version : null
 }
 
-function isEmpty({ who, what, about }: AuditFilter): boolean {
-  return who === undefined && what === undefined && about === undefined
+function isEmpty({ who, what, about, to }: AuditFilter): boolean {
+  return who === undefined && what === undefined && about === undefined && to === undefined
 }
 
-function passing({ who, what, about }: AuditFilter): (entry: AuditEntry) => boolean {
+function passing({ who, what, about, to = Number.POSITIVE_INFINITY }: AuditFilter): (entry: AuditEntry) => boolean {
   const [name, subject] = [who?.toLowerCase(), about?.toLowerCase()]
   const has = (text: string, part: string): boolean => text.toLowerCase().includes(part)
   return (entry) =>
+    entry.at < to &&
     (what === undefined || entry.what === what) &&
     (name === undefined || has(entry.who, name)) &&
     (subject === undefined || namesIn(entry).some((each) => has(each, subject)))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { didYouMean } from '../lib/suggest.ts'
+import { spanMs, timeOf } from '../usage/usage-query.ts'
 import type { FieldProblem } from './http.ts'
 
 /** A body has room for thousands of unknown fields, each of which is compared with every known one for its description. */
@@ -51,4 +52,18 @@ export function whole(min: number, max: number, error: string) {
 /** How many entries a page has. */
 export function limit(max: number, usual: number) {
   return whole(1, max, `must be a whole number from 1 to ${max}`).default(usual)
+}
+
+const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
+
+/** A time of a query, as it is written. `momentAt` says when that is. */
+export const moment = z
+  .string({ error: 'must be given once' })
+  .refine((text) => spanMs(text) !== null || timeOf(text) !== null, { error: A_TIME })
+
+/** @param at the store's time @param zone of a day @returns milliseconds since the epoch */
+export function momentAt(text: string | undefined, at: number, zone: string): number | undefined {
+  if (text === undefined) return undefined
+  const span = spanMs(text)
+  return span === null ? (timeOf(text, zone) ?? 0) : Math.max(0, at - span)
 }

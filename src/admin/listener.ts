@@ -24,7 +24,7 @@ import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
 import type { People } from './people.ts'
 import { Rosters } from './rosters.ts'
-import { alertRoutes } from './routes/alerts.ts'
+import { alertRoutes, type TestAlert } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
@@ -59,6 +59,7 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
   readonly hosts?: readonly string[]
   readonly explain: Explain
+  readonly testAlert: TestAlert
   /** The dashboard; `null` for none. */
   readonly assets: Assets | null
   /** Of Tollgate, for the OpenAPI document. */
@@ -127,7 +128,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),
     ...failureRoutes(options.store),
-    ...alertRoutes(options.store, options.setup),
+    ...alertRoutes(options),
     ...refusalRoutes(desk),
     ...usageRoutes(desk),
     ...tokenRoutes(desk, options.now),

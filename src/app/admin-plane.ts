@@ -16,6 +16,7 @@ import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
 import { openAdminListener } from './admin-listener.ts'
+import { testAlert } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 import { peopleOf, proxyOf } from './people.ts'
@@ -62,6 +63,7 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     store,
     setup,
     explain: (question, inForce) => explain(current(), question, inForce),
+    testAlert: (alert, signal) => testAlert(current(), alert, signal),
     assets: folderAssets(DASHBOARD),
     now: Date.now,
     ...parts,

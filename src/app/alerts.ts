@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { type Alert, type FailureAlert, targetOf, type WindowAlert } from '../alerts/alert.ts'
-import { type Courier, createCourier } from '../alerts/courier.ts'
+import { type Courier, createCourier, type Delivery } from '../alerts/courier.ts'
 import { createFailureWatch, type FailureWatch } from '../alerts/failure-watch.ts'
 import { createFormerAlerts } from '../alerts/former-alerts.ts'
 import { createRaiser } from '../alerts/raiser.ts'
@@ -100,6 +101,18 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
       await Promise.all([courier.close(graceMs), former.close(graceMs)])
     },
   }
+}
+
+/** One attempt, of which nothing is kept. @returns `null` if the configuration has no alert of this name */
+export async function testAlert(
+  { alerts }: { readonly alerts: readonly AlertConfig[] },
+  name: string,
+  signal: AbortSignal,
+): Promise<Delivery | null> {
+  const alert = alerts.find((each) => each.name === name)
+  if (alert === undefined) return null
+  const { deliver } = await import('../webhook/webhook.ts')
+  return deliver(alert.webhook, { id: randomUUID(), tested: name, at: Date.now() }, signal)
 }
 
 /** The configuration was checked: a window has its category and its name. */

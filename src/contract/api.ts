@@ -106,11 +106,15 @@ export type StatusResponse = Of<typeof schemas.status>
 export type FailuresResponse = Of<typeof schemas.failures>
 /** GET /api/refusals?user=&scope=&category=&route=&since=&until=&limit=&cursor= */
 export type RefusalsResponse = Of<typeof schemas.refusals>
+/** GET /api/refusals/groups?by=&step=&part=&user=&organisation=&scope=&category=&route=&since=&until=&limit= */
+export type RefusalGroupsResponse = Of<typeof schemas.refusalGroups>
 /** GET /api/refusals/users?from=&limit= */
 export type RefusedUsersResponse = Of<typeof schemas.refusedUsers>
 
 /** GET /api/alerts?alert=&limit= */
 export type AlertsResponse = Of<typeof schemas.alerts>
+/** POST /api/alerts/{name}/test */
+export type AlertTestResponse = Of<typeof schemas.alertTest>
 /** GET /api/usage?from=&to=&by=&user=&organisation=&category=&route=&window=&step=&order=&format=&limit=&cursor= */
 export type UsageResponse = Of<typeof schemas.usage>
 

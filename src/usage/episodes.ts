@@ -50,6 +50,8 @@ export interface Episode {
 export type EpisodeChange = Episode
 
 export interface RefusalFilter {
+  /** A part of the id of the user or of the organisation, in any letter case. */
+  readonly part?: string | undefined
   readonly user?: string | undefined
   /** Refusals of all its users. */
   readonly organisation?: string | undefined
@@ -63,6 +65,11 @@ export interface RefusalFilter {
   /** What would have been refused, instead of refusals. Default no. */
   readonly shadow?: boolean | undefined
 }
+
+/** By whom or by what refusals are counted. */
+export const GROUPINGS = ['user', 'organisation', 'limit', 'route'] as const
+/** A `limit` is a category, a scope and a window. An entry with several routes counts for each of them. */
+export type Grouping = (typeof GROUPINGS)[number]
 
 /** Where a page ends: the episode that was shown last. */
 export interface Place {
@@ -83,8 +90,9 @@ export function withChange(known: Episode | null, change: EpisodeChange): Episod
 }
 
 export function fits(episode: Episode, filter: RefusalFilter): boolean {
-  const { user, organisation, scope, category, route, since, until, shadow = false } = filter
+  const { part, user, organisation, scope, category, route, since, until, shadow = false } = filter
   return (
+    (part === undefined || hasPart(episode, part.toLowerCase())) &&
     (episode.shadow === true) === shadow &&
     (user === undefined || episode.user === user) &&
     (organisation === undefined || episode.organisation === organisation) &&
@@ -94,6 +102,10 @@ export function fits(episode: Episode, filter: RefusalFilter): boolean {
     (since === undefined || episode.last >= since) &&
     (until === undefined || episode.first <= until)
   )
+}
+
+function hasPart({ user, organisation }: Episode, part: string): boolean {
+  return [user, organisation].some((id) => id?.toLowerCase().includes(part))
 }
 
 /** Whether one comes behind a place in the list, which has the latest first. */

@@ -1,18 +1,48 @@
 import type { Happening } from '../alerts/alert.ts'
 import type { TakenEvent } from '../alerts/alert-store.ts'
 
+/** What an administrator sends to see whether a receiver takes it: about nothing that has happened. */
+export interface TestEvent {
+  readonly id: string
+  /** Name of the alert. */
+  readonly tested: string
+  /** In milliseconds since the epoch. */
+  readonly at: number
+}
+
+export type SentEvent = Pick<TakenEvent, 'id' | 'happening'> | TestEvent
+
 /** What receivers get: an event in the structured JSON form of CloudEvents 1.0. The same bytes at each attempt. */
-export function eventBody({ id, happening }: Pick<TakenEvent, 'id' | 'happening'>): string {
+export function eventBody(event: SentEvent): string {
+  if ('tested' in event) {
+    const { id, tested: alert, at } = event
+    return cloudEvent({ id, alert, at, type: 'alert.test', subject: 'test', data: { alert, scope: 'test' } })
+  }
+  const { id, happening } = event
   const { alert, at } = happening
+  const type = happening.scope === 'failures' ? 'failures.threshold' : 'quota.threshold'
+  return cloudEvent({ id, alert, at, type, subject: subjectOf(happening), data: dataOf(happening) })
+}
+
+interface CloudEvent {
+  readonly id: string
+  readonly alert: string
+  readonly at: number
+  readonly type: string
+  readonly subject: string
+  readonly data: Record<string, unknown>
+}
+
+function cloudEvent({ id, alert, at, type, subject, data }: CloudEvent): string {
   return JSON.stringify({
     specversion: '1.0',
     id,
     source: `/tollgate/alerts/${alert}`,
-    type: happening.scope === 'failures' ? 'tollgate.failures.threshold' : 'tollgate.quota.threshold',
-    subject: subjectOf(happening),
+    type: `tollgate.${type}`,
+    subject,
     time: iso(at),
     datacontenttype: 'application/json',
-    data: dataOf(happening),
+    data,
   })
 }
 

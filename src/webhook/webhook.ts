@@ -1,10 +1,9 @@
 import { Webhook } from 'standardwebhooks'
-import type { TakenEvent } from '../alerts/alert-store.ts'
 import { ATTEMPT_MS, type Delivery } from '../alerts/courier.ts'
 import { messageOf } from '../errors.ts'
 import { post } from '../lib/http-client.ts'
 import { version } from '../lib/version.ts'
-import { eventBody } from './event.ts'
+import { eventBody, type SentEvent } from './event.ts'
 import { hidePath } from './hide-path.ts'
 
 /** Posts events to one receiver, signed as Standard Webhooks has it. */
@@ -25,7 +24,7 @@ const GONE = 410
 /** One attempt. Never rejects. @param deadlineMs default ATTEMPT_MS */
 export async function deliver(
   { url, secret }: Receiver,
-  event: Pick<TakenEvent, 'id' | 'happening'>,
+  event: SentEvent,
   signal: AbortSignal,
   deadlineMs = ATTEMPT_MS,
 ): Promise<Delivery> {

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/listener.ts'
 import { Login } from '../../src/admin/login.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
+import { testAlert } from '../../src/app/alerts.ts'
 import { explain } from '../../src/app/explain.ts'
 import { peopleOf, proxyOf } from '../../src/app/people.ts'
 import { booksOf, countedBy } from '../../src/app/retention.ts'
@@ -116,6 +117,7 @@ export async function startAdmin({
     knownUsers: new KnownUsers({ store: asked, reserve: () => config.quota.reserve }),
     lacksStore: () => false,
     explain: (question, inForce) => explain(config, question, inForce),
+    testAlert: (alert, signal) => testAlert(config, alert, signal),
     assets: null,
     version: '1.2.3',
     now,

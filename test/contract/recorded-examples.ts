@@ -71,7 +71,9 @@ async function startWorld(): Promise<World> {
   }
   const text = 'tollgate_quota_refusals_total{category="read",scope="personal"} 31\n'
   const metrics = { render: async () => text, contentType: 'text/plain; version=0.0.4; charset=utf-8' }
-  const running = await startAdmin({ yaml: YAML, drain, metrics, people: () => PEOPLE })
+  // No receiver is asked.
+  const testAlert = async () => ({ kind: 'delivered' }) as const
+  const running = await startAdmin({ yaml: YAML, drain, metrics, people: () => PEOPLE, testAlert })
   const { store } = running
   const policy = createPolicy(configOf(YAML).config.quota)
   const charges = [

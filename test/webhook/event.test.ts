@@ -21,3 +21,12 @@ test.each<[string, Happening]>([
   expect(alertNotice.parse(body)).toEqual(body)
   expect(alertNotice.safeParse({ ...body, data: { ...body.data, more: 1 } }).success).toBe(false)
 })
+
+test('a test says that it is one, and of which alert', () => {
+  const body = JSON.parse(eventBody({ id: 'event-1', tested: 'near', at: NOW }))
+  expect(alertNotice.parse(body)).toMatchObject({
+    type: 'tollgate.alert.test',
+    source: '/tollgate/alerts/near',
+    data: { scope: 'test', alert: 'near' },
+  })
+})

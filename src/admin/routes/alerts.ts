@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { AlertRecord, AlertStore } from '../../alerts/alert-store.ts'
+import type { Delivery } from '../../alerts/courier.ts'
 import * as schemas from '../../contract/admin.ts'
-import type { AlertsResponse } from '../../contract/api.ts'
+import type { AlertsResponse, AlertTestResponse } from '../../contract/api.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
 import { limit, readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
 import type { Setup } from '../state.ts'
 
 const Page = z.strictObject({
@@ -11,8 +13,20 @@ const Page = z.strictObject({
   limit: limit(200, 50),
 })
 
-/** The route of alerts: what is notified of, and what became of it. Nothing of a receiver that may be a secret. */
-export function alertRoutes(store: Pick<AlertStore, 'readAlerts' | 'listAlerts'>, setup: () => Setup): Route[] {
+/** Sends the receiver of an alert an event that says it is a test. @returns `null` if the configuration has no such alert */
+export type TestAlert = (alert: string, signal: AbortSignal) => Promise<Delivery | null>
+
+interface AlertRoutesOptions {
+  readonly store: Pick<AlertStore, 'readAlerts' | 'listAlerts'>
+  readonly setup: () => Setup
+  readonly testAlert: TestAlert
+}
+
+/** The routes of alerts: what is notified of, what became of it, and a test. Nothing of a receiver that may be a secret. */
+export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Route[] {
+  /** A receiver is not sent tests as fast as somebody can click. */
+  const inTurn = oneAtATime()
+
   /** Of which events wait, and which the configuration does not have. */
   async function formerAlerts(wanted: string | undefined): Promise<AlertsResponse['former']> {
     const configured = new Set(setup().alerts.map(({ name }) => name))
@@ -38,7 +52,25 @@ export function alertRoutes(store: Pick<AlertStore, 'readAlerts' | 'listAlerts'>
     return ok(response)
   }
 
+  async function test({ params, signal }: Call): Promise<AdminResponse> {
+    const delivery = await testAlert(params.name ?? '', signal)
+    if (delivery === null) return refusal('not_found', 'The configuration has no alert of this name.')
+    const isDelivered = delivery.kind === 'delivered'
+    return ok({ delivered: isDelivered, error: isDelivered ? null : delivery.error } satisfies AlertTestResponse)
+  }
+
   return [
+    {
+      method: 'POST',
+      path: '/api/alerts/:name/test',
+      guard: 'change',
+      doc: {
+        summary: 'Sends the receiver of an alert an event that says it is a test',
+        responses: { 200: schemas.alertTest },
+        errors: ['not_found'],
+      },
+      handle: (call) => inTurn(() => test(call)),
+    },
     {
       method: 'GET',
       path: '/api/alerts',

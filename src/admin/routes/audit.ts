@@ -4,10 +4,11 @@ import type { AuditResponse } from '../../contract/api.ts'
 import { KINDS } from '../../control/control-store.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { entryResponse } from '../audit-entry.ts'
-import { auditPage } from '../audit-filter.ts'
+import { type AuditFilter, type AuditPage, auditPage } from '../audit-filter.ts'
+import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, readFields, whole } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { limit, moment, momentAt, readFields, whole } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { undoRoute } from './undo.ts'
 
 const BEFORE = 'must be a whole number: the `next` of the page before'
@@ -31,7 +32,33 @@ const Page = z.strictObject({
   about: part.meta({
     description: 'A part of the name of a user, an organisation, an access key or a category that is emptied',
   }),
+  from: moment
+    .optional()
+    .meta({ description: 'Only changes made then or later: a time, a day of `usage.zone`, or a span before now' }),
+  to: moment.optional().meta({ description: 'Only changes made before' }),
+  format: z
+    .enum(['json', 'csv'], { error: 'must be json or csv' })
+    .default('json')
+    .meta({ description: 'csv has all that match' }),
 })
+
+const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why'] as const
+
+/** All that match, the newest first, as fast as the client takes them. Values are JSON. */
+function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
+  async function* lines(): AsyncGenerator<readonly (string | number)[]> {
+    for (let before: number | null = null; ; ) {
+      const page: AuditPage = await auditPage(store, filter, { before, limit: 200, signal })
+      for (const entry of page.entries.map(entryResponse)) {
+        const { version, at, who, what, subject, from, to, why } = entry
+        yield [version, at, who, what, subject ?? '', JSON.stringify(from), JSON.stringify(to), why ?? '']
+      }
+      if (page.next === null) return
+      before = page.next
+    }
+  }
+  return csvResponse(`audit-${iso(at).slice(0, 10)}`, COLUMNS, lines())
+}
 
 /** The route of the audit. */
 export function auditRoutes(desk: Desk): Route[] {
@@ -42,17 +69,27 @@ export function auditRoutes(desk: Desk): Route[] {
       method: 'GET',
       path: '/api/audit',
       guard: 'read',
-      doc: { summary: 'Every change at run time, newest first', query: Page, responses: { 200: schemas.audit } },
+      doc: {
+        summary: 'Every change at run time, newest first',
+        query: Page,
+        responses: { 200: schemas.audit },
+        textTypes: ['text/csv'],
+      },
       handle: (call) => inTurn(() => show(desk, call)),
     },
     undoRoute(desk),
   ]
 }
 
-async function show({ store }: Desk, { query, signal }: Call): Promise<AdminResponse> {
+async function show({ store, setup }: Desk, { query, signal }: Call): Promise<AdminResponse> {
   const fields = readFields(Page, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { before = null, limit, ...filter } = fields.data
+  const { before = null, limit, format, from, to, ...named } = fields.data
+  const needsTime = from !== undefined || to !== undefined || format === 'csv'
+  const at = needsTime ? (await store.controlVersion()).at : 0
+  const { zone } = setup().usage
+  const filter = { ...named, from: momentAt(from, at, zone), to: momentAt(to, at, zone) }
+  if (format === 'csv') return asCsv({ store }, filter, at, signal)
   const [{ entries, next }, forgotten] = await Promise.all([
     auditPage(store, filter, { before, limit, signal }),
     store.forgottenChanges(),

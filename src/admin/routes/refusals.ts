@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { RefusalsResponse, RefusedUsersResponse } from '../../contract/api.ts'
+import type { RefusalGroupsResponse, RefusalsResponse, RefusedUsersResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
+import { periodOf } from '../../quota/calendar.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
-import { cursorOf, placeOf } from '../../usage/episodes.ts'
+import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type RefusalFilter } from '../../usage/episodes.ts'
+import { summarize } from '../../usage/refusal-groups.ts'
 import { mostRefused } from '../../usage/refused-users.ts'
-import { spanMs, timeOf } from '../../usage/usage-query.ts'
+import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, readFields } from '../fields.ts'
+import { limit, moment, momentAt, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { showRefusals } from '../refusals-shown.ts'
 import { only } from '../used-filter.ts'
@@ -18,11 +20,11 @@ const SHORT = 'must have at most 512 characters'
 const SCOPES = 'must be Personal, Organisation or Global'
 const CURSOR = 'must be the `next` of the page before'
 
-const moment = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-11-20T10:00:00Z' })
-  .transform((time) => Date.parse(time))
-
-const Asked = z.strictObject({
+const FILTER = {
+  part: text
+    .max(512, { error: SHORT })
+    .optional()
+    .meta({ description: 'A part of the id of the user or the organisation' }),
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
   organisation: text.max(512, { error: SHORT }).optional().meta({ description: 'Refusals of all its users' }),
   scope: z.enum(SCOPE_TITLES, { error: SCOPES }).optional(),
@@ -31,21 +33,41 @@ const Asked = z.strictObject({
     .max(512, { error: SHORT })
     .optional()
     .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
-  since: moment.optional().meta({ description: 'Only what was refused last at this time or later' }),
+  since: moment.optional().meta({
+    description:
+      'Only what was refused last at this time or later: a time, a day of `usage.zone`, or a span before now',
+  }),
   until: moment.optional().meta({ description: 'Only what was refused first at this time or earlier' }),
   shadow: only(
     'What would have been refused and was let through in shadow, instead of what was refused',
     'what was refused',
   ),
+}
+
+const Asked = z.strictObject({
+  ...FILTER,
+  format: z
+    .enum(['json', 'csv'], { error: 'must be json or csv' })
+    .default('json')
+    .meta({ description: 'csv has all that match' }),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
 
-const BEGIN = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
+const STEPS = ['30m', '1h', '1d'] as const
+
+const AskedOfGroups = z.strictObject({
+  ...FILTER,
+  by: z.enum(GROUPINGS, { error: `must be one of ${GROUPINGS.join(', ')}` }).default('user'),
+  step: z
+    .enum(STEPS, { error: `must be one of ${STEPS.join(', ')}` })
+    .default('1h')
+    .meta({ description: 'Of the counts over time. Days are those of `usage.zone`' }),
+  limit: limit(100, 20),
+})
 
 const AskedOfUsers = z.strictObject({
-  from: text
-    .refine((from) => spanMs(from) !== null || timeOf(from) !== null, { error: BEGIN })
+  from: moment
     .default('1d')
     .meta({ description: 'Only refusals whose entry ends then or later: a time, or a span before now' }),
   shadow: only(
@@ -67,8 +89,21 @@ export function refusalRoutes(desk: Desk): Route[] {
         summary: 'What the quota has refused in the last 7 days, or would have in shadow, latest first, page by page',
         query: Asked,
         responses: { 200: schemas.refusals },
+        textTypes: ['text/csv'],
       },
       handle: (call) => list(desk, call),
+    },
+    {
+      method: 'GET',
+      path: '/api/refusals/groups',
+      guard: 'read',
+      doc: {
+        summary:
+          'What the quota has refused in a time, or would have in shadow: by user, organisation, limit or route, and over time',
+        query: AskedOfGroups,
+        responses: { 200: schemas.refusalGroups },
+      },
+      handle: (call) => inTurn(() => listGroups(desk, call)),
     },
     {
       method: 'GET',
@@ -85,16 +120,89 @@ export function refusalRoutes(desk: Desk): Route[] {
   ]
 }
 
-async function list({ store, setup }: Desk, { query }: Call): Promise<AdminResponse> {
+async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { cursor, limit, ...filter } = fields.data
+  const { cursor, limit, format, ...asked } = fields.data
   const place = cursor === undefined ? null : placeOf(cursor)
-  const { at } = await store.controlVersion()
-  const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
+  const { at } = await desk.store.controlVersion()
+  const filter = filterAt(asked, at, desk)
+  if (format === 'csv') return asCsv(desk, filter, at, signal)
+  const { episodes, next } = await desk.store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: await showRefusals(store, episodes, setup().quota.windows, at),
+    refusals: await showRefusals(desk.store, episodes, desk.setup().quota.windows, at),
     next: next === null ? null : cursorOf(next),
+  }
+  return ok(response)
+}
+
+type AskedFilter = Omit<RefusalFilter, 'since' | 'until'> & {
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** @param at the store's time */
+function filterAt({ since, until, ...filter }: AskedFilter, at: number, { setup }: Pick<Desk, 'setup'>): RefusalFilter {
+  const { zone } = setup().usage
+  return { ...filter, since: momentAt(since, at, zone), until: momentAt(until, at, zone) }
+}
+
+/** Episodes that are read at once. */
+const PAGE = 500
+const COLUMNS = [
+  ...['user', 'plan', 'organisation', 'category', 'scope', 'window', 'startedAt', 'first', 'last', 'until'],
+  ...['count', 'used', 'limit', 'cost', 'source', 'routes'],
+] as const
+
+/** All that match. */
+function asCsv({ store, setup }: Desk, filter: RefusalFilter, at: number, signal: AbortSignal): AdminResponse {
+  async function* lines(): AsyncGenerator<readonly (string | number)[]> {
+    let cursor: Place | null = null
+    do {
+      signal.throwIfAborted()
+      const page: Awaited<ReturnType<typeof store.readRefusals>> = await store.readRefusals(filter, {
+        cursor,
+        limit: PAGE,
+      })
+      for (const refusal of await showRefusals(store, page.episodes, setup().quota.windows, at)) {
+        const cells = { ...refusal, routes: refusal.routes.join(' | ') }
+        yield COLUMNS.map((name) => cells[name] ?? '')
+      }
+      cursor = page.next
+    } while (cursor !== null)
+  }
+  return csvResponse(`refusals-${iso(at).slice(0, 10)}`, COLUMNS, lines())
+}
+
+const STEP_MS = { '30m': 1_800_000, '1h': 3_600_000 } as const
+
+/** Where steps begin, and behind them their end. Shorter ones than a day are aligned to UTC. */
+function boundsOf(step: (typeof STEPS)[number], from: number, to: number, zone: string): number[] {
+  const bounds: number[] = []
+  const days = { unit: 'day', zone } as const
+  const length = step === '1d' ? null : STEP_MS[step]
+  const endOf = (at: number): number => (length === null ? periodOf(days, at).to : at + length)
+  let at = length === null ? periodOf(days, from).from : Math.floor(from / length) * length
+  for (; at < to; at = endOf(at)) bounds.push(at)
+  return [...bounds, at]
+}
+
+async function listGroups(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
+  const fields = readFields(AskedOfGroups, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { by, step, limit, ...asked } = fields.data
+  const { at } = await desk.store.controlVersion()
+  const filter = filterAt(asked, at, desk)
+  // No more is kept.
+  const from = Math.max(filter.since ?? 0, at - KEEP_EPISODES_MS)
+  const to = Math.max(from + 1, Math.min(filter.until ?? at, at + 1))
+  const bounds = boundsOf(step, from, to, desk.setup().usage.zone)
+  const { groups, steps, ...sums } = await summarize(desk.store, { filter, by, bounds, signal })
+  const response: RefusalGroupsResponse = {
+    ...{ from: iso(from), to: iso(to), by, step, ...sums },
+    groups: groups.slice(0, limit).map(({ last, ...group }) => ({ ...group, last: iso(last) })),
+    more: Math.max(0, groups.length - limit),
+    steps: steps.map(({ start, end, scopes }) => ({ start: iso(start), end: iso(end), ...scopes })),
   }
   return ok(response)
 }
@@ -104,8 +212,7 @@ async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResp
   if ('problems' in fields) return badFields(fields.problems)
   const { from, limit, shadow } = fields.data
   await desk.control.fresh()
-  const span = spanMs(from)
-  const since = span === null ? (timeOf(from) ?? 0) : Math.max(0, desk.control.storeTime() - span)
+  const since = momentAt(from, desk.control.storeTime(), desk.setup().usage.zone) ?? 0
   const users = await mostRefused(desk.store, { since, shadow, limit, signal })
   const response: RefusedUsersResponse = {
     from: iso(since),

@@ -36,6 +36,12 @@ export const alertEvent = z.strictObject({
   lastError: z.string().nullable(),
 })
 
+export const alertTest = name(
+  z.strictObject({ delivered: z.boolean(), error: z.string().nullable() }),
+  'AlertTest',
+  'Whether the receiver of an alert took an event of the type `tollgate.alert.test`, and if not why. It was sent once and is kept nowhere.',
+)
+
 export const alerts = name(
   z.strictObject({
     alerts: z.array(alert),

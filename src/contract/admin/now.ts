@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { GROUPINGS } from '../../usage/episodes.ts'
 import { windows } from './limits.ts'
 import { byName, count, name, scope, scopedTable, share, time } from './values.ts'
 
@@ -124,6 +125,31 @@ export const refusals = name(
   z.strictObject({ refusals: z.array(refusal), next: z.string().nullable() }),
   'Refusals',
   'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `cost` is that of the last refused request, `null` if an earlier version has stored the entry. `until` is when the run ends, `null` if the window was not running or is not configured any more, or if `emptied`: then the window was emptied, for example by a reset, and what would still be the run refuses nobody. `next` is the cursor of the next page.',
+)
+
+const scopes = z.strictObject({ Personal: count, Organisation: count, Global: count })
+const sums = { count, scopes, users: count }
+
+export const refusalGroups = name(
+  z.strictObject({
+    from: time,
+    to: time,
+    by: z.enum(GROUPINGS),
+    step: z.enum(['30m', '1h', '1d']),
+    ...sums,
+    groups: z.array(
+      z.strictObject({
+        name: z.string().nullable(),
+        limit: z.strictObject({ scope, category: z.string(), window: z.string() }).nullable(),
+        ...sums,
+        last: time,
+      }),
+    ),
+    more: count,
+    steps: z.array(z.strictObject({ start: time, end: time, ...scopes.shape })),
+  }),
+  'RefusalGroups',
+  'What the quota refused in a time, all together, by `by` with the most refusals first, and over time. `name` is the user, the organisation or the route, and `null` where there is none; a limit is in `limit`. An entry of the refusals counts whole, for each of its routes, and over time it is spread evenly between its first and its last refusal. `users` is how many users were refused, and `more` how many further groups there are.',
 )
 
 export const refusedUsers = name(

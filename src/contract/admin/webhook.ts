@@ -11,6 +11,7 @@ const data = z.discriminatedUnion('scope', [
   z.strictObject({ scope: z.literal('organisation'), organisation: z.string(), ...ofWindow }),
   z.strictObject({ scope: z.literal('global'), ...ofWindow }),
   z.strictObject({ scope: z.literal('failures'), ...times, requests: count, failed: count, endsAt: time }),
+  z.strictObject({ scope: z.literal('test'), alert: z.string() }),
 ])
 
 export const alertNotice = name(
@@ -18,7 +19,7 @@ export const alertNotice = name(
     specversion: z.literal('1.0'),
     id: z.string(),
     source: z.string(),
-    type: z.enum(['tollgate.quota.threshold', 'tollgate.failures.threshold']),
+    type: z.enum(['tollgate.quota.threshold', 'tollgate.failures.threshold', 'tollgate.alert.test']),
     subject: z.string(),
     time,
     datacontenttype: z.literal('application/json'),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
-import { NOW, type Running, startAdmin, YAML } from '../running.ts'
+import { type RawReceiver, startReceiver } from '../../webhook/receiver.ts'
+import { NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const ALERTS = `
@@ -81,4 +82,28 @@ test('the newest events are shown with what became of them, of one alert or of a
   expect((await running.call('GET', '/api/alerts?limit=1')).json.events).toHaveLength(1)
   expect((await running.call('GET', '/api/alerts?alert=other')).json).toEqual({ alerts: [], former: [], events: [] })
   expect((await running.call('GET', '/api/alerts?limit=0')).status).toBe(400)
+})
+
+test('a test is sent to the receiver of an alert, signed and once, and its response is shown', async () => {
+  const receivers: RawReceiver[] = []
+  for (const line of ['204 No Content', '403 Forbidden']) {
+    receivers.push(await startReceiver((socket) => socket.end(`HTTP/1.1 ${line}\r\n\r\n`)))
+  }
+  await running.stop()
+  const alerts = receivers.map(
+    ({ url }, i) =>
+      `  - { name: a${i}, scope: global, category: read, window: 1h, at: [80%], webhook: { url: "${url}", secret: "${SECRET}" } }`,
+  )
+  running = await startAdmin({ yaml: `${YAML}alerts:\n${alerts.join('\n')}\n` })
+  const send = (name: string, headers = {}) => running.call('POST', `/api/alerts/${name}/test`, { headers })
+  expect((await send('a0')).json).toEqual({ delivered: true, error: null })
+  expect((await send('a1')).json).toEqual({ delivered: false, error: 'status 403' })
+  const [request = ''] = receivers[0]?.requests ?? []
+  expect(request).toContain('"type":"tollgate.alert.test"')
+  expect(request).toMatch(/^webhook-signature: v1,/im)
+  expect((await send('a2')).status).toBe(404)
+  expect((await send('a0', { authorization: `Bearer ${VIEWER}` })).status).toBe(403)
+  expect(receivers.map(({ requests }) => requests.length)).toEqual([1, 1])
+  expect((await running.call('GET', '/api/alerts')).json.events).toEqual([])
+  for (const receiver of receivers) await receiver.close()
 })

@@ -149,3 +149,25 @@ test('the audit says how many entries are forgotten', async () => {
   running = await startAdmin({ broken: { forgottenChanges: async () => 42 } })
   expect((await get('/api/audit')).json.forgotten).toBe(42)
 })
+
+test('the audit is read for a time, and comes as CSV', async () => {
+  let now = Date.parse('2026-11-20T10:10:00Z')
+  await running.stop()
+  running = await startAdmin({ now: () => now })
+  for (const reason of ['first', 'second', 'third']) {
+    await running.call('POST', '/api/users/alice/reset', { body: { reason } })
+    now += 86_400_000
+  }
+  const whys = async (query: string) =>
+    (await get(`/api/audit?${query}`)).json.entries.map(({ why }: { why: string }) => why)
+  expect(await whys('from=2026-11-21')).toEqual(['third', 'second'])
+  expect(await whys('from=2026-11-21T00:00:00Z&to=2026-11-22T00:00:00Z')).toEqual(['second'])
+  expect(await whys('to=2026-11-21T00:00:00Z&limit=1')).toEqual(['first'])
+  expect(await whys('from=36h')).toEqual(['third'])
+  const { text, headers } = await get('/api/audit?format=csv&from=2026-11-21')
+  expect(headers['content-disposition']).toBe('attachment; filename="audit-2026-11-23.csv"')
+  const [head, ...lines] = text.trim().split('\r\n')
+  expect(head).toBe('version,at,who,what,subject,from,to,why')
+  expect(lines.map((line) => line.split(',').at(-1))).toEqual(['third', 'second'])
+  expect(await get('/api/audit?from=yesterday')).toMatchObject({ status: 400, json: { problems: [{ path: 'from' }] } })
+})

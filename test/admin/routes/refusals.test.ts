@@ -124,3 +124,80 @@ test('users are listed by how often they were refused in a range, all unknown ca
     expect(await get(`/users${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   }
 })
+
+const HOUR_MS = 3_600_000
+/** Of a user of acme who was refused 4 times in two hours, and of one who was refused once. */
+async function addRefusals(): Promise<void> {
+  const episodes = [
+    episode({
+      user: 'alice',
+      organisation: 'acme',
+      first: NOW - 2 * HOUR_MS,
+      last: NOW,
+      count: 4,
+      startedAt: NOW - 2 * HOUR_MS,
+    }),
+    episode({ user: 'bob', scope: 'Global', window: '1d', first: NOW, last: NOW, routes: ['POST /v1/x', 'GET /y'] }),
+  ]
+  await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+}
+
+test('refusals are counted by user, organisation, limit or route, the most first', async () => {
+  await addRefusals()
+  const groups = async (query: string) => {
+    const { json } = await get(`/groups?since=1d&${query}`)
+    return json.groups.map(
+      ({ name, limit, count }: { name: string; limit: { window: string } | null; count: number }) => [
+        limit === null ? name : limit.window,
+        count,
+      ],
+    )
+  }
+  expect(await groups('by=user')).toEqual([
+    ['alice', 4],
+    ['bob', 1],
+  ])
+  expect(await groups('by=organisation')).toEqual([
+    ['acme', 4],
+    [null, 1],
+  ])
+  expect(await groups('by=limit')).toEqual([
+    ['1h', 4],
+    ['1d', 1],
+  ])
+  expect(await groups('by=route')).toEqual([
+    ['POST /v1/x', 5],
+    ['GET /y', 1],
+  ])
+  expect(await groups('part=ACM')).toEqual([['alice', 4]])
+  const { json } = await get('/groups?limit=1')
+  expect(json).toMatchObject({ count: 5, users: 2, scopes: { Personal: 4, Global: 1 }, more: 1 })
+  expect(await get('/groups?by=plan')).toMatchObject({ status: 400, json: { problems: [{ path: 'by' }] } })
+})
+
+test('refusals over time are spread evenly from the first to the last, and add up to their number', async () => {
+  await addRefusals()
+  const { json } = await get('/groups?since=2026-11-20T08:00:00Z&step=1h')
+  const steps = json.steps.map(({ start, Personal, Global }: { start: string; Personal: number; Global: number }) => [
+    start,
+    Personal,
+    Global,
+  ])
+  expect(steps).toEqual([
+    ['2026-11-20T08:00:00.000Z', 2, 0],
+    ['2026-11-20T09:00:00.000Z', 2, 0],
+    ['2026-11-20T10:00:00.000Z', 0, 1],
+  ])
+  const late = (await get('/groups?since=2026-11-20T10:00:00Z&step=30m&scope=Personal')).json
+  expect(late.steps).toMatchObject([{ Personal: 4 }])
+})
+
+test('refusals that match come as CSV, however many pages they have', async () => {
+  await addRefusals()
+  const { text, headers } = await get('?format=csv&limit=1&since=2026-11-20')
+  expect(headers['content-type']).toBe('text/csv; charset=utf-8')
+  const [head, ...lines] = text.trim().split('\r\n')
+  expect(head).toMatch(/^user,plan,organisation,category,scope,window,/)
+  expect(lines.map((line) => line.split(',')[0]).sort()).toEqual(['alice', 'bob'])
+  expect((await get('?format=csv&part=acme')).text.trim().split('\r\n')).toHaveLength(2)
+})

@@ -1,0 +1,135 @@
+import { inSlices } from '../lib/slices.ts'
+import type { Scope } from '../quota/refusal.ts'
+import { type Episode, type Grouping, MOST_EPISODES, type Place, type RefusalFilter } from './episodes.ts'
+import type { UsageLogStore } from './usage-log-store.ts'
+
+/** What the quota refused in a time: together, by whom or what, and over time. */
+
+type Scopes = Readonly<Record<Scope, number>>
+
+export interface RefusalSums {
+  /** Refusals. */
+  readonly count: number
+  readonly scopes: Scopes
+  /** Whose they are; all callers of whom nobody knows who they are count as one. */
+  readonly users: number
+}
+
+export interface RefusalGroup extends RefusalSums {
+  /** The user, the organisation or the route; `null` for a limit, and for refusals without such a name. */
+  readonly name: string | null
+  /** With `by: 'limit'`. */
+  readonly limit: Pick<Episode, 'scope' | 'category' | 'window'> | null
+  /** Of the last refusal, in milliseconds since the epoch. */
+  readonly last: number
+}
+
+export interface RefusalStep {
+  readonly start: number
+  readonly end: number
+  readonly scopes: Scopes
+}
+
+export interface RefusalSummary extends RefusalSums {
+  /** The most refusals first. */
+  readonly groups: readonly RefusalGroup[]
+  readonly steps: readonly RefusalStep[]
+}
+
+interface Question {
+  readonly filter: RefusalFilter
+  readonly by: Grouping
+  /** Bounds of the steps, in milliseconds since the epoch, rising: one more than there are steps. */
+  readonly bounds: readonly number[]
+  readonly signal: AbortSignal
+}
+
+/** Episodes that are read at once. */
+const PAGE = 1000
+
+/**
+ * Reads at most as many episodes as a store keeps, a page at a time, with others between. An episode counts whole where a part of it lies in the
+ * time that is asked for; over the steps its refusals are spread evenly from its first to its last.
+ * @throws StoreError, or the reason of the signal
+ */
+export async function summarize(
+  store: Pick<UsageLogStore, 'readRefusals'>,
+  { filter, by, bounds, signal }: Question,
+): Promise<RefusalSummary> {
+  const all = new Sums()
+  const groups = new Map<string, Sums & { readonly of: Episode; readonly name: string | null }>()
+  const steps = bounds.slice(1).map((end, i) => ({ start: bounds[i] ?? end, end, scopes: noScopes() }))
+  const slices = inSlices(0)
+  let cursor: Place | null = null
+  for (let read = 0; read < MOST_EPISODES; read += PAGE) {
+    signal.throwIfAborted()
+    const { episodes, next } = await store.readRefusals(filter, { cursor, limit: PAGE })
+    for (const episode of episodes) {
+      all.add(episode)
+      for (const name of namesIn(episode, by)) {
+        const key = by === 'limit' ? `${episode.scope} ${episode.category} ${episode.window}` : JSON.stringify(name)
+        const group = groups.get(key) ?? Object.assign(new Sums(), { of: episode, name })
+        group.add(episode)
+        groups.set(key, group)
+      }
+      spread(episode, steps, bounds)
+    }
+    cursor = next
+    if (next === null) break
+    await slices.next()
+  }
+  const shown = [...groups.values()].map(({ of: { scope, category, window }, name, last, ...rest }) => ({
+    ...sumsOf(rest),
+    name,
+    limit: by === 'limit' ? { scope, category, window } : null,
+    last,
+  }))
+  return { ...sumsOf(all), groups: shown.sort((a, b) => b.count - a.count || b.last - a.last), steps }
+}
+
+function namesIn({ user, organisation, routes }: Episode, by: Grouping): readonly (string | null)[] {
+  if (by === 'limit') return [null]
+  if (by === 'route') return routes.length === 0 ? [null] : routes
+  return [by === 'user' ? user : organisation]
+}
+
+class Sums {
+  count = 0
+  last = 0
+  readonly scopes = noScopes()
+  readonly known = new Set<string | null>()
+
+  add({ count, last, scope, user }: Episode): void {
+    this.count += count
+    this.scopes[scope] += count
+    this.last = Math.max(this.last, last)
+    this.known.add(user)
+  }
+}
+
+function sumsOf({ count, scopes, known }: Pick<Sums, 'count' | 'scopes' | 'known'>): RefusalSums {
+  return { count, scopes, users: known.size }
+}
+
+function noScopes(): Record<Scope, number> {
+  return { Personal: 0, Organisation: 0, Global: 0 }
+}
+
+/** Whole refusals, whose sum is that of the episode. */
+function spread(
+  { first, last, count, scope }: Episode,
+  steps: readonly { readonly scopes: Record<Scope, number> }[],
+  bounds: readonly number[],
+): void {
+  const [begin = 0, end = 0] = [bounds[0], bounds.at(-1)]
+  const from = Math.min(Math.max(first, begin), end - 1)
+  // Also of a single refusal, which takes no time.
+  const to = Math.max(Math.min(last + 1, end), from + 1)
+  let before = 0
+  for (const [i, step] of steps.entries()) {
+    const until = Math.min(bounds[i + 1] ?? end, to)
+    const upTo = until <= from ? 0 : Math.round((count * (until - from)) / (to - from))
+    step.scopes[scope] += upTo - before
+    before = upTo
+  }
+}
