@@ -1,10 +1,25 @@
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** Styles are named behind what is seen first, so that it does not wait for them; the script waits, as it did. */
+const stylesLast: Plugin = {
+  name: 'styles-last',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html) {
+      const links = html.match(/ *<link rel="stylesheet"[^>]*>\n/g) ?? []
+      return links
+        .reduce((text, link) => text.replace(link, ''), html)
+        .replace('  </body>', `${links.join('')}  </body>`)
+    },
+  },
+}
 
 /** The dashboard. `npx vite` serves it while it is written, with the API of a gateway that runs (`npm start`). */
 export default defineConfig({
   root: 'src/dashboard',
   // Its own: vitest's configuration stands in the root.
   cacheDir: '../../node_modules/.vite-dashboard',
+  plugins: [stylesLast],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core'
-import '@mantine/core/styles.css'
+import './kit.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Queries } from './api/queries.tsx'
@@ -13,7 +13,7 @@ const root = document.getElementById('root')
 if (root === null) throw new Error('no #root')
 
 // The theme is Mantine's own and is changed by app.css only: a theme object, its variables and global classes would be put
-// into a <style> element, which a strict Content-Security-Policy forbids. The default variables are in styles.css.
+// into a <style> element, which a strict Content-Security-Policy forbids. The default variables are in kit.css.
 createRoot(root).render(
   <StrictMode>
     <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
