@@ -7,6 +7,7 @@ import type { SessionStore } from '../control/session-store.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
+import { oneAtATime } from '../lib/serialize.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { KnownUserStore, KnownUsers } from '../quota/known-users.ts'
@@ -86,6 +87,8 @@ export class Desk {
   readonly adaptive: DeskOptions['adaptive']
   readonly knownUsers: KnownToDesk
   readonly lacksStore: DeskOptions['lacksStore']
+  /** For what looks through all users: two at once would take the turns of twice as many from the requests. */
+  readonly inTurn = oneAtATime()
   readonly #observe: Observer
 
   constructor({ store, control, setup, adaptive, knownUsers = NOBODY, lacksStore, observe = () => {} }: DeskOptions) {

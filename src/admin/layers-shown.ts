@@ -2,8 +2,9 @@ import type { EndResponse, EndsResponse, LayerResponse } from '../contract/api.t
 import type { AuditEntry } from '../control/control-store.ts'
 import { type Form, OVERRIDES, SETTINGS } from '../control/forms.ts'
 import { changesBetween, isLive, isOver, type Stack, type StackLayer, stackOf } from '../control/layers.ts'
-import { covers, type Leaf } from '../control/leaves.ts'
-import type { Packed } from '../control/state.ts'
+import { covers, type Leaf, touch } from '../control/leaves.ts'
+import { PLAN_SCOPES } from '../control/settings.ts'
+import type { Changes, Packed } from '../control/state.ts'
 import { isObject } from '../lib/json.ts'
 import { iso } from './http.ts'
 
@@ -15,7 +16,27 @@ const PERMANENT = 'permanent'
  * @param at the store's time, in milliseconds since the epoch
  */
 export function layersShown(form: Form, packed: Packed<unknown> | null, at: number): readonly LayerResponse[] {
-  const stack = stackOf(form, packed)
+  return stackShown(form, stackOf(form, packed), at)
+}
+
+/** The same of what the settings say of one plan. */
+export function planLayersShown(packed: Packed<Changes>, plan: string, at: number): readonly LayerResponse[] {
+  const { permanent, layers } = stackOf(SETTINGS, packed)
+  const ofPlan = (leaves: readonly Leaf[]): Leaf[] =>
+    leaves.flatMap(([path, value]): Leaf[] => {
+      if (!touch(path, ['plans', plan])) return []
+      // All plans, or all of this one, are given back to the file.
+      return path.length > 2 ? [[path.slice(2), value]] : PLAN_SCOPES.map((scope) => [[scope], null])
+    })
+  const own = layers.map((layer) => ({ ...layer, leaves: ofPlan(layer.leaves) }))
+  return stackShown(
+    SETTINGS,
+    { permanent: ofPlan(permanent), layers: own.filter(({ leaves }) => leaves.length > 0) },
+    at,
+  )
+}
+
+function stackShown(form: Form, stack: Stack, at: number): readonly LayerResponse[] {
   const layers = stack.layers.filter((layer) => !isOver(layer, at))
   if (layers.length === 0) return []
   const shown = layers.map((layer, i): LayerResponse => {

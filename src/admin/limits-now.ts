@@ -7,10 +7,10 @@ import type {
   OverridesInForceResponse,
   UserInForceResponse,
 } from '../contract/api.ts'
-import { SCOPE_NAMES } from '../quota/charge.ts'
-import { payerOf } from '../quota/policy.ts'
+import { SCOPE_NAMES, type ScopeName } from '../quota/charge.ts'
+import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
-import { promised } from '../quota/window.ts'
+import { type Limit, promised } from '../quota/window.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
@@ -122,19 +122,50 @@ function matching(overrides: ReadonlyMap<string, unknown>, query: string): strin
 
 function showUser(desk: Desk, user: string): AdminResponse {
   const { policy, state, origin, settings, setup } = inForce(desk)
+  const [usual, ...others] = possiblePayers(policy, user)
+  let isAll = state.organisationOverrides.size === 0 && !limitsOrganisations(policy)
   const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
-    const trace = policy.trace(category, payerOf(user), origin)
-    const rows = SCOPE_NAMES.flatMap((scope) =>
-      (trace[scope] ?? []).map((each) => ({
+    const trace = policy.trace(category, usual, origin)
+    const rows = SCOPE_NAMES.flatMap((scope) => {
+      const all = trace[scope] ?? []
+      const certain = all.filter((limit) => others.every((payer) => hasSame(policy, category, scope, payer, limit)))
+      // A window that no other plan limits differs as well.
+      const most = Math.max(...others.map((payer) => policy.limitsFor(category, payer)[scope]?.length ?? 0), 0)
+      isAll &&= certain.length === all.length && most <= all.length
+      return certain.map((each) => ({
         ...{ scope: SCOPE_TITLES[scope], window: each.window.name, limit: promised(each), ...overOf(each) },
         ...layers(each),
-      })),
-    )
+      }))
+    })
     return [category, rows]
   })
   const override = overrideOf(state, user, desk.control.storeTime())
-  const known = settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }
-  const exempt = setup.exempt.has(user)
-  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override, exempt, ...known }
+  const response: UserInForceResponse = {
+    user,
+    limits: Object.fromEntries(limits),
+    ...(!isAll && { incomplete: true }),
+    override,
+    exempt: setup.exempt.has(user),
+    ...(settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }),
+  }
   return ok(response, etag(override?.version ?? 0))
+}
+
+/** With each plan that the user may have: unless an override sets it the credential names it, and only the store knows which. */
+function possiblePayers(policy: Policy, user: string): readonly [Payer, ...Payer[]] {
+  const payer = payerOf(user)
+  const isSet = policy.planOf(payer)?.from === 'override'
+  return [payer, ...(isSet ? [] : policy.plans.map((plan) => ({ ...payer, plan })))]
+}
+
+/** Whether some plan does, so that a user may belong to an organisation that is limited. */
+function limitsOrganisations(policy: Policy): boolean {
+  return policy.plans.some((plan) =>
+    policy.categories.some((category) => (policy.limitsOf(category, plan).organisation ?? []).length > 0),
+  )
+}
+
+function hasSame(policy: Policy, category: string, scope: ScopeName, payer: Payer, limit: Limit): boolean {
+  const found = policy.limitsFor(category, payer)[scope]?.find(({ window }) => window.name === limit.window.name)
+  return found?.limit === limit.limit && found.over === limit.over
 }

@@ -31,6 +31,7 @@ import { failureRoutes } from './routes/failures.ts'
 import { nowRoutes } from './routes/now.ts'
 import { organisationRoutes } from './routes/organisations.ts'
 import { overridesRoutes } from './routes/overrides-file.ts'
+import { plansRoutes } from './routes/plans.ts'
 import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { refusalRoutes } from './routes/refusals.ts'
@@ -121,6 +122,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
     ...probeRoutes(options),
     ...sessionRoutes({ ...options, login, ended, encrypted: options.certificate != null }),
     ...quotaRoutes(desk),
+    ...plansRoutes(desk),
     ...userRoutes(desk, rosters),
     ...overridesRoutes(desk),
     ...organisationRoutes(desk, rosters),

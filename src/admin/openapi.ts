@@ -70,7 +70,7 @@ const SECURITY_SCHEMES = {
 export const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ['Probes and the document', /^\/(livez|readyz|metrics|drain|openapi)/],
   ['Sessions', /^\/api\/session/],
-  ['Settings of the quota', /^\/api\/(quota|in-force$)/],
+  ['Settings of the quota', /^\/api\/(quota|plans|in-force$)/],
   ['Users', /^\/api\/(users|in-force\/users|overrides)/],
   ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
   ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],

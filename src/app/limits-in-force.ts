@@ -1,7 +1,7 @@
 import type { QuotaConfig } from '../config/config.ts'
 import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
-import { resolve } from '../control/settings.ts'
+import { resolve, tablesIn } from '../control/settings.ts'
 import { type ControlState, storedOf, UNCHANGED, type Versioned } from '../control/state.ts'
 import type { Ahead } from '../quota/ahead.ts'
 import type { Books } from '../quota/books.ts'
@@ -66,11 +66,12 @@ export function restingChanges(
   { windows, categories, plans }: QuotaConfig,
   { settings, overrides, organisationOverrides }: ControlState,
 ): string[] {
-  const { baselines, custom } = settings.value
   const lengths = windows.map(({ name }) => name)
-  const ofSettings = [baselines?.personal, baselines?.global, custom?.personal, custom?.global]
+  const ofSettings = tablesIn(settings.value).map(({ table }) => table)
+  const gone = Object.keys(settings.value.plans ?? {}).filter((name) => plans?.has(name) !== true)
   return [
     ...missing('settings', ofSettings, categories, lengths),
+    ...gone.map((name) => `quota: settings changed at run time for plan "${name}" rest: ${CURE}`),
     ...missing('overrides of users', limitsOf(overrides), categories, lengths),
     ...missing('overrides of organisations', limitsOf(organisationOverrides), categories, lengths),
     ...missingPlans(overrides, plans),
@@ -95,7 +96,7 @@ function missingPlans(overrides: ControlState['overrides'], plans: QuotaConfig['
 /** Looks at each value once and keeps none: with 100,000 overrides a list of them all held the process for 0.15 s. */
 function missing(
   what: string,
-  tables: Iterable<ValueTable | undefined>,
+  tables: Iterable<ValueTable>,
   categories: readonly string[],
   windows: readonly string[],
 ): string[] {
@@ -106,9 +107,10 @@ function missing(
       for (const window in table[category]) if (!windows.includes(window)) gone.add(window)
     }
   }
-  const cure = 'add it, or give those values back to the file'
   return [
-    ...[...lost].map((name) => `quota: ${what} changed at run time for category "${name}" rest: ${cure}`),
-    ...[...gone].map((name) => `quota: ${what} changed at run time for window "${name}" rest: ${cure}`),
+    ...[...lost].map((name) => `quota: ${what} changed at run time for category "${name}" rest: ${CURE}`),
+    ...[...gone].map((name) => `quota: ${what} changed at run time for window "${name}" rest: ${CURE}`),
   ]
 }
+
+const CURE = 'add it, or give those values back to the file'

@@ -151,6 +151,24 @@ with a head. apply puts those of the file in force together, these and no others
 Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
   },
   {
+    name: 'plans',
+    summary: 'list the limits of plans, or put those of a file in force',
+    load: async () => (await import('./plans.ts')).plans,
+    help: `Usage: tollgate plans list [--json] [-c FILE]
+       tollgate plans apply -f FILE [--merge] [--dry-run] [--allow-empty] [--reason TEXT] [-c FILE]
+
+Limits of plans that are set at run time, over those of the configuration. The file is YAML or JSON with plans as the configuration has
+them, plans: { free: { personal: { read: { 1h: 60 } } } }, or a line of JSON for each in a file called .ndjson: { "plan": "free", "personal": … }.
+apply sets these for good and no others, within 2 seconds on every gateway of the store. What was set for a while stays above them.
+  -f, --file   the file; any problem leaves everything as it is
+  --json       what is set for good, as apply takes it. Default a line for each limit, with what the configuration says where it differs
+  --merge      limits that were set and that the file does not name stay
+  --dry-run    changes nothing, and prints what would change
+  --allow-empty    lets a file that sets nothing give all plans back to the configuration
+  --reason     why, for the audit
+Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
+  },
+  {
     name: 'usage',
     summary: 'print what was used',
     load: async () => (await import('./usage.ts')).usage,

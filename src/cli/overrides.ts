@@ -142,7 +142,8 @@ function withProblems(problems: readonly Problem[], { file }: Options): number {
   return 1
 }
 
-function readFile(file: string): Buffer {
+/** @throws Error that names the file */
+export function readFile(file: string): Buffer {
   try {
     if (statSync(file).size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`)
     return readFileSync(file)

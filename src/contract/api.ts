@@ -56,6 +56,12 @@ export type EndResponse = Of<typeof schemas.end>
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
 /** POST /api/quota/preview */
 export type PreviewResponse = Of<typeof schemas.preview>
+/** A limit that a change sets and nobody follows. */
+export type UnfollowedResponse = Of<typeof schemas.unfollowed>[number]
+/** GET /api/plans. Its ETag is that of GET /api/quota. */
+export type PlansResponse = Of<typeof schemas.plans>
+/** What is written of the limits of a plan. */
+export type PlanTablesResponse = Of<typeof schemas.planTables>
 /** POST /api/quota/reset */
 export type QuotaResetResponse = Of<typeof schemas.quotaReset>
 

@@ -1,4 +1,5 @@
 import { type Ahead, NOTHING_AHEAD } from '../quota/ahead.ts'
+import type { Limits } from '../quota/charge.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store.ts'
 import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
@@ -14,10 +15,15 @@ import {
   type StandingRules,
   standingOf,
 } from '../quota/standing.ts'
-import { globalStatus, type LimitsInForce, limitsInForce, overInForce } from '../quota/status.ts'
-import { lacksRoom, promised, type Window } from '../quota/window.ts'
+import {
+  type EffectiveLimits,
+  effectiveLimits,
+  globalStatus,
+  type LimitsInForce,
+  overInForce,
+} from '../quota/status.ts'
+import { type Limit, lacksRoom, promised, type Window } from '../quota/window.ts'
 import { type Counters, inSteps, planIn } from './in-steps.ts'
-import { sameLimits } from './moved.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
@@ -57,7 +63,7 @@ export interface Preview extends Counted<BlockedUser> {
   /** Those that keep out new users alone: a part of the window is kept for known ones (`quota.reserve`). */
   readonly newUsers: readonly BlockedEverybody[]
   readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
-  readonly effective: LimitsInForce
+  readonly effective: EffectiveLimits
   /** Tokens that pass beyond these limits; missing if nothing does. */
   readonly over?: LimitsInForce
 }
@@ -135,7 +141,7 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   const users = await countUsers(options, snapshot, organisations.tight)
   const ofOrganisations = countOrganisations(options, organisations, snapshot.at)
   const over = overInForce(next())
-  const limits = { effective: limitsInForce(next()), ...(over !== null && { over }) }
+  const limits = { effective: effectiveLimits(next()), ...(over !== null && { over }) }
   return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, ...limits }
 }
 
@@ -349,5 +355,16 @@ function headRoom(snapshot: UsageSnapshot, now: Policy, next: Policy): Record<st
         return { ...room, limitNow: old?.limit ?? null, remainingNow: old?.remaining ?? null }
       }),
     ]),
+  )
+}
+
+function sameLimits(a: Limits, b: Limits): boolean {
+  return same(a.personal, b.personal) && same(a.organisation, b.organisation) && same(a.global, b.global)
+}
+
+function same(a: readonly Limit[] | null, b: readonly Limit[] | null): boolean {
+  if (a === null || b === null || a.length !== b.length) return a === b
+  return a.every(
+    ({ window, limit, over }, i) => limit === b[i]?.limit && over === b[i]?.over && window.name === b[i]?.window.name,
   )
 }

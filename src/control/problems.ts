@@ -21,15 +21,18 @@ export function below(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
 }
 
-/** An object with no other keys than those of `checks`. @param what for the message: `field`, `category`, `window` */
-export function object(checks: ReadonlyMap<string, Check>, what: string): Check {
+/**
+ * An object with no other keys than those of `checks`.
+ * @param what for the message: `field`, `category`, `window` @param more what else it says of an unknown one. Default nothing
+ */
+export function object(checks: ReadonlyMap<string, Check>, what: string, more = ''): Check {
   const names = [...checks.keys()]
   return (value, path) => {
     if (!isObject(value)) return [{ path, msg: `must be an object with ${list(names)}` }]
     return Object.entries(value).flatMap(
       ([key, inner]) =>
         checks.get(key)?.(inner, below(path, key)) ?? [
-          { path: below(path, key), msg: `unknown ${what} ${quote(key)}${cure(key, names)}` },
+          { path: below(path, key), msg: `unknown ${what} ${quote(key)}${cure(key, names)}${more}` },
         ],
     )
   }
@@ -52,7 +55,7 @@ export function only(isGood: (value: unknown) => boolean, msg: string): Check {
 /** Of what the file has no place for any more. */
 export const onlyNull = only(
   (value) => value === null,
-  'rests, since the file has no such category or window: add it there, or send null to give the value back',
+  'rests, since the file has no such plan, category or window: add it there, or send null to give the value back',
 )
 
 export const limit = only(

@@ -23,6 +23,7 @@ import type { Changes, OrganisationOverride, Packed, UserOverride } from './stat
 
 const isTable = mapOf(mapOf((value) => value === NO_LIMIT || isSoft(value) || isNumber(value)))
 const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
+const isPlan = shapeOf({ personal: optional(isTable), organisation: optional(isTable) })
 
 /** @param isValue the form of what the layers set */
 function layersOf(isValue: Shape): Shape {
@@ -44,6 +45,7 @@ const isSettings = shapeOf({
   global: optional(shapeOf({ enabled: optional(isFlag), multiplier: optional(isNumber) })),
   baselines: optional(isScopedTable),
   custom: optional(isScopedTable),
+  plans: optional(mapOf(isPlan)),
   shadow: optional(isFlag),
   layers: optional(layersOf(mapOf(() => true))),
 })

@@ -1,6 +1,15 @@
 import { isObject } from '../lib/json.ts'
 import { type LimitValue, tablesOf, type ValueTable, valueIn as writtenIn } from '../quota/limit-value.ts'
-import { MODES, type Mode, type Origin, type QuotaSettings, type ScopedLimits } from '../quota/policy.ts'
+import {
+  type LimitTable,
+  MODES,
+  type Mode,
+  type Origin,
+  type PlanLimits,
+  type Plans,
+  type QuotaSettings,
+  type ScopedLimits,
+} from '../quota/policy.ts'
 import {
   type Check,
   choice,
@@ -15,7 +24,7 @@ import {
   type Problem,
   reason,
 } from './problems.ts'
-import type { Changes, ScopedTable } from './state.ts'
+import type { Changes, PlanTables, ScopedTable } from './state.ts'
 import { TIMING_FIELDS } from './timing.ts'
 
 /** What the file sets of all that can be changed at run time. */
@@ -27,6 +36,7 @@ export interface QuotaPatchLike {
   readonly global?: { readonly enabled?: boolean | null; readonly multiplier?: number | null } | null
   readonly baselines?: ScopedPatchLike | null
   readonly custom?: ScopedPatchLike | null
+  readonly plans?: Readonly<Record<string, PlanPatchLike | null>> | null
   readonly shadow?: boolean | null
   /** For the audit; no part of the settings. Neither are the others below. */
   readonly reason?: string
@@ -43,6 +53,12 @@ interface ScopedPatchLike {
 }
 type TablePatchLike = Readonly<Record<string, Readonly<Record<string, LimitValue | null>> | null>>
 
+/** What `PATCH /api/plans/{id}` sets. */
+export interface PlanPatchLike {
+  readonly personal?: TablePatchLike | null
+  readonly organisation?: TablePatchLike | null
+}
+
 export interface Resolved {
   readonly settings: QuotaSettings
   readonly shadow: boolean
@@ -51,7 +67,7 @@ export interface Resolved {
 }
 
 const SCOPES = ['personal', 'global'] as const
-type Layer = 'baselines' | 'custom'
+export const PLAN_SCOPES = ['personal', 'organisation'] as const
 
 /** The settings in force. A change that the file has no category or window for rests until it has one again. */
 export function resolve(file: FileSettings, changes: Changes): Resolved {
@@ -65,7 +81,7 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
       custom: isEmpty(custom) ? null : custom,
       global: { ...file.global, ...changes.global },
       ...(file.reserve !== undefined && { reserve: file.reserve }),
-      ...(file.plans !== undefined && { plans: file.plans }),
+      ...(file.plans !== undefined && { plans: plansOver(file, file.plans, changes.plans) }),
       ...(file.defaultPlan !== undefined && { defaultPlan: file.defaultPlan }),
     },
     shadow: changes.shadow ?? file.shadow,
@@ -93,7 +109,7 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
   const categories = categoriesOf(file)
   const table = (resting: ValueTable = {}) => {
     const row = (known: readonly string[], category: string) => {
-      const gone = Object.keys(Object.hasOwn(resting, category) ? (resting[category] ?? {}) : {})
+      const gone = Object.keys(memberOf(resting, category) ?? {})
       return orNull(object(new Map([...each(gone, onlyNull), ...each(known, orNull(limit))]), 'window'))
     }
     const names = (gone: boolean) => (gone ? Object.keys(resting) : categories)
@@ -102,6 +118,13 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
   }
   const scopes = (resting: ScopedTable = {}) =>
     orNull(object(new Map(SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope'))
+  const plan = (resting: PlanTables = {}) =>
+    orNull(object(new Map(PLAN_SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope'))
+  const plans = () => {
+    const names = [...(file.plans?.keys() ?? [])]
+    const known = names.map((name): [string, Check] => [name, plan(memberOf(changes.plans ?? {}, name))])
+    return orNull(object(new Map([...each(Object.keys(changes.plans ?? {}), onlyNull), ...known]), 'plan', NEW_PLAN))
+  }
   const fields: [string, Check][] = [
     ['mode', orNull(choice(MODES))],
     [
@@ -118,6 +141,7 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
     ],
     ['baselines', scopes(changes.baselines)],
     ['custom', scopes(changes.custom)],
+    ['plans', plans()],
     ['shadow', orNull(flag)],
     ['reason', reason],
     ...TIMING_FIELDS.map(([name, check]): [string, Check] => [name, check]),
@@ -125,11 +149,14 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
   return object(new Map(fields), 'field')(patch, '')
 }
 
+const NEW_PLAN = ': a plan begins in the file, under quota.plans'
+
 /** Where the values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
 export function originOf(changes: Changes, lines: Origin): Origin {
   return (scope, category, window, layer) => {
-    const isFixed = typeof layer === 'object' || scope === 'organisation'
-    const set = isFixed ? undefined : valueIn(changes[layer]?.[scope], category, window)
+    const tables: Readonly<Partial<Record<typeof scope, ValueTable>>> =
+      (typeof layer === 'object' ? memberOf(changes.plans ?? {}, layer.plan) : changes[layer]) ?? {}
+    const set = valueIn(tables[scope], category, window)
     return set === undefined ? lines(scope, category, window, layer) : 'set at run time'
   }
 }
@@ -141,17 +168,37 @@ export function categoriesOf(file: Pick<QuotaSettings, 'baselines'>): string[] {
 const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
 
 function over(file: FileSettings, limits: ScopedLimits, changes: ScopedTable | undefined): ScopedLimits {
-  if (changes === undefined) return limits
-  const [personal, global] = SCOPES.map((scope) => {
-    const known = { limits: limits[scope], over: limits.over?.[scope] }
-    return tablesOf(rowsOver(file, known, changes[scope]))
-  }) as [Tables, Tables]
-  const isSoft = personal.over.size > 0 || global.over.size > 0
-  const soft = isSoft && { over: { personal: personal.over, global: global.over } }
-  return { personal: personal.limits, global: global.limits, ...soft }
+  return changes === undefined ? limits : scopesOver(file, SCOPES, limits, changes)
 }
 
-type Tables = ReturnType<typeof tablesOf>
+/** Tables of some scopes, with what passes beyond their limits. */
+type Scoped<S extends string> = Readonly<Record<S, LimitTable>> & {
+  readonly over?: Readonly<Partial<Record<S, LimitTable>>>
+}
+
+function scopesOver<S extends string>(
+  file: FileSettings,
+  scopes: readonly S[],
+  limits: Scoped<S>,
+  changes: Readonly<Partial<Record<S, ValueTable>>>,
+): Scoped<S> {
+  const made = scopes.map((scope) => {
+    const known = { limits: limits[scope], over: limits.over?.[scope] }
+    return [scope, tablesOf(rowsOver(file, known, changes[scope]))] as const
+  })
+  const tables = Object.fromEntries(made.map(([scope, { limits }]) => [scope, limits])) as Record<S, LimitTable>
+  const soft = Object.fromEntries(made.map(([scope, { over }]) => [scope, over])) as Record<S, LimitTable>
+  return { ...tables, ...(made.some(([, { over }]) => over.size > 0) && { over: soft }) }
+}
+
+/** Only plans that the file has. */
+function plansOver(file: FileSettings, plans: Plans, changes: Changes['plans'] = {}): Plans {
+  const of = (name: string, limits: PlanLimits): PlanLimits => {
+    const set = memberOf(changes, name)
+    return set === undefined ? limits : scopesOver(file, PLAN_SCOPES, limits, set)
+  }
+  return new Map([...plans].map(([name, limits]) => [name, of(name, limits)]))
+}
 
 function rowsOver(file: FileSettings, known: Parameters<typeof writtenIn>[0], changes: ValueTable | undefined) {
   const rows = categoriesOf(file).map((category) => {
@@ -164,11 +211,14 @@ function rowsOver(file: FileSettings, known: Parameters<typeof writtenIn>[0], ch
   return rows.filter(([, row]) => row.length > 0)
 }
 
-/** Own members only: a category may be called `constructor`. */
 function valueIn(table: ValueTable | undefined, category: string, window: string): LimitValue | undefined {
-  if (table === undefined || !Object.hasOwn(table, category)) return undefined
-  const row = table[category]
-  return row !== undefined && Object.hasOwn(row, window) ? row[window] : undefined
+  const row = memberOf(table ?? {}, category)
+  return row === undefined ? undefined : memberOf(row, window)
+}
+
+/** Own members only: a category may be called `constructor`. */
+function memberOf<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(of, name) ? of[name] : undefined
 }
 
 function isEmpty({ personal, global }: ScopedLimits): boolean {
@@ -182,37 +232,59 @@ export interface Resting {
   readonly value: LimitValue
 }
 
-/** What was set in a category or a window that this file does not have. Another replica may have it. */
+/** What was set in a plan, a category or a window that this file does not have. Another replica may have it. */
 export function restingIn(file: FileSettings, changes: Changes): Resting[] {
   const windows = new Set(file.windows.map(({ name }) => name))
   const categories = new Set(categoriesOf(file))
-  return (['baselines', 'custom'] as const).flatMap((layer) =>
-    SCOPES.flatMap((scope) =>
-      Object.entries(changes[layer]?.[scope] ?? {}).flatMap(([category, row]) =>
-        Object.entries(row)
-          .filter(([window]) => !categories.has(category) || !windows.has(window))
-          .map(([window, value]) => ({ path: `${layer}.${scope}.${category}.${window}`, value })),
-      ),
+  return tablesIn(changes).flatMap(({ place, table, plan }) =>
+    Object.entries(table).flatMap(([category, row]) =>
+      Object.entries(row)
+        .filter(([window]) => !hasPlan(file, plan) || !categories.has(category) || !windows.has(window))
+        .map(([window, value]) => ({ path: [...place, category, window].join('.'), value })),
     ),
   )
 }
 
+/** One table of limits that were set. */
+interface Tabled {
+  /** The names that lead to it. */
+  readonly place: readonly string[]
+  readonly table: ValueTable
+  /** Whose limits they are, if they are those of a plan. */
+  readonly plan?: string
+}
+
+export function tablesIn({ baselines, custom, plans = {} }: Changes): readonly Tabled[] {
+  const tables: (Omit<Tabled, 'table'> & { readonly table: ValueTable | undefined })[] = [
+    ...SCOPES.map((scope) => ({ place: ['baselines', scope], table: baselines?.[scope] })),
+    ...SCOPES.map((scope) => ({ place: ['custom', scope], table: custom?.[scope] })),
+    ...Object.entries(plans).flatMap(([plan, tables]) =>
+      PLAN_SCOPES.map((scope) => ({ place: ['plans', plan, scope], table: tables[scope], plan })),
+    ),
+  ]
+  return tables.flatMap(({ table, ...about }) => (table === undefined ? [] : [{ ...about, table }]))
+}
+
+function hasPlan({ plans }: FileSettings, plan: string | undefined): boolean {
+  return plan === undefined || plans?.has(plan) === true
+}
+
 function changedPaths(file: FileSettings, changes: Changes): string[] {
-  const limits = (layer: Layer): string[] =>
-    SCOPES.flatMap((scope) =>
-      categoriesOf(file).flatMap((category) =>
-        file.windows
-          .filter(({ name }) => valueIn(changes[layer]?.[scope], category, name) !== undefined)
-          .map(({ name }) => `${layer}.${scope}.${category}.${name}`),
-      ),
-    )
+  const limits = tablesIn(changes).flatMap(({ place, table, plan }) =>
+    !hasPlan(file, plan)
+      ? []
+      : categoriesOf(file).flatMap((category) =>
+          file.windows
+            .filter(({ name }) => valueIn(table, category, name) !== undefined)
+            .map(({ name }) => [...place, category, name].join('.')),
+        ),
+  )
   return [
     ...(changes.mode === undefined ? [] : ['mode']),
     ...(['enabled', 'multiplier'] as const)
       .filter((key) => changes.global?.[key] !== undefined)
       .map((key) => `global.${key}`),
-    ...limits('baselines'),
-    ...limits('custom'),
+    ...limits,
     ...(changes.shadow === undefined ? [] : ['shadow']),
   ]
 }

@@ -12,6 +12,12 @@ export interface ScopedTable {
   readonly global?: ValueTable
 }
 
+/** The limits of one plan; any of them may be missing. */
+export interface PlanTables {
+  readonly personal?: ValueTable
+  readonly organisation?: ValueTable
+}
+
 /** The settings that were changed; what is missing here follows the file. */
 export interface Changes {
   readonly mode?: Mode
@@ -19,6 +25,8 @@ export interface Changes {
   readonly baselines?: ScopedTable
   /** Explicit limits of mode `custom`; what is missing here and in the file is the baseline. */
   readonly custom?: ScopedTable
+  /** Limits of plans, by name; what is missing follows the plan in the file, and the baselines where that has none. */
+  readonly plans?: Readonly<Record<string, PlanTables>>
   /** Whether refusals are only counted and reported, for every route and user. */
   readonly shadow?: boolean
 }

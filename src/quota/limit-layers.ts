@@ -86,6 +86,8 @@ export interface Layers {
 
 /** Those of a plan, or of none (`null`). */
 export interface PlanLayers {
+  /** The layer that decides on one limit, also where it says that there is none; `null` if nothing was written. */
+  layerOf(scope: LimitScope, category: string, window: string): Layer | null
   /** The limits of one scope, shortest window first, without the windows that nobody wrote a limit for. */
   limits(scope: LimitScope, category: string): Limit[]
   explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers
@@ -96,11 +98,10 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   const factor = modeFactor(mode, adaptive)
   const ofPlan = plan === null ? undefined : plans?.get(plan)
 
-  /** By the first layer that has a value; `null` if none has one, or that one says that there is no limit. */
-  function written(scope: LimitScope, category: string, window: Window): InLayer | null {
-    const valueIn = (table: LimitTable | undefined) => table?.get(category)?.get(window.name)
-    const found = (layer: Layer, value: number, over?: LimitTable): InLayer | null =>
-      value === UNLIMITED ? null : { layer, value, over: valueIn(over) }
+  /** By the first layer that has a value, which may say that there is no limit; `null` if none has one. */
+  function written(scope: LimitScope, category: string, window: string): InLayer | null {
+    const valueIn = (table: LimitTable | undefined) => table?.get(category)?.get(window)
+    const found = (layer: Layer, value: number, over?: LimitTable): InLayer => ({ layer, value, over: valueIn(over) })
     const own = scope === 'global' ? undefined : valueIn(ofPlan?.[scope])
     if (own !== undefined && plan !== null)
       return found({ plan }, own, scope === 'global' ? undefined : ofPlan?.over?.[scope])
@@ -117,14 +118,14 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
 
   function limits(scope: LimitScope, category: string): Limit[] {
     return windows.flatMap((window) => {
-      const found = written(scope, category, window)
-      return found === null ? [] : [limitOf(window, found, factor, multiplierOf(scope))]
+      const found = written(scope, category, window.name)
+      return found === null || found.value === UNLIMITED ? [] : [limitOf(window, found, factor, multiplierOf(scope))]
     })
   }
 
   function explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers {
-    const found = written(scope, category, window)
-    if (found === null) return { source: '', steps: [] }
+    const found = written(scope, category, window.name)
+    if (found === null || found.value === UNLIMITED) return { source: '', steps: [] }
     const { layer, value } = found
     const multiplier = multiplierOf(scope)
     const parts = [writtenStep(found, origin(scope, category, window.name, layer))]
@@ -136,7 +137,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
     return { source: parts.map(([name]) => name).join(' x '), steps }
   }
 
-  return { limits, explain }
+  return { layerOf: (...place) => written(...place)?.layer ?? null, limits, explain }
 }
 
 /** What was written of a limit, and where. */

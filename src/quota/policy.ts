@@ -2,6 +2,7 @@ import type { Limits, ScopeName } from './charge.ts'
 import {
   amountOf,
   createPlanLayers,
+  type Layer,
   type Layers,
   type LimitScope,
   type Origin,
@@ -17,12 +18,15 @@ import { type Limit, promised } from './window.ts'
 /** Makes the limits in force from what administrators set: pure. */
 
 export {
+  type Layer,
   type LimitTable,
   MODES,
   type Mode,
   MULTIPLIER,
   modeFactor,
   type Origin,
+  type PlanLimits,
+  type Plans,
   type QuotaSettings,
   type ScopedLimits,
   UNLIMITED,
@@ -76,6 +80,11 @@ export interface Policy {
   isShadowed(user: string): boolean
   /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
+  /**
+   * The layer whose value a limit of a caller is made of, whatever multiplies it; `null` if nobody wrote one.
+   * @throws Error as `limitsOf`
+   */
+  layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null
   /**
    * Whether a personal limit of a caller is made of what the settings have for everybody, and not of a plan or an override.
    * @throws Error as `limitsOf`
@@ -208,7 +217,7 @@ function createTraces({
   limitsOf,
   limitsFor,
   planOf,
-}: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'followsSettings'> {
+}: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'layerOf' | 'followsSettings'> {
   const { organisations = NO_OVERRIDES } = overrides
 
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
@@ -255,14 +264,22 @@ function createTraces({
     return traced[scope]?.find((limit) => limit.window.name === window)?.source ?? ''
   }
 
-  function followsSettings(category: string, payer: Payer, window: string): boolean {
-    const override = overrides.get(payer.user)
-    if (override?.factor !== undefined || override?.limits.get(category)?.has(window)) return false
-    const plan = planOf(payer)?.name ?? null
-    return plan === null || settings.plans?.get(plan)?.personal.get(category)?.get(window) === undefined
+  function layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null {
+    const { user, organisation } = payer
+    const ofTheirs = organisation === null ? undefined : organisations.get(organisation)
+    const by = scope === 'personal' ? overrides.get(user) : scope === 'organisation' ? ofTheirs : undefined
+    if (by?.factor === 0 || by?.limits.get(category)?.has(window)) return 'override'
+    const ofPlan = layers.get(planOf(payer)?.name ?? null) as PlanLayers
+    return ofPlan.layerOf(scope, category, window)
   }
 
-  return { trace, sourceOf, followsSettings }
+  function followsSettings(category: string, payer: Payer, window: string): boolean {
+    if (overrides.get(payer.user)?.factor !== undefined) return false
+    const layer = layerOf('personal', category, payer, window)
+    return layer === 'baselines' || layer === 'custom'
+  }
+
+  return { trace, sourceOf, layerOf, followsSettings }
 }
 
 /** By the limits that others replace, then by whose these are. */

@@ -153,6 +153,15 @@ export function plansInForce(policy: Policy) {
   )
 }
 
+/** With those of plans, if there are any. */
+export interface EffectiveLimits extends LimitsInForce {
+  readonly plans?: ReturnType<typeof plansInForce>
+}
+
+export function effectiveLimits(policy: Policy): EffectiveLimits {
+  return { ...limitsInForce(policy), ...(policy.plans.length > 0 && { plans: plansInForce(policy) }) }
+}
+
 export function limitsInForce(policy: Policy): LimitsInForce {
   return byScope(policy, rows)
 }

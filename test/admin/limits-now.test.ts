@@ -98,6 +98,29 @@ test('while the store is out the limits of a user have the layers that made them
   expect(await get(`/api/in-force/users/${'x'.repeat(257)}`)).toMatchObject({ status: 400 })
 })
 
+test('while the store is out no limit of a plan is shown as that of a user whose plan only the store knows', async () => {
+  const plans =
+    'plans: { free: { personal: { read: { 1h: 40 }, write: { 1h: unlimited } } }, team: { personal: { read: { 1h: 200 }, write: { 1h: unlimited } } } }'
+  await start({ yaml: YAML.replace('quota:\n', `quota:\n  default_plan: free\n  ${plans}\n`) })
+  await running.call('PUT', '/api/users/bob/override', { body: { plan: 'team', reason: 'pays' } })
+  isOut = true
+  const personal = async (user: string) => {
+    const { json } = await get(`/api/in-force/users/${user}`)
+    const rows = Object.entries(json.limits).flatMap(([category, list]) =>
+      (list as { scope: string; window: string; limit: number }[])
+        .filter(({ scope }) => scope === 'Personal')
+        .map(({ window, limit }) => [category, window, limit]),
+    )
+    return [json.incomplete, rows]
+  }
+  const certain = [
+    ['read', '5h', 400],
+    ['write', '5h', 200],
+  ]
+  expect(await personal('alice')).toEqual([true, certain])
+  expect(await personal('bob')).toEqual([undefined, [['read', '1h', 200], ...certain]])
+})
+
 test('a viewer may look at what is in force, and nobody may without a token', async () => {
   await start()
   for (const path of ['/api/in-force', '/api/in-force/users', '/api/in-force/users/bob']) {

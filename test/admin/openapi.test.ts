@@ -201,6 +201,7 @@ describe('the OpenAPI document', () => {
     expect(withVersion.map(([name]) => name)).toEqual([
       'PATCH /api/quota',
       'DELETE /api/quota/scheduled/{id}',
+      'PATCH /api/plans/{id}',
       'PUT /api/users/{id}/override',
       'DELETE /api/users/{id}/override',
       'PUT /api/overrides',
@@ -223,7 +224,7 @@ describe('the OpenAPI document', () => {
       if (again.headers.etag === etag) expect([path, again.status]).toEqual([path, responses[304] ? 304 : 200])
     }
     expect(seen.bytes).toEqual(expect.arrayContaining(['/api/routes', '/api/failures']))
-    expect(seen.version).toEqual(['/api/quota', '/api/overrides', '/api/in-force'])
+    expect(seen.version).toEqual(['/api/quota', '/api/plans', '/api/overrides', '/api/in-force'])
     const withTag = operations().filter(([, { responses }]) => responses[304] !== undefined)
     expect(withTag.every(([name]) => name.startsWith('GET '))).toBe(true)
     for (const [name, { parameters = [] }] of operations()) {

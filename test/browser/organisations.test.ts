@@ -137,19 +137,10 @@ test('a reset empties the windows of the organisation and leaves those of its us
   expect(used.windows.read[0]?.used).toBe(4)
 })
 
-test('the page of limits has what plans limit, and leads to the organisations with limits of their own', async () => {
+test('the page of limits leads to the organisations with limits of their own', async () => {
   await stage.api('PUT', '/api/organisations/fair/override', { read: { '1h': 40 }, reason: 'a big event' })
   await show('#/limits')
-  const plans = page.getByRole('region', { name: 'Plans and organisations' })
-  await expect
-    .poll(async () => (await plans.getByRole('row').allInnerTexts()).map((row) => row.split(/\s+/)), SOON)
-    .toEqual([
-      ['Plan', 'Scope', 'Category', '1h'],
-      ['team', 'Personal', 'read', '100'],
-      ['team', 'Personal', 'write', '100'],
-      ['team', 'Organisation', 'read', '20'],
-    ])
-  expect(await plans.locator('b').allInnerTexts()).toEqual(['20'])
+  await page.getByRole('textbox', { name: 'Plan team: Organisation read 1h' }).waitFor()
   await page.getByRole('link', { name: 'fair', exact: true }).click()
   await page.getByRole('heading', { name: 'fair' }).waitFor()
 })

@@ -70,7 +70,7 @@ test('a refusal leads to its user, its limit and its route', async () => {
   // The row that made the limit is marked.
   const marked = page.locator('[aria-current="true"]')
   await rows().filter({ hasText: 'bob' }).getByRole('link', { name: 'Personal read 1h' }).click()
-  await expect.poll(() => marked.innerText(), SOON).toMatch(/^pro/)
+  await expect.poll(() => marked.getByRole('textbox').getAttribute('aria-label'), SOON).toMatch(/^Plan pro: /)
   await page.goBack()
   await rows().filter({ hasText: 'eve' }).getByRole('link', { name: 'Global write 1h' }).click()
   await expect.poll(() => marked.getByRole('textbox').inputValue(), SOON).toBe('4')

@@ -120,7 +120,7 @@ describe('a change that is to begin later', () => {
     await pass(T + MINUTE + 5000)
     expect(await settings()).toEqual(value)
     expect((await audit())[0]).toMatch(
-      /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such category/,
+      /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such plan, category/,
     )
     expect(outcomes).toEqual(['not_made'])
     await store.close()

@@ -223,11 +223,21 @@ interface Kind {
 }
 
 const limit = (window: string) => ['baselines', 'personal', 'read', window]
+const OF_PLAN = ['plans', 'free', 'personal', 'read', '1h']
 const SETTINGS_KIND: Kind = {
   what: 'settings',
   form: SETTINGS,
-  places: [['shadow'], limit('1h'), limit('1d'), ['global', 'multiplier']],
-  named: [['shadow'], limit('1h'), limit('1d'), ['global', 'multiplier'], ['baselines'], ['global']],
+  places: [['shadow'], limit('1h'), limit('1d'), OF_PLAN, ['global', 'multiplier']],
+  named: [
+    ['shadow'],
+    limit('1h'),
+    limit('1d'),
+    OF_PLAN,
+    ['global', 'multiplier'],
+    ['baselines'],
+    ['plans'],
+    ['global'],
+  ],
   value: (n) => n + 1000,
 }
 const override = (n: number) => ({

@@ -17,6 +17,16 @@ import { FILE, table } from './settings-of-a-file.ts'
 const SCOPES = ['personal', 'global'] as const
 const CATEGORIES = ['read', 'write']
 const WINDOWS = ['1h', '1d']
+const PLANS = ['free', 'pro v1.5']
+
+/** With a plan that limits an hour of reads, and one that limits nothing. */
+const PLANNED: FileSettings = {
+  ...FILE,
+  plans: new Map([
+    ['free', { personal: table({ read: { '1h': 40, '1d': Number.POSITIVE_INFINITY } }), organisation: table({}) }],
+    ['pro v1.5', { personal: table({}), organisation: table({ write: { '1h': 9 } }) }],
+  ]),
+}
 
 /** A record with any of the keys, and perhaps `null` instead of some values or of all. */
 const some = <T>(keys: readonly string[], value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
@@ -27,6 +37,10 @@ const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, fr
 const soft = fc.record({ limit: fc.integer({ min: 1, max: 10 ** 6 }), over: fc.nat(10 ** 6) })
 const limit = fc.oneof({ weight: 3, arbitrary: fc.nat(10 ** 6) }, soft)
 const limits = nullable(some(SCOPES, nullable(some(CATEGORIES, nullable(some(WINDOWS, nullable(limit)))))))
+const planLimits = nullable(some(WINDOWS, nullable(fc.oneof(limit, fc.constant('unlimited' as const)))))
+const planPatches = nullable(
+  some(PLANS, nullable(some(['personal', 'organisation'], nullable(some(CATEGORIES, planLimits))))),
+)
 const modes = fc.constantFrom('conservative', 'normal', 'loose', 'adaptive', 'custom')
 
 /** Any patch without problems. */
@@ -41,6 +55,7 @@ const patches = fc.record(
     ),
     baselines: limits,
     custom: limits,
+    plans: planPatches,
     shadow: nullable(fc.boolean()),
     reason: fc.constant('because'),
   },
@@ -50,36 +65,43 @@ const patches = fc.record(
 const changesOf = (...all: QuotaPatchLike[]): Changes =>
   all.reduce<Changes>((changes, patch) => applyPatch(changes, patch), {})
 
-/** The value at a dotted path of resolved settings or of the file; `undefined` if there is none. */
+/** The names that lead to a value; a plan may have a dot in its name. */
+type Names = readonly string[]
+
+/** The value of resolved settings or of the file; `undefined` if there is none. */
 function valueAt(
-  path: string,
+  names: Names,
   { settings, shadow }: { settings: Omit<FileSettings, 'shadow'>; shadow: boolean },
 ): unknown {
-  const [first, scope, category = '', window = ''] = path.split('.')
+  const [first, second = ''] = names
+  const [scope = '', category = '', window = ''] = names.slice(-3)
   if (first === 'mode') return settings.mode
   if (first === 'shadow') return shadow
-  if (first === 'global') return settings.global[scope as 'enabled' | 'multiplier']
-  const layer: ScopedLimits | null = settings[first as 'baselines' | 'custom']
-  if (layer === null) return undefined
-  const of = scope as 'personal' | 'global'
-  return valueIn({ limits: layer[of], over: layer.over?.[of] }, category, window)
+  if (first === 'global') return settings.global[second as 'enabled' | 'multiplier']
+  const layer = first === 'plans' ? settings.plans?.get(second) : settings[first as 'baselines' | 'custom']
+  if (layer == null) return undefined
+  const tables = layer as unknown as Record<string, ScopedLimits['personal']>
+  const over = layer.over as Record<string, ScopedLimits['personal']> | undefined
+  const limits = tables[scope]
+  return limits === undefined ? undefined : valueIn({ limits, over: over?.[scope] }, category, window)
 }
 
-const PATHS = [
-  'mode',
-  'global.enabled',
-  'global.multiplier',
-  ...['baselines', 'custom'].flatMap((layer) =>
-    SCOPES.flatMap((scope) =>
-      CATEGORIES.flatMap((category) => WINDOWS.map((window) => `${layer}.${scope}.${category}.${window}`)),
-    ),
-  ),
-  'shadow',
+const cells = (above: Names, scopes: readonly string[]): Names[] =>
+  scopes.flatMap((scope) =>
+    CATEGORIES.flatMap((category) => WINDOWS.map((window) => [...above, scope, category, window])),
+  )
+const PLACES: Names[] = [
+  ['mode'],
+  ['global', 'enabled'],
+  ['global', 'multiplier'],
+  ...['baselines', 'custom'].flatMap((layer) => cells([layer], SCOPES)),
+  ...PLANS.flatMap((plan) => cells(['plans', plan], ['personal', 'organisation'])),
+  ['shadow'],
 ]
 
-/** The value at a dotted path of stored changes. */
-function setAt(path: string, changes: Changes): unknown {
-  return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], changes)
+/** The value of stored changes. */
+function setAt(names: Names, changes: Changes): unknown {
+  return names.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], changes)
 }
 
 describe('the settings in force', () => {
@@ -192,8 +214,8 @@ describe('the settings in force', () => {
   it('the settings in force can be had for every valid patch, and make a policy', () => {
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
-        for (const patch of all) expect(problemsOf(patch, FILE)).toEqual([])
-        const { settings } = resolve(FILE, changesOf(...all))
+        for (const patch of all) expect(problemsOf(patch, PLANNED)).toEqual([])
+        const { settings } = resolve(PLANNED, changesOf(...all))
         const { personal } = limitsInForce(createPolicy(settings, 1.1))
         expect(Object.values(personal).map((row) => Object.keys(row))).toEqual([WINDOWS, WINDOWS])
       }),
@@ -204,11 +226,13 @@ describe('the settings in force', () => {
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
         const changes = changesOf(...all)
-        const resolved = resolve(FILE, changes)
-        expect(resolved.changed).toEqual(PATHS.filter((path) => setAt(path, changes) !== undefined))
-        for (const path of PATHS) {
-          const expected = setAt(path, changes) ?? valueAt(path, { settings: FILE, shadow: FILE.shadow })
-          expect(valueAt(path, resolved), path).toEqual(
+        const resolved = resolve(PLANNED, changes)
+        const set = PLACES.filter((names) => setAt(names, changes) !== undefined).map((names) => names.join('.'))
+        // Plans in the order in which they were set first.
+        expect([...resolved.changed].sort()).toEqual(set.sort())
+        for (const names of PLACES) {
+          const expected = setAt(names, changes) ?? valueAt(names, { settings: PLANNED, shadow: PLANNED.shadow })
+          expect(valueAt(names, resolved), names.join('.')).toEqual(
             isSoft(expected) && expected.over === 0 ? expected.limit : expected,
           )
         }
@@ -246,7 +270,7 @@ describe('a patch', () => {
   })
 
   it('a patch followed by one with null everywhere gives the file back', () => {
-    const nulls = { mode: null, global: null, baselines: null, custom: null, shadow: null }
+    const nulls = { mode: null, global: null, baselines: null, custom: null, plans: null, shadow: null }
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
         expect(changesOf(...all, nulls)).toEqual({})
@@ -274,6 +298,72 @@ describe('a patch', () => {
       }),
     )
   }, 60_000)
+})
+
+describe('a limit of a plan', () => {
+  it('a limit of a plan that was set lies over that of the file, and may be hard, soft or none as one there', () => {
+    const over = { personal: table({ read: { '1h': 5, '1d': 6 } }) }
+    const limits = { personal: table({ read: { '1h': 40, '1d': 70 } }), organisation: table({}), over }
+    const { settings } = resolve(
+      { ...FILE, plans: new Map([['free', limits]]) },
+      {
+        plans: {
+          free: {
+            personal: { read: { '1h': 80 }, write: { '1h': 'unlimited' } },
+            organisation: { write: { '1d': { limit: 7, over: 2 } } },
+          },
+        },
+      },
+    )
+    expect(settings.plans?.get('free')).toEqual({
+      personal: table({ read: { '1h': 80, '1d': 70 }, write: { '1h': Number.POSITIVE_INFINITY } }),
+      organisation: table({ write: { '1d': 7 } }),
+      over: { personal: table({ read: { '1d': 6 } }), organisation: table({ write: { '1d': 2 } }) },
+    })
+  })
+
+  it('a limit of a plan that is called like what every object has is set in that plan alone', () => {
+    const nothing = { personal: table({}), organisation: table({}) }
+    const names = ['__proto__', 'constructor', 'free']
+    const file = { ...FILE, plans: new Map(names.map((name) => [name, nothing])) }
+    const patch = JSON.parse('{"plans":{"__proto__":{"personal":{"read":{"1h":5}}},"constructor":{"personal":{}}}}')
+    expect(problemsOf(patch, file)).toEqual([])
+    const changes = changesOf(patch)
+    const { settings, changed } = resolve(file, changes)
+    expect(changed).toEqual(['plans.__proto__.personal.read.1h'])
+    expect(names.map((name) => settings.plans?.get(name)?.personal.get('read')?.get('1h'))).toEqual([
+      5,
+      undefined,
+      undefined,
+    ])
+    expect(applyPatch(changes, JSON.parse('{"plans":{"__proto__":null}}'))).toEqual({})
+    expect(({} as Record<string, unknown>).personal).toBe(undefined)
+  })
+
+  it('a limit of a plan rests while the file has no such plan, and can be given back', () => {
+    const changes: Changes = { plans: { gone: { personal: { read: { '1h': 5 } } } } }
+    expect(resolve(PLANNED, changes)).toMatchObject({ changed: [], settings: { plans: PLANNED.plans } })
+    expect(problemsOf({ plans: { gone: null } }, PLANNED, changes)).toEqual([])
+    expect(problemsOf({ plans: { gone: { personal: { read: { '1h': 6 } } } } }, PLANNED, changes)).toMatchObject([
+      { path: 'plans.gone', msg: /^rests, since the file has no such plan/ },
+    ])
+  })
+
+  it.each([
+    [{ fre: {} }, 'plans.fre: unknown plan "fre"; did you mean "free"?: a plan begins in the file, under quota.plans'],
+    [{ free: { global: {} } }, 'plans.free.global: unknown scope "global"; there are personal, organisation'],
+    [{ free: { personal: { raed: {} } } }, 'plans.free.personal.raed: unknown category "raed"; did you mean "read"?'],
+    [
+      { free: { personal: { read: { '9h': 1 } } } },
+      'plans.free.personal.read.9h: unknown window "9h"; there are 1h, 1d',
+    ],
+    [
+      { free: { personal: { read: { '1h': 1e13 } } } },
+      'plans.free.personal.read.1h: must be a whole number of tokens from 0 to 1000000000000, { "limit": 1000, "over": 200 }, or unlimited',
+    ],
+  ])('a limit of a plan with a mistake (%j) gets an error with its place and the cure', (plans, expected) => {
+    expect(problemsOf({ plans }, PLANNED).map(({ path, msg }) => `${path}: ${msg}`)).toEqual([expected])
+  })
 })
 
 describe('a patch with mistakes', () => {
@@ -310,7 +400,7 @@ describe('a patch with mistakes', () => {
     'a patch with mistakes that is no object (%j) gets an error that says so',
     (patch) => {
       expect(told(patch)).toEqual([
-        ': must be an object with mode, global, baselines, custom, shadow, reason, from, until, guard',
+        ': must be an object with mode, global, baselines, custom, plans, shadow, reason, from, until, guard',
       ])
     },
   )
@@ -351,5 +441,9 @@ describe('where a value comes from', () => {
     expect(origin('personal', 'read', '1d', 'baselines')).toBe('baselines personal read 1d')
     expect(origin('global', 'read', '1h', 'baselines')).toBe('baselines global read 1h')
     expect(origin('personal', 'read', '1h', 'custom')).toBe('custom personal read 1h')
+    const plan = { plan: 'free' }
+    const ofPlan = originOf({ plans: { free: { organisation: { read: { '1h': 7 } } } } }, () => 'tollgate.yaml:9')
+    expect(ofPlan('organisation', 'read', '1h', plan)).toBe('set at run time')
+    expect(ofPlan('personal', 'read', '1h', plan)).toBe('tollgate.yaml:9')
   })
 })

@@ -17,8 +17,11 @@ test('a change is undone by the latest undo of it, unless that was undone itself
 })
 
 const quota = {
-  effective: { personal: { read: { '1h': 300 } }, global: {} },
-  plans: { pro: { personal: { read: { '1h': 1200 } }, organisation: {} } },
+  effective: {
+    personal: { read: { '1h': 300 } },
+    global: {},
+    plans: { pro: { personal: { read: { '1h': 1200 } }, organisation: {} } },
+  },
   defaultPlan: null,
   cheapest: { read: 2 },
 } as unknown as Parameters<typeof fullAfter>[2]

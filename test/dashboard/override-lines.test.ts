@@ -20,8 +20,10 @@ const BOB: Overridable = {
   plan: { name: 'pro' },
 }
 const QUOTA = {
-  effective: { personal: { read: { '1h': 300, '1d': 2000 } } },
-  plans: { pro: { personal: { read: { '1h': 1200, '1d': 2000 } } } },
+  effective: {
+    personal: { read: { '1h': 300, '1d': 2000 } },
+    plans: { pro: { personal: { read: { '1h': 1200, '1d': 2000 } } } },
+  },
 } as unknown as QuotaResponse
 
 test('an override is put line by line in the order of the windows, with the limit that holds without it', () => {

@@ -183,7 +183,8 @@ describe('what an override uses up', () => {
   })
 
   test('what an override uses up are windows under the limits of a plan that it sets, or takes away', () => {
-    const quota = { ...QUOTA, plans: { free: { personal: { read: { '1h': 60 } }, organisation: {} } } }
+    const plans = { free: { personal: { read: { '1h': 60 } }, organisation: {} } }
+    const quota = { ...QUOTA, effective: { ...QUOTA.effective, plans } }
     const window = { scope: 'Personal', category: 'read', window: '1h' }
     expect(usedUpUnder({ ...BODY, plan: 'free' }, userWith(100, null), quota)).toEqual([
       { ...window, used: 100, limit: 60, forever: false },

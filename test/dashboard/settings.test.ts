@@ -110,6 +110,20 @@ describe('the body of a change', () => {
     })
   })
 
+  test('the body of a change has limits of plans, whatever their names are, and says where a window has none', () => {
+    expect(
+      patchOf({ 'plans.pro v1.5.personal.read.1h': '80', 'plans.free.organisation.read.1d': 'unlimited' }).patch,
+    ).toEqual({
+      plans: {
+        'pro v1.5': { personal: { read: { '1h': 80 } } },
+        free: { organisation: { read: { '1d': 'unlimited' } } },
+      },
+    })
+    expect(patchOf({ 'plans.free.personal.read.1h': '' }).patch).toEqual({
+      plans: { free: { personal: { read: { '1h': null } } } },
+    })
+  })
+
   test.each(['-1', '1.5', '1e3', 'many', '1000000000001'])('the body of a change takes no limit of %s', (text) => {
     expect(patchOf({ 'baselines.personal.read.1h': text }).problems).toEqual({
       'baselines.personal.read.1h': 'problem.limit',
@@ -154,6 +168,9 @@ test('the list of changes says from what to what, by the file if a value is give
 test('a value that is not there is null', () => {
   expect(valueAt(QUOTA, 'custom.personal.read.1h')).toBeNull()
   expect(valueAt(QUOTA, 'baselines.personal.none.1h')).toBeNull()
+  const plans = { 'pro v1.5': { personal: { read: { '1h': 80 } }, organisation: {} } }
+  expect(valueAt({ ...QUOTA, plans }, 'plans.pro v1.5.personal.read.1h')).toBe(80)
+  expect(valueAt({ ...QUOTA, plans }, 'plans.pro v1.personal.read.1h')).toBeNull()
 })
 
 test('limits that no request fits into are found in both scopes if anything of the category may be refused', () => {

@@ -3,8 +3,7 @@ import type { QuotaResponse, UserResponse } from '../../src/contract/api.ts'
 import { defaultOf, fullAfter } from '../../src/dashboard/logic/undo-effect.ts'
 
 const quota = {
-  effective: { personal: { read: { '1h': 300 } } },
-  plans: { free: {}, pro: { personal: { read: { '1h': 1200 } } } },
+  effective: { personal: { read: { '1h': 300 } }, plans: { free: {}, pro: { personal: { read: { '1h': 1200 } } } } },
   defaultPlan: 'free',
   cheapest: { read: 2 },
   shadow: false,

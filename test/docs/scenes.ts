@@ -157,6 +157,8 @@ auth:
   jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }]
   gateway_tokens: true
 quota:
+  plans: { free: {} }
+  default_plan: free
   baselines:
     personal: { read: { 1h: 100, 1d: 120 } }
     global: { read: { 1h: 1000, 1d: 10000 } }

@@ -170,6 +170,39 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     await expect.poll(async () => new Set(await statuses(String(token))).has(401), SOON).toBe(false)
   })
 
+  it('a change at run time of a plan reaches all gateways, says who follows it, refuses by it, is laid over for a while, and is undone', async () => {
+    const where = await openKind(kind)
+    const more = 'plans: { free: { personal: { read: { 1h: 8 } } }, team: {} }, default_plan: free'
+    // SQLite has one gateway.
+    const running = [await gateway(where, { more }), ...(kind === 'redis' ? [await gateway(where, { more })] : [])]
+    const [first] = running as [RunningApp]
+    const ask = async (method: string, path: string, body?: object) => {
+      const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+      const response = await fetch(first.admin + path, { method, headers, body: body ? JSON.stringify(body) : null })
+      // biome-ignore lint/suspicious/noExplicitAny: whatever the API says
+      return (await response.json()) as any
+    }
+    const hour = (limit: number) => ({ personal: { read: { '1h': limit } } })
+    expect(await statusOf(first)).toBe(200)
+    const preview = await ask('POST', '/api/plans/free/preview', hour(4))
+    expect([preview.newlyBlockedCount, preview.blocked[0].user, preview.unfollowed]).toEqual([1, 'alice', []])
+    const { version } = await ask('PATCH', '/api/plans/free', hour(4))
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 4', 'Global 100'])
+    for (const app of running) expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 4, used: 4 })
+    const until = new Date((await store.controlVersion()).at + 3_600_000).toISOString()
+    const tonight = await ask('PATCH', '/api/plans/free', { ...hour(20), until, reason: 'for tonight' })
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 20', 'Global 100'])
+    await ask('POST', `/api/audit/${tonight.version}/undo`, {})
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 4', 'Global 100'])
+    const explained = await ask('GET', '/api/explain?user=alice&method=GET&path=/items/1')
+    expect(explained.limits[0].steps).toEqual(['plan free (set at run time): 4, by default'])
+    await ask('POST', `/api/audit/${version}/undo`, {})
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 8', 'Global 100'])
+    const vain = await ask('PATCH', '/api/plans/team', hour(5))
+    expect(vain).toMatchObject({ movesNobody: true, unfollowed: [{ why: 'plan team has no known users' }] })
+    expect((await store.readAudit(null, 1))[0]?.why).toBe('nobody follows this value: plan team has no known users')
+  })
+
   it('a change at run time that is scheduled begins and ends by itself, once over all gateways', async () => {
     const where = await openKind(kind)
     // SQLite has one gateway.

@@ -2,6 +2,7 @@ import * as schemas from '../../contract/admin.ts'
 import type {
   LayerResponse,
   LimitTables,
+  PlanTablesResponse,
   PreviewResponse,
   QuotaChangedResponse,
   QuotaResponse,
@@ -12,24 +13,30 @@ import type {
 import type { AuditEntry } from '../../control/control-store.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
-import { leavesOfPatch } from '../../control/leaves.ts'
 import { limitsAhead } from '../../control/limits-ahead.ts'
 import { lookBack } from '../../control/look-back.ts'
-import { movesNobody } from '../../control/moved.ts'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve, restingIn } from '../../control/settings.ts'
-import { type Changes, type ControlState, storedOf } from '../../control/state.ts'
+import { type ControlState, storedOf } from '../../control/state.ts'
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
-import { oneAtATime } from '../../lib/serialize.ts'
 import { type LimitValue, valueIn } from '../../quota/limit-value.ts'
-import { createPolicy, modeFactor, type Policy, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
-import { globalStatus, limitsInForce, overInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
+import {
+  createPolicy,
+  type LimitTable,
+  modeFactor,
+  type PlanLimits,
+  type Policy,
+  type QuotaSettings,
+  type ScopedLimits,
+} from '../../quota/policy.ts'
+import { effectiveLimits, globalStatus, overInForce, type WindowStatuses } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
+import { type PatchReach, reachOfPatch, vainIn } from '../reach.ts'
 import { changedSettings, settingsChange, settingsProblems } from '../settings-change.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'
@@ -62,7 +69,7 @@ export function quotaRoutes(desk: Desk): Route[] {
         responses: { 200: schemas.quotaChanged },
         errors: ['version_conflict', 'conflict'],
       },
-      handle: (call) => change(desk, call),
+      handle: (call) => changeQuota(desk, call),
     },
     previewRoute(desk),
     distributionRoute(desk),
@@ -72,8 +79,6 @@ export function quotaRoutes(desk: Desk): Route[] {
 }
 
 function previewRoute(desk: Desk): Route {
-  /** Each preview looks through all users. Two at once would take the turns of twice as many from the requests. */
-  const inTurn = oneAtATime()
   return {
     method: 'POST',
     path: '/api/quota/preview',
@@ -83,7 +88,7 @@ function previewRoute(desk: Desk): Route {
       body: schemas.quotaPatch,
       responses: { 200: schemas.preview },
     },
-    handle: (call) => inTurn(() => previewOf(desk, call)),
+    handle: (call) => desk.inTurn(() => previewOf(desk, call)),
   }
 }
 
@@ -116,33 +121,19 @@ async function withCounts(
   )
 }
 
-/**
- * Whether the limits that a patch sets make no difference to anybody, whoever comes: plans set them for everybody, or the mode goes by
- * others. A mode, a switch or a factor is there for what follows.
- */
-function isForNobody(desk: Desk, state: ControlState, patch: QuotaPatchLike): boolean {
-  const { quota } = desk.setup()
-  const { factor } = desk.adaptive()
-  const of = (changes: Changes) => {
-    const { settings, shadow } = resolve(quota, changes)
-    return { policy: createPolicy(settings, factor), shadow }
+async function showChanged(desk: Desk, entry: AuditEntry | undefined, reach: PatchReach): Promise<AdminResponse> {
+  const { unfollowed, movesNobody } = reach
+  const response: QuotaChangedResponse = {
+    ...(await quotaNow(desk)),
+    ends: endsOf(entry),
+    ...(unfollowed.length > 0 && { unfollowed }),
+    ...(movesNobody && { movesNobody }),
   }
-  const { value } = state.settings
-  const after = applyPatch(value, patch)
-  const areLimits = leavesOfPatch(patch).every(([[field]]) => field === 'baselines' || field === 'custom')
-  return areLimits && !sameJson(value, after) && movesNobody(of(value), of(after))
-}
-
-async function showChanged(desk: Desk, entry: AuditEntry | undefined, isMoot: boolean): Promise<AdminResponse> {
-  const moot = isMoot && { movesNobody: true as const }
-  const response: QuotaChangedResponse = { ...(await quotaNow(desk)), ends: endsOf(entry), ...moot }
   return ok(response, etag(response.version))
 }
 
-/** In the audit, before the reason that was given. */
-const MOOT = 'without effect on anybody now'
-
-async function change(desk: Desk, call: Call): Promise<AdminResponse> {
+/** Makes the change that the body of a call names. */
+export async function changeQuota(desk: Desk, call: Call): Promise<AdminResponse> {
   // Fresh: what another replica has set a moment ago may be taken away.
   const state = await desk.control.fresh()
   const read = readPatch(desk, state, call.body)
@@ -151,26 +142,27 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   const { at } = await desk.store.controlVersion()
   const problems = settingsProblems(settings, storedOf(state).settings.value, at)
   if (problems.length > 0) return badFields(problems)
-  const isMoot = isForNobody(desk, state, read.patch)
+  const reach = await reachOfPatch(desk, state, read.patch, call.signal)
+  const vain = vainIn(reach)
   return desk.change(call, {
-    ...(isMoot && { why: MOOT }),
+    ...(vain !== null && { why: vain }),
     versionOf: ({ settings }) => settings.version,
     changeOf(state) {
       const { value } = storedOf(state).settings
       const to = changedSettings(settings, value, call.identity?.name ?? 'nobody', at)
       return sameJson(to, value) ? null : { kind: 'settings', to }
     },
-    response: (entry) => showChanged(desk, entry, isMoot),
+    response: (entry) => showChanged(desk, entry, reach),
   })
 }
 
-async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminResponse> {
+export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' | 'signal'>): Promise<AdminResponse> {
   const view = await desk.view()
   const { setup, settings, shadow, state, adaptive, at } = view
   const read = readPatch(desk, state, body)
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
-  const movesNobody = isForNobody(desk, state, read.patch)
+  const reach = await reachOfPatch(desk, state, read.patch, signal)
   const { isKnown } = desk.knownUsers
   const stored = storedOf(state)
   const before = stored.settings.value
@@ -199,7 +191,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const warnings = warningsOf(setup, next.settings, adaptive.factor)
   const ends = endsBetween(SETTINGS, before, wished.value, at)
   const yesterday = await yesterdayUnder(desk, view, { policy: policy(next.settings), signal })
-  return ok({ ...previewed, movesNobody, ends, warnings, yesterday } satisfies PreviewResponse)
+  return ok({ ...previewed, ...reach, ends, warnings, yesterday } satisfies PreviewResponse)
 }
 
 const DAY_MS = 86_400_000
@@ -255,12 +247,9 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
     ...settingsResponse({ ...settings, shadow }),
     factor: modeFactor(settings.mode, factor),
     adaptive: { factor },
-    effective: limitsInForce(policy),
+    effective: effectiveLimits(policy),
     ...(over !== null && { over }),
-    ...(settings.plans !== undefined && {
-      plans: plansInForce(policy),
-      defaultPlan: settings.defaultPlan ?? null,
-    }),
+    ...(settings.plans !== undefined && { defaultPlan: settings.defaultPlan ?? null }),
     file: settingsResponse(setup.quota),
     changed,
     ...(resting.length > 0 && { resting }),
@@ -279,28 +268,35 @@ function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings
   return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
 }
 
-function settingsResponse({ mode, global, baselines, custom, shadow }: View['setup']['quota']): SettingsResponse {
+function settingsResponse(settings: View['setup']['quota']): SettingsResponse {
+  const { mode, global, baselines, custom, plans, shadow } = settings
   const { enabled, multiplier } = global
   return {
     mode,
     global: { enabled, multiplier },
     baselines: plain(baselines),
     custom: custom === null ? null : plain(custom),
+    ...(plans !== undefined && { plans: Object.fromEntries([...plans].map(([name, it]) => [name, planWritten(it)])) }),
     shadow,
   }
 }
 
+/** What is written of the limits of a plan. */
+export function planWritten({ personal, organisation, over }: PlanLimits): PlanTablesResponse {
+  return { personal: written(personal, over?.personal), organisation: written(organisation, over?.organisation) }
+}
+
 /** As the API takes them. */
-function plain(of: ScopedLimits): LimitTables {
-  const table = (scope: 'personal' | 'global') =>
-    Object.fromEntries(
-      [...of[scope]].map(([category, row]) => {
-        const known = { limits: of[scope], over: of.over?.[scope] }
-        return [
-          category,
-          Object.fromEntries([...row.keys()].map((window) => [window, valueIn(known, category, window) as LimitValue])),
-        ]
-      }),
-    )
-  return { personal: table('personal'), global: table('global') }
+function plain({ personal, global, over }: ScopedLimits): LimitTables {
+  return { personal: written(personal, over?.personal), global: written(global, over?.global) }
+}
+
+function written(limits: LimitTable, over: LimitTable | undefined): LimitTables['personal'] {
+  const valueAt = (category: string, window: string) => valueIn({ limits, over }, category, window) as LimitValue
+  return Object.fromEntries(
+    [...limits].map(([category, row]) => [
+      category,
+      Object.fromEntries([...row.keys()].map((window) => [window, valueAt(category, window)])),
+    ]),
+  )
 }

@@ -1,8 +1,20 @@
 import { z } from 'zod'
 import { ends } from './layers.ts'
 import { block, limitOfNewUsers } from './limits.ts'
-import { warnings } from './settings.ts'
-import { byName, count, mode, multiplier, name, reason, scopedTable, tablePatch, time } from './values.ts'
+import { unfollowed, warnings } from './settings.ts'
+import {
+  byName,
+  count,
+  effective,
+  mode,
+  multiplier,
+  name,
+  planTablesPatch,
+  reason,
+  scopedTable,
+  tablePatch,
+  time,
+} from './values.ts'
 
 /** Changes of what holds for everybody. */
 
@@ -55,28 +67,40 @@ export const quotaReset = name(
 
 export const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
 
+/** Why and when a change is made, beside what it sets. */
+const terms = {
+  reason: reason.optional(),
+  from: time.nullish().meta({ description: 'When the change is to be made. Default now' }),
+  until: time.nullish().meta({ description: 'When it is to be taken back. Default never' }),
+  guard: z
+    .strictObject({
+      for: z.string().meta({ description: 'How long requests are counted: 10s to 1d' }),
+      refused: z.string().meta({ description: 'The share of them that may be refused: `5%`' }),
+    })
+    .nullish()
+    .meta({
+      description: 'Takes the change back if more than that is refused. `null` ends the guard of the last change',
+    }),
+}
+
 export const quotaPatch = name(
   z.strictObject({
     mode: mode.nullish(),
     global: z.strictObject({ enabled: z.boolean().nullish(), multiplier: multiplier.nullish() }).nullish(),
     baselines: scopedPatch.nullish(),
     custom: scopedPatch.nullish(),
+    plans: byName(z.strictObject(planTablesPatch).nullable()).nullish(),
     shadow: z.boolean().nullish(),
-    reason: reason.optional(),
-    from: time.nullish().meta({ description: 'When the change is to be made. Default now' }),
-    until: time.nullish().meta({ description: 'When it is to be taken back. Default never' }),
-    guard: z
-      .strictObject({
-        for: z.string().meta({ description: 'How long requests are counted: 10s to 1d' }),
-        refused: z.string().meta({ description: 'The share of them that may be refused: `5%`' }),
-      })
-      .nullish()
-      .meta({
-        description: 'Takes the change back if more than that is refused. `null` ends the guard of the last change',
-      }),
+    ...terms,
   }),
   'QuotaPatch',
   'A JSON merge patch: what is missing stays, null gives a value back to the file.',
+)
+
+export const planPatch = name(
+  z.strictObject({ ...planTablesPatch, ...terms }),
+  'PlanPatch',
+  'A JSON merge patch of the limits of one plan, as `plans` of a QuotaPatch has it for several.',
 )
 
 const blocked = block.extend({ blockedNow: z.boolean() })
@@ -136,8 +160,9 @@ export const preview = name(
     ...counted(blocked.extend({ user: z.string() })),
     /** Users of those looked at for whom the change makes a difference. */
     movedCount: count,
-    /** Whether the change makes no difference to anybody, whoever comes. */
+    /** Whether the change makes no difference to anybody: nobody follows what it sets. */
     movesNobody: z.boolean(),
+    unfollowed,
     organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
     /** Global windows that block everybody who does not bypass them. */
     everybody: z.array(blocked),
@@ -145,7 +170,7 @@ export const preview = name(
     newUsers: z.array(blocked),
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
-    effective: scopedTable,
+    effective,
     /** What passes beyond these limits. Only if something does. */
     over: scopedTable.optional(),
     /** What the change would do to ends. */

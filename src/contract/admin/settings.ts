@@ -5,12 +5,14 @@ import { windows } from './limits.ts'
 import {
   byName,
   count,
+  effective,
   limitTables,
   limitValue,
   mode,
   multiplier,
   name,
   planLimits,
+  planTables,
   scope,
   scopedTable,
   share,
@@ -24,6 +26,8 @@ export const settings = name(
     global: z.strictObject({ enabled: z.boolean(), multiplier }),
     baselines: limitTables,
     custom: limitTables.nullable(),
+    /** By name. Only with `quota.plans`. */
+    plans: byName(planTables).optional(),
     shadow: z.boolean(),
   }),
   'Settings',
@@ -57,17 +61,16 @@ export const settingsInForce = z.strictObject({
   ...settings.shape,
   /** Of the mode, in force. */
   factor: z.number(),
-  effective: scopedTable,
+  effective,
   /** What passes beyond these limits. Only if something does. */
   over: scopedTable.optional(),
-  /** The limits in force of each plan, and the plan of whoever has none. Only with `quota.plans`. */
-  plans: byName(planLimits).optional(),
+  /** The plan of whoever has none. Only with `quota.plans`. */
   defaultPlan: z.string().nullable().optional(),
   /** What the file says. */
   file: settings,
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   changed: z.array(z.string()),
-  /** Limits that were set at run time in a category or window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
+  /** Limits that were set at run time in a plan, a category or a window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
   resting: z.array(z.strictObject({ path: z.string(), value: limitValue })).optional(),
   categories: z.array(z.string()),
   /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
@@ -110,14 +113,78 @@ export const quota = name(
   'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
 )
 
+/** The limits that a change sets and nobody follows. */
+export const unfollowed = z.array(
+  name(
+    z.strictObject({
+      path: z.string(),
+      why: z.string(),
+      by: z.array(
+        z.discriminatedUnion('kind', [
+          z.strictObject({
+            kind: z.literal('plan'),
+            plan: z.string(),
+            limit: limitValue,
+          }),
+          z.strictObject({ kind: z.literal('plans'), count }),
+          z.strictObject({ kind: z.literal('overrides'), count }),
+          z.strictObject({ kind: z.literal('organisation_overrides') }),
+          z.strictObject({ kind: z.literal('no_users'), plan: z.string() }),
+          z.strictObject({ kind: z.literal('no_organisation'), plan: z.string() }),
+          z.strictObject({ kind: z.literal('mode'), mode }),
+          z.strictObject({ kind: z.literal('custom'), limit: limitValue }),
+          z.strictObject({ kind: z.literal('switched_off') }),
+        ]),
+      ),
+    }),
+    'Unfollowed',
+    'A value that nobody follows. `why` says what goes before it, for example `plan free sets 40` or `plan gold has no known users`, and `by` has the parts of that sentence.',
+  ),
+)
+
 export const quotaChanged = name(
   quota.extend({
     ends,
-    /** Whether the change makes no difference to anybody, whoever comes: plans set the limits that it names for everybody, or the mode goes by others. Missing if it does. */
+    /** Missing if somebody follows each of them. */
+    unfollowed: unfollowed.optional(),
+    /** Whether the change makes no difference to anybody: nobody follows what it sets. Missing if it does. */
     movesNobody: z.literal(true).optional(),
   }),
   'QuotaChanged',
   'The settings after a change, and the ends that it has added or dropped. With `movesNobody` no limit of anybody is another one by it.',
+)
+
+const plan = name(
+  z.strictObject({
+    name: z.string(),
+    /** Users whom the store knows and whose limits are those of this plan. */
+    users: count,
+    /** What the file says of it, and what is set by now. */
+    file: planTables,
+    values: planTables,
+    /** Dotted paths of the values that were changed at run time: `personal.read.1h`. */
+    changed: z.array(z.string()),
+    effective: planLimits,
+    /** Only if anything of the plan is temporary, guarded or to come. */
+    layers: z.array(layer).optional(),
+  }),
+  'Plan',
+  'A plan of the file: what is written of its limits, what was changed at run time, what they are in force, and how many users follow it.',
+)
+
+export const plans = name(
+  z.strictObject({
+    /** Of the settings, for If-Match. */
+    version: count,
+    /** The plan of whoever has none. */
+    defaultPlan: z.string().nullable(),
+    /** In the order of the file. */
+    plans: z.array(plan),
+    /** Users whom the store knows, whose limits are the baselines. */
+    usersWithoutPlan: count,
+  }),
+  'Plans',
+  'The plans, and how many users whom the store knows follow each of them.',
 )
 
 export const inForce = name(

@@ -145,6 +145,8 @@ export const userInForce = name(
   z.strictObject({
     user: z.string(),
     limits: byName(z.array(limitInForce)),
+    /** Whether limits are left out that hang on the plan or the organisation of the user, which the credential names and only the store knows. */
+    incomplete: z.literal(true).optional(),
     override: override.nullable(),
     /** Whether nothing is charged to the user, by `quota.exempt`. */ exempt: z.boolean(),
     /** Only with `quota.reserve`. */ known: z.boolean().nullable().optional(),

@@ -43,6 +43,16 @@ export const planLimits = name(
   'Tokens of a plan in force; `organisation` has the windows that the plan limits for all users of one organisation together.',
 )
 
+/** The limits that follow from the settings, before overrides. */
+export const effective = name(
+  scopedTable.extend({
+    /** By name. Only with `quota.plans`. */
+    plans: byName(planLimits).optional(),
+  }),
+  'Effective',
+  'Tokens in force in both scopes for whoever has no plan, and under each plan.',
+)
+
 const softLimit = name(
   z.strictObject({ limit: z.int().min(1).max(MAX_LIMIT), over: z.int().min(0).max(MAX_LIMIT) }),
   'SoftLimit',
@@ -55,6 +65,9 @@ export const limitValue = z.union([z.int().min(0).max(MAX_LIMIT), softLimit, z.l
 /** Limits to set; `null` gives a value back to the file. */
 export const tablePatch = byName(byName(limitValue.nullable()).nullable())
 
+/** Limits of a plan to set. */
+export const planTablesPatch = { personal: tablePatch.nullish(), organisation: tablePatch.nullish() }
+
 export const limitTable = name(
   byName(byName(limitValue)),
   'LimitTable',
@@ -66,6 +79,12 @@ export const limitTables = name(
   z.strictObject({ personal: limitTable, global: limitTable }),
   'LimitTables',
   'Limits in both scopes.',
+)
+
+export const planTables = name(
+  z.strictObject({ personal: limitTable, organisation: limitTable }),
+  'PlanTables',
+  'What is written of the limits of a plan: what is missing follows the baselines, or has no limit of the organisation.',
 )
 
 /** What an override sets in one category; `null` follows the default. */

@@ -11,6 +11,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^session\/provider$/, members<api.SignInBegunResponse>('to')],
   [/^quota\/preview$/, members<api.PreviewResponse>('scanned', 'blocked', 'windows', 'effective')],
   [/^quota\/distribution$/, members<api.DistributionResponse>('shares', 'percentiles', 'counted')],
+  [/^plans$/, members<api.PlansResponse>('plans', 'defaultPlan')],
   [/^quota$/, members<api.QuotaResponse>('mode', 'global', 'baselines', 'effective', 'changed')],
   [/^in-force$/, members<api.InForceResponse>('mode', 'global', 'effective', 'storeOutage')],
   [/^in-force\/users$/, members<api.OverridesInForceResponse>('users', 'total')],

@@ -11,7 +11,7 @@ type ListedWindow = Pick<Listed['windows'][string][number], 'window' | 'used' | 
 export function overridable({ organisation, windows, override }: Listed, quota: QuotaResponse | null): Overridable {
   const names = quota?.windowLengths.map(({ name }) => name) ?? []
   const categories = quota?.categories ?? Object.keys(windows)
-  const plans = Object.keys(quota?.plans ?? {})
+  const plans = Object.keys(quota?.effective.plans ?? {})
   const rows = categories.map((category): [string, OverridableWindow[]] => {
     const known = windows[category] ?? []
     const all = names.length > 0 ? names : known.map(({ window }) => window)

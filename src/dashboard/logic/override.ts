@@ -273,7 +273,7 @@ export interface UsedUp {
 export function usedUpUnder(
   body: OverrideBody | null,
   of: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
-  quota: Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'windows'>,
+  quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
   const { windows, override, kind = 'user' } = of
   if (body?.shadow === true) return []
@@ -316,7 +316,7 @@ export function withoutOverride(
   category: string,
   { window, limit, byDefault }: OverridableWindow,
   { override, plan: inForce }: Pick<Overridable, 'override' | 'plan'>,
-  quota: Pick<QuotaResponse, 'effective' | 'plans'> | null,
+  quota: Pick<QuotaResponse, 'effective'> | null,
   plan: string | null | undefined,
 ): number | null | undefined {
   if (byDefault !== undefined) return byDefault
@@ -324,8 +324,8 @@ export function withoutOverride(
   if (!isSet && (plan ?? undefined) === override?.plan) return limit
   // Which plan the credential names is not known while an override sets another one.
   const name = plan ?? (override?.plan === undefined ? inForce?.name : undefined)
-  if (quota === null || (name === undefined && quota.plans !== undefined)) return undefined
-  const ofPlan = name == null ? undefined : quota.plans?.[name]?.personal
+  if (quota === null || (name === undefined && quota.effective.plans !== undefined)) return undefined
+  const ofPlan = name == null ? undefined : quota.effective.plans?.[name]?.personal
   return (ofPlan ?? quota.effective.personal)[category]?.[window]
 }
 

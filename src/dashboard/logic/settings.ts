@@ -15,11 +15,20 @@ export type Value = LimitValue | string | boolean | null
 export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 'problem.empty'
 export type Problems = Readonly<Record<string, Problem>>
 
+/** The names of a dotted path. Those of plans may have dots, all others have none. */
+export function namesOf(path: string): string[] {
+  const names = path.split('.')
+  return names[0] === 'plans' && names.length > PLAN_NAMES
+    ? ['plans', names.slice(1, 2 - PLAN_NAMES).join('.'), ...names.slice(2 - PLAN_NAMES)]
+    : names
+}
+
+/** `plans`, the plan, the scope, the category and the window. */
+const PLAN_NAMES = 5
+
 /** The value at a path; `null` if there is none. */
 export function valueAt(settings: SettingsResponse, path: string): Value {
-  const found = path
-    .split('.')
-    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], settings)
+  const found = namesOf(path).reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], settings)
   const isValue = typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' || isSoft(found)
   return isValue ? found : null
 }
@@ -70,7 +79,7 @@ export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; read
   for (const [path, edit] of Object.entries(draft)) {
     const meant = meaningOf(path, edit)
     if ('problem' in meant) problems[path] = meant.problem
-    else setAt(patch, path.split('.'), meant.value)
+    else setAt(patch, namesOf(path), meant.value)
   }
   return Object.keys(problems).length === 0 ? { patch: patch as QuotaPatch, problems } : { patch: null, problems }
 }
@@ -166,8 +175,8 @@ function meaningOf(path: string, edit: Edit): Meant {
   const text = edit.trim()
   if (path === 'mode') return MODES.some((mode) => mode === text) ? { value: text } : { problem: 'problem.mode' }
   if (path === 'global.multiplier') return multiplier(text)
-  // A custom value that is emptied follows what lies under it.
-  if (text === '') return path.startsWith('custom.') ? { value: null } : { problem: 'problem.empty' }
+  // A value that is emptied follows what lies under it; a baseline lies under all others.
+  if (text === '') return path.startsWith('baselines.') ? { problem: 'problem.empty' } : { value: null }
   const value = limitFrom(text)
   return value === null ? { problem: 'problem.limit' } : { value }
 }

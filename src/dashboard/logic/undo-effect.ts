@@ -2,14 +2,14 @@ import type { OverrideResponse, QuotaPatch, QuotaResponse, UserResponse } from '
 import { isSoft, NO_LIMIT } from '../../quota/limit-value.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Change } from './audit-story.ts'
-import { setAt, type Value } from './settings.ts'
+import { namesOf, setAt, type Value } from './settings.ts'
 
 /** What an undo brings about. Pure. */
 
 /** The undo of a change of the settings as a change. What was not set follows the file. */
 export function patchOf(changes: readonly Change[]): QuotaPatch {
   const patch: Parameters<typeof setAt>[0] = {}
-  for (const { path, to } of changes) setAt(patch, path.split('.'), (to ?? null) as Value)
+  for (const { path, to } of changes) setAt(patch, namesOf(path), (to ?? null) as Value)
   return patch as QuotaPatch
 }
 
@@ -28,7 +28,7 @@ export interface LimitBack {
   readonly resetAt: string | null
 }
 
-type Quota = Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'defaultPlan' | 'shadow'>
+type Quota = Pick<QuotaResponse, 'effective' | 'cheapest' | 'defaultPlan' | 'shadow'>
 type User = Pick<UserResponse, 'plan' | 'override'>
 
 /** The limit of a user without one of its own; `undefined` for none, and where an override hides the plan of the credential. */
@@ -39,9 +39,9 @@ export function defaultOf(
   { category, window }: Pick<LimitBack, 'category' | 'window'>,
 ): number | undefined {
   const isHidden = back?.plan === undefined && user.override?.plan !== undefined
-  if (isHidden && quota.plans !== undefined) return undefined
+  if (isHidden && quota.effective.plans !== undefined) return undefined
   const plan = back?.plan ?? user.plan?.name ?? quota.defaultPlan
-  const limits = (plan == null ? undefined : quota.plans?.[plan]?.personal) ?? quota.effective.personal
+  const limits = (plan == null ? undefined : quota.effective.plans?.[plan]?.personal) ?? quota.effective.personal
   return limits[category]?.[window]
 }
 

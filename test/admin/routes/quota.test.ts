@@ -15,30 +15,75 @@ const patch = (body: unknown, headers: CallOptions['headers'] = {}) =>
   running.call('PATCH', '/api/quota', { body, headers })
 const audit = async () => (await running.call('GET', '/api/audit')).json.entries
 
-test('a change that moves nobody says so, in its response, its preview and the audit', async () => {
-  const yaml = YAML.replace(
-    'quota:\n',
-    'quota:\n  default_plan: free\n  plans: { free: { personal: { read: { 1h: 40, 5h: 80 } } }, pro: { personal: { read: { 1h: 90 } } } }\n',
-  )
-  const planned = await startAdmin({ yaml })
-  const set = async (row: object, more: object = {}) => {
-    const body = { baselines: { personal: { read: row } }, ...more }
-    const { json: preview } = await planned.call('POST', '/api/quota/preview', { body })
+describe('a change that nobody follows', () => {
+  const plans = (text: string) => YAML.replace('quota:\n', `quota:\n  ${text}\n`)
+  /** What the preview, the response and the audit say of a change. */
+  async function toldOf(planned: Running, patch: object) {
+    const { json: preview } = await planned.call('POST', '/api/quota/preview', { body: patch })
     const { json: changed } = await planned.call('PATCH', '/api/quota', {
-      body: { ...body, reason: 'free users complained' },
+      body: { ...patch, reason: 'free users complained' },
     })
     const { json: audit } = await planned.call('GET', '/api/audit?limit=1')
-    return [
-      preview.movesNobody,
-      changed.movesNobody === true,
-      audit.entries[0].why.startsWith('without effect on anybody'),
-    ]
+    expect([changed.movesNobody ?? false, changed.unfollowed ?? []]).toEqual([preview.movesNobody, preview.unfollowed])
+    return [preview.movesNobody, preview.unfollowed.map(({ why }: { why: string }) => why), audit.entries[0].why]
   }
-  expect(await set({ '1h': 80 })).toEqual([true, true, true])
-  // Users of pro have the baseline of 5 hours.
-  expect(await set({ '5h': 300 })).toEqual([false, false, false])
-  expect(await set({ '1h': 70 }, { shadow: true })).toEqual([false, false, false])
-  await planned.stop()
+  const baseline = (row: object) => ({ baselines: { personal: { read: row } } })
+
+  test('a change that nobody follows says so in its response, its preview and the audit, with what goes before it', async () => {
+    const planned = await startAdmin({
+      yaml: plans(
+        'default_plan: free\n  plans: { free: { personal: { read: { 1h: 40, 5h: 80 } } }, pro: { personal: { read: { 1h: 90 } } } }',
+      ),
+    })
+    const why = 'plan free sets 40 and plan pro sets 90'
+    expect(await toldOf(planned, baseline({ '1h': 80 }))).toEqual([
+      true,
+      [why],
+      `nobody follows this value: ${why}: free users complained`,
+    ])
+    // Users of pro have the baseline of 5 hours, if any come.
+    expect(await toldOf(planned, baseline({ '5h': 300 }))).toEqual([false, [], 'free users complained'])
+    await planned.spend('alice', 'read', 1)
+    const ofFree = 'plan free sets 80'
+    expect(await toldOf(planned, baseline({ '5h': 301 }))).toEqual([
+      true,
+      [ofFree],
+      `nobody follows this value: ${ofFree}: free users complained`,
+    ])
+    expect(await toldOf(planned, { ...baseline({ '1h': 70 }), shadow: true })).toEqual([
+      false,
+      ['plan free sets 40'],
+      'nobody follows baselines.personal.read.1h: plan free sets 40: free users complained',
+    ])
+    await planned.stop()
+  })
+
+  test('a change that nobody follows may be of a plan without users, of one whose users all have overrides, and of another mode', async () => {
+    const planned = await startAdmin({ yaml: plans('plans: { free: {}, gold: {} }') })
+    const plan = (name: string) => ({ plans: { [name]: { personal: { read: { '1h': 80 } } } } })
+    expect((await toldOf(planned, plan('gold')))[1]).toEqual(['plan gold has no known users'])
+    for (const [user, more] of [
+      ['alice', { read: { '1h': 5 } }],
+      ['bob', {}],
+    ] as const) {
+      await planned.call('PUT', `/api/users/${user}/override`, { body: { plan: 'free', reason: 'r', ...more } })
+      const before = user === 'alice' ? ['overrides set it for 1 user'] : []
+      expect((await toldOf(planned, plan('free')))[1]).toEqual(before)
+      await planned.call('PATCH', '/api/quota', { body: { plans: null } })
+    }
+    const ofTheirs = { plans: { free: { organisation: { read: { '1h': 80 } } } } }
+    expect((await toldOf(planned, ofTheirs))[1]).toEqual(['no known user of plan free belongs to an organisation'])
+    expect((await toldOf(planned, { custom: { personal: { read: { '1h': 7 } } } }))[1]).toEqual([
+      'the mode is normal, and this is for mode custom',
+    ])
+    await planned.call('PATCH', '/api/quota', { body: { mode: 'custom' } })
+    expect((await toldOf(planned, baseline({ '1h': 80 })))[1]).toEqual(['mode custom has 7'])
+    await planned.call('PATCH', '/api/quota', { body: { global: { enabled: false } } })
+    expect((await toldOf(planned, { baselines: { global: { read: { '1h': 7 } } } }))[1]).toEqual([
+      'the global limits are switched off',
+    ])
+    await planned.stop()
+  })
 })
 
 test('a limit that was set for a window of another file is shown as resting, with its value', async () => {

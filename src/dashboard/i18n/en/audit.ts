@@ -80,6 +80,8 @@ export const audit = {
   'audit.name.multiplier': 'the global multiplier',
   'audit.name.personal': 'the personal {category} limit of {window}',
   'audit.name.global': 'the global {category} limit of {window}',
+  'audit.name.planPersonal': 'the personal {category} limit of {window} of plan {plan}',
+  'audit.name.planOrganisation': 'the {category} limit of {window} of organisations of plan {plan}',
   'audit.name.customPersonal': 'the custom personal {category} limit of {window}',
   'audit.name.customGlobal': 'the custom global {category} limit of {window}',
   'audit.name.override': 'the {category} limit of {window}',

@@ -109,6 +109,8 @@ export const common = {
   'outage.title': 'The store is out',
   'outage.text':
     'It does not respond, is full, or takes no writes. The page shows what this gateway enforces, and the last known figures. Changes are refused. The page continues when the store is back.',
+  'outage.planUnknown':
+    'The plan and the organisation of this user are named by the credential, and only the store remembers them. Limits that hang on them are left out here until the store is back.',
   'outage.edits': 'Changes are refused until the store is back.',
 
   'word.listComma': ', ',

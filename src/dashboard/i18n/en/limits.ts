@@ -26,11 +26,12 @@ export const limits = {
   'quotas.discard': 'Discard edits',
   'quotas.edits': 'Edits, not applied: {count}',
   'quotas.applied': 'Applied as version {version}. Every replica follows within 2 seconds.',
-  'quotas.movesNobody': 'It moves nobody, since plans or the mode decide these limits for everybody.',
+  'quotas.undone': 'Change {version} is undone. Every replica follows within 2 seconds.',
+  'quotas.undoChange': 'Undo change {version}',
   'quotas.made':
     'The response to this change was lost, but the change is in force as version {version}. Every replica follows within 2 seconds.',
   'quotas.resting':
-    'These limits were set at run time in a category or window that this file does not have: {values}. They rest here, hold on replicas whose file has it, and go with everything that is reset to the file.',
+    'These limits were set at run time in a plan, category or window that this file does not have: {values}. They rest here, hold on replicas whose file has it, and go with everything that is reset to the file.',
   'quotas.allToFile': 'Reset everything to file',
   'quotas.fileHint': 'The file is the starting point. Values changed at run time: {count}.',
 
@@ -65,8 +66,17 @@ export const limits = {
   'preview.roomThen': 'Room then',
   'preview.limits': 'Limits in force',
   'preview.sameLimits': 'No limit in force changes.',
-  'preview.movesNobody':
-    'This change moves nobody: plans set these limits for everybody who may come, or the mode goes by others. It has no effect as things stand.',
+  'preview.movesNobody': 'This change moves nobody, so it has no effect as things stand.',
+  'unfollowed.value': '{name}: nobody follows this value, since {why}.',
+  'unfollowed.plan': 'plan {plan} sets {limit}',
+  'unfollowed.plans': 'more plans set it too ({count})',
+  'unfollowed.overrides': 'overrides set it (users: {count})',
+  'unfollowed.organisation_overrides': 'overrides of their organisations set it',
+  'unfollowed.no_users': 'plan {plan} has no known users',
+  'unfollowed.no_organisation': 'no known user of plan {plan} belongs to an organisation',
+  'unfollowed.mode': 'the mode is {mode}, and this is for mode Custom',
+  'unfollowed.custom': 'mode Custom has {limit}',
+  'unfollowed.switched_off': 'the global limits are switched off',
   'preview.moved': 'It makes a difference to {moved} of the {scanned} users.',
   'preview.tooDear': 'Some requests cost more than these limits ever allow, so waiting does not help them:',
   'preview.tooSmall':
@@ -147,11 +157,14 @@ export const limits = {
     'Drag the line, or move it by the arrow keys: it sets the field. Bars are the users whose limit this field makes, by the share of it that they have used. The preview counts them in the same way, and looks at all windows and at all other users too.',
   'distribution.share': 'Share of the limit',
   'distribution.users': 'Users',
-  'plans.title': 'Plans and organisations',
-  'plans.text':
-    'The file sets them, and the mode multiplies them. The table has the limits in force. Bold ones differ from the default.',
-  'plans.plan': 'Plan',
-  'plans.whose': 'Scope',
+  'plans.title': 'Plans',
+  'plans.name': 'Plan {plan}',
+  'plans.matrix': 'Limits of plans',
+  'plans.matrixText':
+    'Tokens in each window for users of a plan, before the mode. An empty field follows the baseline, whose value it shows in grey. Write 100 + 20 to let 20 more pass, and unlimited for a window without a limit.',
+  'plans.ofOrganisations': 'Limits of plans for all users of one organisation together',
+  'plans.baseline': 'Baseline',
+  'plans.users': 'users: {count}',
   'plans.default': 'default',
   'plans.own': 'Organisations with limits of their own ({count}):',
 

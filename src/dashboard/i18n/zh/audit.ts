@@ -80,6 +80,8 @@ export const audit: Translated<typeof en> = {
   'audit.name.multiplier': '全局倍数',
   'audit.name.personal': '个人 {category} {window}上限',
   'audit.name.global': '全局 {category} {window}上限',
+  'audit.name.planPersonal': '套餐 {plan} 的个人 {category} {window}上限',
+  'audit.name.planOrganisation': '套餐 {plan} 的组织 {category} {window}上限',
   'audit.name.customPersonal': '自定义的个人 {category} {window}上限',
   'audit.name.customGlobal': '自定义的全局 {category} {window}上限',
   'audit.name.override': '{category} {window}上限',

@@ -107,6 +107,7 @@ export const common: Translated<typeof en> = {
   'outage.title': '存储不可用',
   'outage.text':
     '存储没有响应、已满或不接受写入。页面显示此网关正在执行的设置，以及此前最后一次看到的数值（如果有）。期间更改会被拒绝。存储恢复后页面自动继续。',
+  'outage.planUnknown': '此用户的套餐与组织由凭证指明，只有存储记得。存储恢复之前，此处不显示取决于它们的上限。',
   'outage.edits': '存储恢复之前，更改会被拒绝。',
 
   'word.listComma': '，',

@@ -4,11 +4,16 @@ import { useTexts } from '../../i18n/text.tsx'
 import type { Change } from '../../logic/audit-story.ts'
 import { windowWords } from '../../logic/format.ts'
 import { isLimit, limitWords } from '../../logic/limit-words.ts'
+import { namesOf } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
 export function changedName(path: string, { t, language }: Texts): string {
-  const [table = '', scope = '', category = '', name = ''] = path.split('.')
+  const [table = '', scope = '', category = '', name = '', window = ''] = namesOf(path)
+  if (table === 'plans') {
+    const words = { plan: scope, category: name, window: windowWords(language, window) }
+    return t(category === 'organisation' ? 'audit.name.planOrganisation' : 'audit.name.planPersonal', words)
+  }
   if (table === 'baselines' || table === 'custom') {
     const words = { category, window: windowWords(language, name) }
     const isGlobal = scope === 'global'
@@ -60,7 +65,7 @@ export function ChangeLines({ changes }: { readonly changes: readonly Change[] }
 function ChangeLine({ change: { path, from, to, file } }: { readonly change: Change }) {
   const texts = useTexts()
   const { t } = texts
-  const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom)\./.test(path) : !OF_OVERRIDES.has(path)
+  const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =
     file === undefined
       ? null

@@ -38,7 +38,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   const found = look.data?.users ?? null
   /** What the user has is not known yet: a key made now would lack it. */
   const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
-  const plans = Object.keys(usePoll<QuotaResponse>('/api/quota', EVERY_MS).data?.plans ?? {})
+  const plans = Object.keys(usePoll<QuotaResponse>('/api/quota', EVERY_MS).data?.effective.plans ?? {})
   const known = { keys, lines: found ?? [], plans }
   const { draft, chosen, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey({
     ...reading,

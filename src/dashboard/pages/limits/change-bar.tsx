@@ -15,6 +15,7 @@ import { Note } from '../../ui/note.tsx'
 import { Name } from '../../ui/small.tsx'
 import { ChangeTerms } from './change-terms.tsx'
 import { useEditing } from './edit.tsx'
+import { UnfollowedValues } from './unfollowed.tsx'
 import type { Applied, SettingsEditing } from './use-settings.ts'
 
 interface BarProps {
@@ -31,7 +32,7 @@ export function ChangeBar({ editing, out }: BarProps) {
   if (!isEdited && error === null && applied === null) return null
   return (
     <section className="change-bar" aria-label={t('bar.title')}>
-      {applied !== null && <AppliedNote applied={applied} onClose={editing.closeApplied} />}
+      {applied !== null && <AppliedNote applied={applied} editing={editing} />}
       {error !== null && <ErrorNote error={error} />}
       {isEdited && <Change editing={editing} out={out} />}
     </section>
@@ -127,18 +128,32 @@ function Cancel({ onClick }: { readonly onClick: () => void }) {
   )
 }
 
-function AppliedNote({ applied, onClose }: { readonly applied: Applied; readonly onClose: () => void }) {
+function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly editing: SettingsEditing }) {
   const { t, time } = useTexts()
-  const { message, version, at, movesNobody = false } = applied
+  const may = useMayChange()
+  const { message, version, at, unfollowed = [] } = applied
   return (
-    <div className="change-done">
-      <Note tone={movesNobody ? 'warn' : 'good'} live>
-        {t(message, { version, time: at === undefined ? '' : time(at) })} {movesNobody && t('quotas.movesNobody')}
-      </Note>
-      <Button variant="default" onClick={onClose}>
-        {t('word.close')}
-      </Button>
-    </div>
+    <>
+      <div className="change-done">
+        <Note tone="good" live>
+          {t(message, { version, time: at === undefined ? '' : time(at) })}
+        </Note>
+        {may && message !== 'quotas.undone' && (
+          <Button
+            variant="default"
+            aria-label={t('quotas.undoChange', { version })}
+            loading={editing.work === 'apply'}
+            onClick={() => editing.undo(applied)}
+          >
+            {t('quotas.undo')}
+          </Button>
+        )}
+        <Button variant="default" onClick={editing.closeApplied}>
+          {t('word.close')}
+        </Button>
+      </div>
+      <UnfollowedValues values={unfollowed} />
+    </>
   )
 }
 

@@ -2,7 +2,7 @@ import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
 import { isLimit, limitWords } from '../../logic/limit-words.ts'
-import type { Value } from '../../logic/settings.ts'
+import { namesOf, type Value } from '../../logic/settings.ts'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
 export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windowName'>): string {
@@ -10,11 +10,19 @@ export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windo
   if (path === 'global.enabled') return t('quotas.globalEnabled')
   if (path === 'global.multiplier') return t('quotas.multiplier')
   if (path === 'shadow') return t('quotas.shadow')
-  const [table, scope, category, window] = path.split('.')
+  const names = namesOf(path)
+  const [table = '', plan = ''] = names
+  const above =
+    table === 'plans' ? t('plans.name', { plan }) : t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')
+  const [scope, category = '', window] = names.slice(table === 'plans' ? 2 : 1)
   // A table as a whole.
-  if (window === undefined) return table === 'custom' ? t('quotas.custom') : t('quotas.baselines')
-  const scopeName = t(scope === 'global' ? 'word.global' : 'word.personal')
-  return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${windowName(window)}`
+  if (window === undefined) return table === 'plans' && plan === '' ? t('plans.title') : above
+  return `${above}: ${t(wordOf(scope))} ${category} ${windowName(window)}`
+}
+
+/** The word of a scope as settings name it. */
+export function wordOf(scope: string | undefined): 'word.global' | 'word.organisation' | 'word.personal' {
+  return scope === 'global' || scope === 'organisation' ? `word.${scope}` : 'word.personal'
 }
 
 export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'>): string {

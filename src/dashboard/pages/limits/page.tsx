@@ -4,8 +4,8 @@ import { useTexts } from '../../i18n/text.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
+import { OwnOrganisations } from './own-organisations.tsx'
 import { PendingChanges } from './pending.tsx'
-import { Plans } from './plans.tsx'
 import { Settings } from './settings.tsx'
 
 const EVERY_MS = 5000
@@ -29,7 +29,7 @@ export function LimitsPage() {
           <>
             <PendingChanges quota={quota} reload={poll.reload} />
             <Settings quota={quota} etag={shown.etag} out={out} reload={poll.reload} take={poll.take} />
-            <Plans quota={quota} />
+            <OwnOrganisations />
             {quota.mode === 'adaptive' && (
               <Adaptive quota={quota} counted={poll.data?.adaptive ?? null} isStale={out} />
             )}

@@ -6,7 +6,7 @@ import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { Note } from '../../ui/note.tsx'
 import { Rows } from '../../ui/panel.tsx'
 import { Tag } from '../../ui/small.tsx'
-import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
+import { nameOf, SCOPES, shownValue, windowNames, wordOf } from './names.ts'
 
 /** The values that a change sets. */
 export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceResponse; readonly draft: Draft }) {
@@ -28,6 +28,8 @@ export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceRe
   )
 }
 
+type Limited = SettingsInForceResponse | PreviewResponse
+
 /** The limits in force that it makes different. */
 export function LimitTable({
   quota,
@@ -37,28 +39,39 @@ export function LimitTable({
   readonly response: PreviewResponse
 }) {
   const { t, number, windowName } = useTexts()
-  const rows = SCOPES.flatMap((scope) =>
+  const shown = (limit: number | undefined, beyond: number | undefined) => {
+    if (limit === undefined) return '–'
+    return beyond === undefined ? number(limit) : `${number(limit)} ${t('word.over', { over: number(beyond) })}`
+  }
+  const changed = (name: string, textOf: (of: Limited, category: string, window: string) => string) =>
     quota.categories.flatMap((category) =>
       windowNames(quota).flatMap((window) => {
-        const name = `${t(`word.${scope}`)} ${category} ${windowName(window)}`
-        const [now, then] = [quota, response].map(({ effective, over }) => {
-          const limit = effective[scope][category]?.[window]
-          const beyond = over?.[scope][category]?.[window]
-          if (limit === undefined) return '–'
-          return beyond === undefined ? number(limit) : `${number(limit)} ${t('word.over', { over: number(beyond) })}`
-        })
-        return now === then ? [] : [{ name, now, then }]
+        const [before, after] = [quota, response].map((of) => textOf(of, category, window))
+        return before === after ? [] : [{ name: `${name} ${category} ${windowName(window)}`, before, after }]
       }),
+    )
+  const rows = [
+    ...SCOPES.flatMap((scope) =>
+      changed(t(wordOf(scope)), ({ effective, over }, category, window) =>
+        shown(effective[scope][category]?.[window], over?.[scope][category]?.[window]),
+      ),
     ),
-  )
+    ...Object.keys(response.effective.plans ?? {}).flatMap((plan) =>
+      (['personal', 'organisation'] as const).flatMap((scope) =>
+        changed(`${t('plans.name', { plan })}: ${t(wordOf(scope))}`, ({ effective }, category, window) =>
+          shown(effective.plans?.[plan]?.[scope][category]?.[window], undefined),
+        ),
+      ),
+    ),
+  ]
   if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
   return (
     <Rows label={t('preview.limits')} head={[t('word.window'), t('preview.now'), t('preview.then')]}>
-      {rows.map(({ name, now, then }) => (
+      {rows.map(({ name, before, after }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
-          <td className="num">{now}</td>
-          <td className="num">{then}</td>
+          <td className="num">{before}</td>
+          <td className="num">{after}</td>
         </tr>
       ))}
     </Rows>

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
-import { limitWords } from '../../logic/limit-words.ts'
 import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
@@ -13,6 +12,8 @@ import { Distribution } from './distribution.tsx'
 import { EditContext } from './edit.tsx'
 import { CustomLimits, Limits } from './limits.tsx'
 import './limits.css'
+import { shownValue } from './names.ts'
+import { PlanMatrix } from './plan-matrix.tsx'
 import { Preview } from './preview.tsx'
 import { Switches } from './switches.tsx'
 import { type SettingsProps, useSettings } from './use-settings.ts'
@@ -52,6 +53,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
               <Switches />
               <Limits table="baselines" />
               <CustomLimits />
+              <PlanMatrix />
               {quota.changed.length > 0 && <AllToFile quota={quota} change={change} />}
             </div>
             {(previewed !== null || !out) && (
@@ -91,6 +93,6 @@ function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceR
   const texts = useTexts()
   const { t } = texts
   if (resting.length === 0) return null
-  const values = resting.map(({ path, value }) => `${path}: ${limitWords(value, texts)}`).join(t('word.listComma'))
+  const values = resting.map(({ path, value }) => `${path}: ${shownValue(value, texts)}`).join(t('word.listComma'))
   return <Note tone="info">{t('quotas.resting', { values })}</Note>
 }

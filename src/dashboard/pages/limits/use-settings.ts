@@ -5,6 +5,8 @@ import type {
   QuotaPatch,
   QuotaResponse,
   SettingsInForceResponse,
+  UndoneResponse,
+  UnfollowedResponse,
 } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
@@ -31,12 +33,12 @@ export interface SettingsProps extends Pick<Polled<QuotaResponse>, 'etag' | 'rel
 
 /** A change that was made, or that will be. */
 export interface Applied {
-  readonly message: 'quotas.applied' | 'quotas.made' | 'quotas.scheduled'
+  readonly message: 'quotas.applied' | 'quotas.made' | 'quotas.scheduled' | 'quotas.undone'
   readonly version: number
   /** When it will be made, in ISO 8601. */
   readonly at?: string
-  /** It makes no difference to anybody. */
-  readonly movesNobody?: boolean
+  /** What it sets and nobody follows. Default nothing. */
+  readonly unfollowed?: readonly UnfollowedResponse[]
 }
 
 const NO_EDITS: Draft = {}
@@ -69,7 +71,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
 
   // What was sent and never answered. Where it is not in force it may be made yet: that stays said.
   useEffect(() => {
-    if (!isOutcomeUnknown(error) || Object.keys(stillEdits(sent.current, quota)).length > 0) return
+    if (!isOutcomeUnknown(error) || !isMade(sent.current, quota)) return
     setError(null)
     setApplied({ message: 'quotas.made', version: quota.version })
   }, [quota, error])
@@ -94,17 +96,10 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
     setProblems(problems)
     setApplied(null)
     if (patch === null) return
-    const stop = new AbortController()
-    previewing.current = stop
-    const { signal } = stop
-    void attempt(
-      { what: 'preview' },
-      async () => {
-        const { data } = await call<PreviewResponse>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
-        setPreviewed({ quota, etag, draft, patch, response: data, at: new Date(serverNow()) })
-      },
-      signal,
-    )
+    previewing.current = new AbortController()
+    const { signal } = previewing.current
+    const of = { quota, etag, draft, patch }
+    void attempt({ what: 'preview' }, async () => setPreviewed(await previewOf(of, signal)), signal)
   }
 
   function apply(of: Previewed): void {
@@ -120,9 +115,15 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
       take(response)
       change((now) => editsSince(now, of.draft))
       setTerms(() => NO_TERMS)
-      const { version, movesNobody = false } = response.data
-      const made = body.from ? ({ message: 'quotas.scheduled', version, at: body.from } as const) : appliedAs(version)
-      setApplied({ ...made, movesNobody })
+      setApplied(appliedAs(response.data, body.from))
+    })
+  }
+
+  function undo({ version }: Applied): void {
+    void attempt({ what: 'apply' }, async () => {
+      await call<UndoneResponse>('POST', `/api/audit/${version}/undo`, { body: {} })
+      setApplied({ message: 'quotas.undone', version })
+      reload()
     })
   }
 
@@ -133,6 +134,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
     changeTerms,
     preview,
     apply,
+    undo,
     cancelPreview: () => previewing.current?.abort(),
     leavePreview: () => setPreviewed(null),
     closeApplied: () => setApplied(null),
@@ -144,8 +146,21 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   }
 }
 
-function appliedAs(version: number): Applied {
-  return { message: 'quotas.applied', version }
+async function previewOf(of: Omit<Previewed, 'response' | 'at'>, signal: AbortSignal): Promise<Previewed> {
+  const options = { body: of.patch, signal, patienceMs: PREVIEW_MS }
+  const { data } = await call<PreviewResponse>('POST', PREVIEW, options)
+  return { ...of, response: data, at: new Date(serverNow()) }
+}
+
+function isMade(sent: Draft, quota: SettingsInForceResponse): boolean {
+  return Object.keys(stillEdits(sent, quota)).length === 0
+}
+
+/** @param from when it will be made, if not now */
+function appliedAs({ version, unfollowed = [] }: QuotaChangedResponse, from: string | null | undefined): Applied {
+  return from == null
+    ? { message: 'quotas.applied', version, unfollowed }
+    : { message: 'quotas.scheduled', version, at: from, unfollowed }
 }
 
 /** Does one thing at a time, as it looks to the page: `work` is the latest of what is under way. */

@@ -16,20 +16,9 @@ export function useWantedField(path: string): Wanted<HTMLDivElement> {
   const { quota } = useEditing()
   const mode = String(useShown('mode') || quota.mode)
   const place = { scope: scope === 'Global' ? 'global' : 'personal', category, window } as const
+  const ofPlan = `plans.${plan}.${scope.toLowerCase()}.${category}.${window}`
   const isPersonalOrGlobal = scope === 'Personal' || scope === 'Global'
-  return useShownFirst(plan === undefined && isPersonalOrGlobal && fieldOf(mode, place) === path)
-}
-
-interface PlanRow {
-  readonly plan: string
-  readonly scope: 'personal' | 'organisation'
-  readonly category: string
-}
-
-/** The same of a row of the plans. */
-export function useWantedRow({ plan, scope, category }: PlanRow): Wanted<HTMLTableRowElement> {
-  const [fields] = useFields()
-  return useShownFirst(fields.plan === plan && fields.scope?.toLowerCase() === scope && fields.category === category)
+  return useShownFirst(plan === undefined ? isPersonalOrGlobal && fieldOf(mode, place) === path : ofPlan === path)
 }
 
 /** Comes into the window once. */

@@ -64,7 +64,7 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out).data
   const shadow = (inForce ?? quota)?.shadow === true
-  const plans = Object.keys(quota?.plans ?? {})
+  const plans = Object.keys(quota?.effective.plans ?? {})
   const title = t(organisation === undefined ? `${kind}.search` : 'organisations.members')
   return (
     <Panel title={title} isHidden={organisation === undefined}>
@@ -103,7 +103,7 @@ type Change = ReturnType<typeof useFields>[1]
 /** What the address asks for. */
 function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string | undefined) {
   const [fields, change] = useFields()
-  const plans = quota === null ? null : Object.keys(quota.plans ?? {})
+  const plans = quota === null ? null : Object.keys(quota.effective.plans ?? {})
   const filter = filterOf(fields, kind, plans)
   const offset = offsetOf(fields)
   // The API is asked once one has stopped typing.

@@ -249,7 +249,7 @@ function UserFields({ form, quota, edit, error }: UserFieldsProps) {
   const { t } = useTexts()
   return (
     <>
-      <PlanField plan={form.plan} plans={Object.keys(quota?.plans ?? {})} edit={edit} error={error} />
+      <PlanField plan={form.plan} plans={Object.keys(quota?.effective.plans ?? {})} edit={edit} error={error} />
       <div className="fields">
         <Switch
           label={t('override.bypass')}

@@ -35,7 +35,7 @@ export function UsedTable({ kind, lines, quota, shadow, organisation, read }: Us
   const columns: Columns = [
     nameColumn(texts, kind),
     stateColumn(texts, shadow),
-    ...(quota?.plans === undefined ? [] : [planColumn(texts, kind)]),
+    ...(quota?.effective.plans === undefined ? [] : [planColumn(texts, kind)]),
     ...(kind === 'users' && organisation === undefined && lines.some((line) => line.organisation !== undefined)
       ? [organisationColumn(texts)]
       : []),

@@ -107,7 +107,7 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
     <>
       <OutageBanner inForce={inForce} />
       <Loaded poll={poll}>
-        {({ limits, override, exempt }) => (
+        {({ limits, override, exempt, incomplete = false }) => (
           <>
             {exempt && <Status full={[]} exempt shadow={false} block={null} />}
             <Panel title={t('users.windows')}>
@@ -118,6 +118,7 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
                 )}
                 shadow={inForce?.shadow === true || override?.shadow === true}
               />
+              {incomplete && <p className="muted">{t('outage.planUnknown')}</p>}
             </Panel>
             <Panel title={t('override.title')}>
               <OverrideInForce override={override} />

@@ -1,0 +1,59 @@
+import type { UnfollowedResponse } from '../contract/api.ts'
+import { reachOf, whyUnfollowed } from '../control/followers.ts'
+import { leavesOfPatch } from '../control/leaves.ts'
+import { asOverrides } from '../control/overrides.ts'
+import { applyPatch, type QuotaPatchLike, resolve } from '../control/settings.ts'
+import type { ControlState } from '../control/state.ts'
+import { sameJson } from '../lib/json.ts'
+import { createPolicy } from '../quota/policy.ts'
+import type { Desk } from './desk.ts'
+
+/** Whom a change of the settings reaches. */
+export interface PatchReach {
+  readonly unfollowed: readonly UnfollowedResponse[]
+  /** Whether it makes no difference to anybody. A mode, a switch or a factor is there for what follows. */
+  readonly movesNobody: boolean
+}
+
+const LIMITS = new Set(['baselines', 'custom', 'plans'])
+
+/** @throws StoreError, or the reason of the signal */
+export async function reachOfPatch(
+  desk: Desk,
+  state: ControlState,
+  patch: QuotaPatchLike,
+  signal: AbortSignal,
+): Promise<PatchReach> {
+  const { quota, exempt } = desk.setup()
+  const { factor } = desk.adaptive()
+  const { value } = state.settings
+  const after = applyPatch(value, patch)
+  const [now, next] = [resolve(quota, value).settings, resolve(quota, after).settings]
+  const overrides = asOverrides(state)
+  const reach = await reachOf({
+    store: desk.store,
+    payersOf: (users) => desk.payersOf(users),
+    overridden: state.overrides.keys(),
+    exempt,
+    signal,
+    now,
+    next,
+    policies: [createPolicy(now, factor, overrides), createPolicy(next, factor, overrides)],
+  })
+  const areLimits = leavesOfPatch(patch).every(([[field = '']]) => LIMITS.has(field))
+  const unfollowed = reach.unfollowed.map((each) => ({ ...each, why: whyUnfollowed(each) }))
+  return { unfollowed, movesNobody: areLimits && !sameJson(value, after) && reach.isNobody }
+}
+
+/** Values that the audit names. */
+const NAMED = 2
+
+/** What stands in the audit before the reason that was given; `null` if somebody follows each value. */
+export function vainIn({ unfollowed, movesNobody }: PatchReach): string | null {
+  const [first] = unfollowed
+  if (first === undefined) return movesNobody ? 'without effect on anybody now' : null
+  if (unfollowed.length === 1 && movesNobody) return `nobody follows this value: ${first.why}`
+  const named = unfollowed.slice(0, NAMED).map(({ path, why }) => `nobody follows ${path}: ${why}`)
+  const others = unfollowed.length - named.length
+  return [...named, ...(others > 0 ? [`nor ${others} more of these values`] : [])].join('; ')
+}

@@ -1,0 +1,127 @@
+import * as schemas from '../../contract/admin.ts'
+import type { PlansResponse } from '../../contract/api.ts'
+import { usersByPlan } from '../../control/followers.ts'
+import { storedOf } from '../../control/state.ts'
+import { isObject } from '../../lib/json.ts'
+import { plansInForce } from '../../quota/status.ts'
+import { type Desk, etag } from '../desk.ts'
+import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
+import { planLayersShown } from '../layers-shown.ts'
+import { changeQuota, planWritten, previewOf } from './quota.ts'
+
+/** The routes of the plans. What they set is a part of the settings, so all that holds for those holds for a plan. */
+export function plansRoutes(desk: Desk): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/plans',
+      guard: 'read',
+      doc: {
+        summary:
+          'The plans: what the file says, what was set at run time, what is in force, and how many users follow each',
+        hasVersion: true,
+        responses: { 200: schemas.plans },
+      },
+      handle: (call) => desk.inTurn(() => list(desk, call)),
+    },
+    {
+      method: 'PATCH',
+      path: '/api/plans/:id',
+      guard: 'change',
+      doc: {
+        summary: 'Changes limits of one plan on every replica, within 2 seconds',
+        body: schemas.planPatch,
+        ifMatch: true,
+        hasVersion: true,
+        responses: { 200: schemas.quotaChanged },
+        errors: ['not_found', 'version_conflict', 'conflict'],
+      },
+      handle: (call) => ofPlan(desk, call, (inner) => changeQuota(desk, inner)),
+    },
+    {
+      method: 'POST',
+      path: '/api/plans/:id/preview',
+      guard: 'read',
+      doc: {
+        summary: 'Who would be blocked under a change of one plan, as POST /api/quota/preview says; changes nothing',
+        body: schemas.planPatch,
+        responses: { 200: schemas.preview },
+        errors: ['not_found'],
+      },
+      handle: (call) => ofPlan(desk, call, (inner) => desk.inTurn(() => previewOf(desk, inner))),
+    },
+  ]
+}
+
+async function list(desk: Desk, { signal }: Call): Promise<AdminResponse> {
+  const { settings, changed, policy, state, setup, at } = await desk.view()
+  const counts = await usersByPlan({
+    store: desk.store,
+    payersOf: (users) => desk.payersOf(users),
+    overridden: state.overrides.keys(),
+    exempt: setup.exempt,
+    signal,
+    policy,
+  })
+  const effective = new Map(Object.entries(plansInForce(policy)))
+  const plans = [...(settings.plans ?? [])].map(([name, limits]): PlansResponse['plans'][number] => {
+    const layers = planLayersShown(storedOf(state).settings.value, name, at)
+    const above = `plans.${name}.`
+    return {
+      name,
+      users: counts.get(name) ?? 0,
+      file: planWritten(setup.quota.plans?.get(name) ?? limits),
+      values: planWritten(limits),
+      changed: changed.flatMap((path) => (path.startsWith(above) ? placesIn(path.slice(above.length)) : [])),
+      effective: effective.get(name) ?? NO_LIMITS,
+      ...(layers.length > 0 && { layers }),
+    }
+  })
+  const { version } = state.settings
+  const { defaultPlan = null } = settings
+  return ok(
+    { version, defaultPlan, plans, usersWithoutPlan: counts.get(null) ?? 0 } satisfies PlansResponse,
+    etag(version),
+  )
+}
+
+/** Of a path below a plan. A plan may have a dot in its name, and then its paths begin with those of another one. */
+function placesIn(path: string): string[] {
+  return path.split('.').length === 3 ? [path] : []
+}
+
+const NO_LIMITS = { personal: {}, organisation: {} }
+
+/** What is to be done with the body of a plan, as a change of the settings has it. Problems are named by their place in the body. */
+async function ofPlan(desk: Desk, call: Call, handle: (call: Call) => Promise<AdminResponse>): Promise<AdminResponse> {
+  const { id: name = '' } = call.params
+  const plans = [...(desk.setup().quota.plans?.keys() ?? [])]
+  if (!plans.includes(name)) return notInFile(name, plans)
+  const { body } = call
+  if (!isObject(body)) return badFields([{ path: '', msg: BODY }])
+  const { reason, from, until, guard, ...limits } = body
+  const terms = Object.entries({ reason, from, until, guard }).filter(([, value]) => value !== undefined)
+  const response = await handle({
+    ...call,
+    // Defines a member, where an assignment to `__proto__` would not.
+    body: { plans: Object.fromEntries([[name, limits]]), ...Object.fromEntries(terms) },
+  })
+  const { problems } = (response.body ?? {}) as { readonly problems?: readonly FieldProblem[] }
+  if (problems === undefined) return response
+  const above = `plans.${name}.`
+  return badFields(
+    problems.map(({ path, msg }) => ({ path: path.startsWith(above) ? path.slice(above.length) : path, msg })),
+  )
+}
+
+const BODY = 'must be an object with personal, organisation, reason, from, until, guard'
+
+function notInFile(name: string, plans: readonly string[]): AdminResponse {
+  const known = plans.length === 0 ? 'It has none' : `Its plans are ${plans.slice(0, SHOWN).join(', ')}`
+  const more = plans.length > SHOWN ? ` and ${plans.length - SHOWN} more` : ''
+  const cure = 'a new one begins there, under quota.plans'
+  return refusal('not_found', `The file has no plan ${JSON.stringify(name)}. ${known}${more}: ${cure}.`)
+}
+
+/** Plans that a sentence names. */
+const SHOWN = 20

@@ -1,0 +1,223 @@
+import { parseArgs } from 'node:util'
+import { vainIn } from '../admin/reach.ts'
+import { setupOf } from '../app/admin-plane.ts'
+import { openStore, openStoreToLook } from '../app/stores.ts'
+import { parseData } from '../config/plain-data.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import { reachOf, whyUnfollowed } from '../control/followers.ts'
+import { SETTINGS } from '../control/forms.ts'
+import { packedOf, type Stack, set, stackOf } from '../control/layers.ts'
+import { leavesOfPatch } from '../control/leaves.ts'
+import { jsonLine } from '../control/override-file.ts'
+import { asOverrides } from '../control/overrides.ts'
+import { type PlanChange, patchOf, planChanges, planProblems, plansIn } from '../control/plan-file.ts'
+import { reason as checkReason, type Json, type Problem } from '../control/problems.ts'
+import { applyPatch, PLAN_SCOPES, resolve } from '../control/settings.ts'
+import { type Changes, type Packed, storedOf } from '../control/state.ts'
+import { tooDear } from '../control/too-dear.ts'
+import { counted } from '../lib/counted.ts'
+import { memberNamedTwice } from '../lib/json-fault.ts'
+import { type LimitValue, limitText, valueIn } from '../quota/limit-value.ts'
+import { createPolicy, type PlanLimits, payerOf } from '../quota/policy.ts'
+import type { Store } from '../store/store.ts'
+import { type Loaded, nameOf, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
+import { readFile } from './overrides.ts'
+import { UsageError } from './usage-error.ts'
+
+const OPTIONS = {
+  ...CONFIG_OPTION,
+  file: { type: 'string', short: 'f' },
+  json: { type: 'boolean' },
+  merge: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  'allow-empty': { type: 'boolean' },
+  reason: { type: 'string' },
+} as const
+
+/** Limits of plans out of the store and into it, also where no gateway runs. */
+export async function plans(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { config, ...options } = values
+  const work = workOf(positionals, options)
+  const isLook = work === list || options['dry-run'] === true
+  const open = ({ config: { store } }: Loaded) => (isLook ? openStoreToLook(store) : openStore(store, () => {}))
+  return withStore(config, open, (store, loaded) => work(store, loaded, options))
+}
+
+interface Options {
+  readonly file?: string | undefined
+  readonly json?: boolean | undefined
+  readonly merge?: boolean | undefined
+  readonly 'dry-run'?: boolean | undefined
+  readonly 'allow-empty'?: boolean | undefined
+  readonly reason?: string | undefined
+}
+
+type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
+
+function workOf([action, ...rest]: readonly string[], options: Options): Work {
+  if (action !== 'apply' && action !== 'list') throw new UsageError('plans takes apply or list')
+  if (rest[0] !== undefined) throw new UsageError(`plans ${action} does not take "${rest[0]}"`)
+  const unused = Object.keys(options).find((name) => (name === 'json') === (action === 'apply'))
+  if (unused !== undefined) throw new UsageError(`plans ${action} does not take --${unused}`)
+  if (action === 'list') return list
+  if (options.file === undefined) throw new UsageError('plans apply needs -f FILE')
+  const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
+  if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
+  return apply
+}
+
+function follower(store: Store) {
+  return createChangeFollower({ store, observe: () => {} })
+}
+
+/** What is written of each plan by now, and what the file says where that is another value; or what `apply` takes. */
+async function list(store: Store, { config: { quota } }: Loaded, { json = false }: Options): Promise<number> {
+  const state = await follower(store).fresh()
+  if (json) {
+    const { plans = {} } = permanentIn(stackOf(SETTINGS, storedOf(state).settings.value))
+    console.log(JSON.stringify({ plans }))
+    return 0
+  }
+  const shown = (value: LimitValue | undefined) => (value === undefined ? 'not set' : limitText(value))
+  for (const [plan, limits] of resolve(quota, state.settings.value).settings.plans ?? []) {
+    const rows = PLAN_SCOPES.flatMap((scope) =>
+      [...limits[scope]].flatMap(([category, row]) =>
+        [...row.keys()].map((window) => {
+          const [now, file] = [limits, quota.plans?.get(plan)].map(
+            (of) => of && shown(writtenOf(of, scope, category, window)),
+          )
+          return [plan, scope, category, window, now, ...(file === now ? [] : [`file: ${file}`])]
+        }),
+      ),
+    )
+    for (const row of rows.length > 0 ? rows : [[plan, 'as the baselines']]) console.log(row.join('\t'))
+  }
+  return 0
+}
+
+function writtenOf(
+  of: PlanLimits,
+  scope: (typeof PLAN_SCOPES)[number],
+  category: string,
+  window: string,
+): LimitValue | undefined {
+  return valueIn({ limits: of[scope], over: of.over?.[scope] }, category, window)
+}
+
+function permanentIn({ permanent }: Stack): Changes {
+  return SETTINGS.valueOf(permanent) as Changes
+}
+
+async function apply(store: Store, loaded: Loaded, options: Options): Promise<number> {
+  const { file = '', merge = false, 'dry-run': isDry = false } = options
+  const { quota } = loaded.config
+  const read = readPlans(file)
+  const problems = 'problems' in read ? read.problems : planProblems(read.plans, quota)
+  if ('problems' in read || problems.length > 0) return withProblems(problems, file)
+  if (leavesOfPatch({ plans: read.plans } as object).length === 0 && !merge && options['allow-empty'] !== true) {
+    console.error(
+      `${file}: sets no limit, so nothing was changed. Add --allow-empty if all plans are to follow the configuration.`,
+    )
+    return 1
+  }
+  const vain = await warn(store, loaded, read.plans, options)
+  const changes = await putInForce(store, read.plans, options, vain)
+  if (changes === null) {
+    console.error('tollgate: others change something all the time: nothing was changed, try again')
+    return 1
+  }
+  for (const { path, from, to } of changes) {
+    console.log(`${path.join('.')}: ${changedText(from)} -> ${changedText(to)}`)
+  }
+  const what = `${counted(changes.length, 'limit')} of plans changed in ${nameOf(loaded.config.store.location)}`
+  console.log(isDry ? `would be ${what}` : what)
+  return 0
+}
+
+function changedText(value: unknown): string {
+  return value === null ? 'as in the configuration' : limitText(value as LimitValue)
+}
+
+/** Lines of JSON in a file that is called so, else one document of YAML or JSON. */
+function readPlans(file: string): ReturnType<typeof plansIn> {
+  const text = readFile(file).toString()
+  if (/\.(?:ndjson|jsonl)$/.test(file)) return fromLines(text)
+  const twice = /^\s*[{[]/.test(text) ? memberNamedTwice(text) : null
+  if (twice !== null) return { problems: [{ path: twice, msg: 'is here twice: keep one' }] }
+  const read = parseData(text, 'plans: { free: { personal: { read: { 1h: 60 } } } }')
+  return 'problem' in read ? { problems: [{ path: '', msg: read.problem }] } : plansIn(read.value)
+}
+
+function fromLines(text: string): ReturnType<typeof plansIn> {
+  const read = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [{ line: i + 1, ...jsonLine(line) }]))
+  const problems = read.flatMap((each) =>
+    'problems' in each
+      ? each.problems.map(({ path, msg }) => ({ path: `line ${each.line}${path && `, ${path}`}`, msg }))
+      : [],
+  )
+  return problems.length > 0 ? { problems } : plansIn(read.flatMap((each) => ('value' in each ? [each.value] : [])))
+}
+
+function withProblems(problems: readonly Problem[], file: string): number {
+  for (const { path, msg } of problems) console.error(`${file}: ${path === '' ? '' : `${path}: `}${msg}`)
+  return 1
+}
+
+/** This often it is tried again when others make changes at the same moment. */
+const TRIES = 20
+
+/** @returns `null` if others came before, each time */
+async function putInForce(
+  store: Store,
+  wanted: Json,
+  { merge = false, reason, 'dry-run': isDry = false }: Options,
+  vain: string | null,
+): Promise<readonly PlanChange[] | null> {
+  const whys = [vain, reason].filter((text) => text != null)
+  const author = { who: COMMAND_LINE, why: whys.length === 0 ? null : whys.join(': ') }
+  const control = follower(store)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { settings } = storedOf(await control.fresh())
+    const stack = stackOf(SETTINGS, settings.value)
+    const changes = planChanges(wanted, permanentIn(stack), merge)
+    if (isDry || changes.length === 0) return changes
+    const { at } = await store.controlVersion()
+    const layer = { id: COMMAND_LINE, from: null, until: null, who: COMMAND_LINE, why: reason ?? null }
+    const after = set(stack, { ...layer, leaves: leavesOfPatch(patchOf(changes)) }, at)
+    const to = (packedOf(SETTINGS, after) ?? {}) as Packed<Changes>
+    if ((await store.change({ kind: 'settings', to }, author, settings.version)).done) return changes
+  }
+  return null
+}
+
+/** Says which values nobody follows, and which limits some request never fits into. @returns what the audit says of the former */
+async function warn(
+  store: Store,
+  loaded: Loaded,
+  wanted: Json,
+  { file = '', merge = false }: Options,
+): Promise<string | null> {
+  const { priced, exempt, quota } = setupOf(loaded.config)
+  const state = await follower(store).fresh()
+  const { value } = state.settings
+  const changes = planChanges(wanted, permanentIn(stackOf(SETTINGS, storedOf(state).settings.value)), merge)
+  const [now, next] = [resolve(quota, value).settings, resolve(quota, applyPatch(value, patchOf(changes))).settings]
+  const overrides = asOverrides(state)
+  const policies = [createPolicy(now, 1, overrides), createPolicy(next, 1, overrides)] as const
+  const payersOf = async (users: readonly string[]) => {
+    const memberships = await store.readMemberships(users)
+    return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
+  }
+  const known = { store, payersOf, overridden: state.overrides.keys(), exempt }
+  const { unfollowed, isNobody } = await reachOf({ ...known, now, next, policies })
+  const values = unfollowed.map((each) => ({ ...each, why: whyUnfollowed(each) }))
+  for (const { path, why } of values) console.error(`${file}: ${path}: warning: nobody follows this value: ${why}`)
+  const named = new Set(changes.map(({ path }) => path[1]))
+  for (const { plan, msg } of tooDear(createPolicy(next), priced)) {
+    if (named.has(plan)) console.error(`${file}: warning: ${msg}`)
+  }
+  return changes.length === 0 ? null : vainIn({ unfollowed: values, movesNobody: isNobody })
+}

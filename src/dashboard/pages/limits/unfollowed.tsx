@@ -1,0 +1,45 @@
+import type { UnfollowedResponse } from '../../../contract/api.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { Note } from '../../ui/note.tsx'
+import { nameOf, shownValue } from './names.ts'
+
+/** The values of a change that nobody follows, and what goes before each; nothing if somebody follows each. */
+export function UnfollowedValues({ values }: { readonly values: readonly UnfollowedResponse[] }) {
+  const texts = useTexts()
+  const { t } = texts
+  if (values.length === 0) return null
+  return (
+    <Note tone="warn">
+      <ul>
+        {values.map(({ path, by }) => (
+          <li key={path}>
+            {t('unfollowed.value', {
+              name: nameOf(path, texts),
+              why: by.map((each) => hidingWords(each, texts)).join(t('word.listComma')),
+            })}
+          </li>
+        ))}
+      </ul>
+    </Note>
+  )
+}
+
+function hidingWords(hiding: UnfollowedResponse['by'][number], texts: Texts): string {
+  const { t, number } = texts
+  switch (hiding.kind) {
+    case 'plan':
+      return t('unfollowed.plan', { plan: hiding.plan, limit: shownValue(hiding.limit, texts) })
+    case 'plans':
+    case 'overrides':
+      return t(`unfollowed.${hiding.kind}`, { count: number(hiding.count) })
+    case 'no_users':
+    case 'no_organisation':
+      return t(`unfollowed.${hiding.kind}`, { plan: hiding.plan })
+    case 'mode':
+      return t('unfollowed.mode', { mode: t(`mode.${hiding.mode}`) })
+    case 'custom':
+      return t('unfollowed.custom', { limit: shownValue(hiding.limit, texts) })
+    default:
+      return t(`unfollowed.${hiding.kind}`)
+  }
+}
