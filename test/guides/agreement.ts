@@ -35,17 +35,27 @@ const ENV = { JWT_SECRET: SECRET, TOLLGATE_ADMIN_TOKEN: 'admin-token-of-the-guid
 /** Tokens of each user by category, in an hour and in a day. */
 type Limits = Readonly<Record<string, number>>
 
-/** @param sendsBody whether the proxy is to send bodies along */
-export async function startAgreement(page: AskingProxy, limits: Limits, sendsBody = false): Promise<Agreement> {
+/** What differs from the page. */
+export interface Changes {
+  /** Of the configuration, by path. */
+  readonly also?: readonly (readonly [path: readonly string[], value: unknown])[]
+  /** Of the file of the proxy. */
+  readonly file?: ((text: string) => string) | undefined
+}
+
+export async function startAgreement(
+  page: AskingProxy,
+  limits: Limits,
+  { also: more = [], file = (text) => text }: Changes = {},
+): Promise<Agreement> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-agreement-'))
   const [upstream, redis] = [await startRecorder(), await sharedRedis()]
   const [gateway, decisions, admin] = [await freePort(), await freePort(), await freePort()]
   const config = join(folder, 'tollgate.yaml')
   const document = parseDocument(blockOf(page.page, 'yaml'))
-  const also: [string[], unknown][] = [
+  const also: (readonly [path: readonly string[], value: unknown])[] = [
     [['listen'], `127.0.0.1:${gateway}`],
     [['decisions', 'listen'], `127.0.0.1:${decisions}`],
-    [['decisions', 'sends_body'], sendsBody],
     [['admin', 'listen'], `127.0.0.1:${admin}`],
     [['upstream', 'url'], `http://127.0.0.1:${upstream.port}`],
     [['store'], redis.url],
@@ -54,6 +64,7 @@ export async function startAgreement(page: AskingProxy, limits: Limits, sendsBod
     [['log'], { requests: 'all' }],
     // One address stands for many clients.
     [['edge', 'shares'], { address: 'none' }],
+    ...more,
   ]
   for (const [path, value] of also) document.setIn(path, document.createNode(value))
   for (const [category, limit] of Object.entries(limits)) {
@@ -68,8 +79,8 @@ export async function startAgreement(page: AskingProxy, limits: Limits, sendsBod
   }
   await startGateway()
   const log = join(folder, 'access.log')
-  const file = sendsBody ? page.withBodies?.(page.file()) : page.file()
-  const proxy = await page.start(placed(file ?? '', { service: upstream.port, decisions, gateway }), log)
+  const text = placed(file(page.file()), { service: upstream.port, decisions, gateway })
+  const proxy = await page.start(text, log)
   let stopped: Promise<void> | null = null
   const stopProxy = () => (stopped ??= proxy.stop())
   return {

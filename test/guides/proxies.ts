@@ -46,10 +46,14 @@ export const haproxy: AskingProxy = {
   start: (text, log) =>
     startProgram(({ port, write }) => {
       const [lua = '', own = ''] = text.split(BREAK)
+      // A thread that finds another one at the log leaves its line out, so one has to do.
       const logged = `frontend shop\n  option dontlognull\n  log stdout format raw local0\n  log-format '"%HM %HU %HV" %ST'`
       write('tollgate.lua', lua)
       const all = own.replace('127.0.0.1:8000', `127.0.0.1:${port}`)
-      write('haproxy.cfg', log === undefined ? all : all.replace('frontend shop', logged))
+      write(
+        'haproxy.cfg',
+        log === undefined ? all : all.replace('frontend shop', logged).replace('global', 'global\n  nbthread 1'),
+      )
       const env = { PATH: `${process.env.PATH}${delimiter}/usr/sbin` }
       return { command: 'haproxy', args: ['-db', '-f', 'haproxy.cfg'], env, ...(log !== undefined && { output: log }) }
     }),

@@ -4,7 +4,16 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Agreement, credentialOf, inParallel, type Sent, send, startAgreement, usedBy } from '../agreement.ts'
+import {
+  type Agreement,
+  type Changes,
+  credentialOf,
+  inParallel,
+  type Sent,
+  send,
+  startAgreement,
+  usedBy,
+} from '../agreement.ts'
 import { HOST } from '../page.ts'
 import { type AskingProxy, caddy, envoy, haproxy, nginx, traefik } from '../proxies.ts'
 
@@ -35,24 +44,29 @@ function requestOf(i: number): Sent {
   return { method: 'GET', path: `/nowhere?i=${i}`, headers }
 }
 
+interface Result {
+  readonly user: string
+  readonly sent: Sent
+  readonly status: number
+}
+
 /** What each request got, as `GET /a 200`, beside what was sent. @param atHalf what to do in the middle, while requests go on */
 async function run({ port }: Agreement, atHalf: () => Promise<void>) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: LANES })
-  const results: { readonly sent: Sent; readonly status: number }[] = []
+  const results: Result[] = []
   let half: Promise<void> | null = null
   await inParallel(COUNT, LANES, async (i) => {
     if (i === COUNT / 2) half = atHalf()
     // So many more find no gateway.
     if (i > COUNT / 2 + 300) await half
     const sent = requestOf(i)
-    results.push({ sent, status: await send(agent, port, sent) })
+    results.push({ user: USERS[i % USERS.length] ?? '', sent, status: await send(agent, port, sent) })
   })
   agent.destroy()
   return results
 }
 
-const lineOf = ({ sent, status }: { readonly sent: Sent; readonly status: number }) =>
-  `${sent.method} ${sent.path} ${status}`
+const lineOf = ({ sent, status }: Result) => `${sent.method} ${sent.path} ${status}`
 
 /** Tokens by category that requests of a user cost, each order once. */
 function costOf(requests: readonly { readonly method: string; readonly path: string }[]): Record<string, number> {
@@ -66,10 +80,45 @@ function linesOf({ log }: Agreement, { lineOf: read }: AskingProxy): string[] {
   return readFileSync(log, 'utf8').trimEnd().split('\n').map(read)
 }
 
-const counted = (all: readonly number[]) => {
-  const by = new Map<number, number>()
-  for (const each of all) by.set(each, (by.get(each) ?? 0) + 1)
-  return [...by].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`)
+function statusesOf(results: readonly Result[]): string {
+  const by = Map.groupBy(results, ({ status }) => status)
+  const all = [...by].sort(([one], [other]) => one - other)
+  return all.map(([status, each]) => `${each.length} × ${status}`).join(', ')
+}
+
+/** By which a request was decided. On a busy machine a proxy or the store may not wait long enough for others. */
+const DECIDED: ReadonlySet<number> = new Set([200, 401, 404, 429])
+
+/** Each user was charged what the service got of his, and at most what was not decided beyond. @returns the tokens of all */
+async function tokensOf({ upstream: { got }, gateway }: Agreement, results: readonly Result[]) {
+  const tokens = { charged: 0, served: 0, undecided: 0 }
+  for (const user of USERS) {
+    const own = results.filter((each) => each.user === user && !DECIDED.has(each.status)).map(({ sent }) => sent)
+    const served = costOf(got.filter((each) => each.user === user).map(({ method, url }) => ({ method, path: url })))
+    const [used, undecided] = [await usedBy(gateway, user), costOf(own)]
+    for (const category of ['read', 'write'] as const) {
+      const [least, charged] = [served[category] ?? 0, used[category] ?? 0]
+      const most = least + (undecided[category] ?? 0)
+      expect({ user, category, least, charged, most, isBetween: least <= charged && charged <= most }).toMatchObject({
+        isBetween: true,
+      })
+      tokens.charged += charged
+      tokens.served += least
+      tokens.undecided += most - least
+    }
+  }
+  return tokens
+}
+
+/** What the log of the proxy has, and what the service got, are what the clients got. */
+function expectLogs(stack: Agreement, page: AskingProxy, results: readonly Result[]): void {
+  const { got } = stack.upstream
+  // The first lines are those by which it was waited for.
+  const logged = linesOf(stack, page).filter((line) => !line.startsWith('GET / '))
+  expect(logged.sort()).toEqual(results.map(lineOf).sort())
+  const passed = results.filter(({ status }) => status === 200).map(({ sent }) => `${sent.method} ${sent.path}`)
+  expect(got.map(({ method, url }) => `${method} ${url}`).sort()).toEqual(passed.sort())
+  expect(got.filter(({ authorization }) => authorization !== undefined)).toEqual([])
 }
 
 it.each([nginx, haproxy, caddy, envoy, traefik])(
@@ -79,33 +128,46 @@ it.each([nginx, haproxy, caddy, envoy, traefik])(
     onTestFinished(stack.stop)
     const results = await run(stack, async () => {})
     await stack.stopProxy()
-    const passed = results.filter(({ status }) => status === 200)
-    const { got } = stack.upstream
-    // The first lines are those by which it was waited for.
-    expect(
-      linesOf(stack, page)
-        .filter((line) => !line.startsWith('GET / '))
-        .sort(),
-    ).toEqual(results.map(lineOf).sort())
-    expect(got.map(({ method, url }) => `${method} ${url}`).sort()).toEqual(
-      passed.map(({ sent }) => `${sent.method} ${sent.path}`).sort(),
-    )
-    expect(got.filter(({ authorization }) => authorization !== undefined)).toEqual([])
-    const charged: Record<string, number> = { read: 0, write: 0 }
-    for (const user of USERS) {
-      const own = got.filter((each) => each.user === user).map(({ method, url }) => ({ method, path: url }))
-      const used = await usedBy(stack.gateway, user)
-      expect({ user, ...used }).toEqual({ user, ...costOf(own) })
-      for (const category of ['read', 'write']) charged[category] = (charged[category] ?? 0) + (used[category] ?? 0)
-    }
-    const bill = stack.lines().reduce((sum, { charged: of, cost, outcome }) => {
-      return sum + (outcome === 'answered' ? Number(of ?? cost ?? 0) : 0)
+    expectLogs(stack, page, results)
+    const tokens = await tokensOf(stack, results)
+    const bill = stack.lines().reduce((sum, { charged, cost, outcome }) => {
+      return sum + (outcome === 'answered' ? Number(charged ?? cost ?? 0) : 0)
     }, 0)
-    expect(bill).toBe((charged.read ?? 0) + (charged.write ?? 0))
-    console.log(
-      `${page.page}: ${counted(results.map(({ status }) => status)).join(', ')}; service ${got.length}; charged ${JSON.stringify(charged)}`,
-    )
-    expect(counted(results.map(({ status }) => status)).length).toBe(4)
+    expect(bill).toBe(tokens.charged)
+    const got = stack.upstream.got.length
+    console.log(`${page.page}: ${statusesOf(results)}; the service got ${got}; tokens ${JSON.stringify(tokens)}`)
+    expect([...DECIDED].filter((status) => !results.some((each) => each.status === status))).toEqual([])
+  },
+)
+
+const withBodies = (page: AskingProxy): Changes => ({
+  also: [[['decisions', 'sends_body'], true]],
+  file: page.withBodies,
+})
+
+it.each([nginx, haproxy, caddy, envoy, traefik])(
+  'a page of another site opens no WebSocket through $page by the cookie of its visitor',
+  async (page) => {
+    const stack = await startAgreement(page, LIMITS, {
+      also: [[['auth', 'from'], [{ cookie: 'session' }]]],
+      // As the page of Envoy says of such credentials.
+      file: (text) => text.replace('{ exact: accept }', '{ exact: accept }, { exact: cookie }'),
+    })
+    onTestFinished(stack.stop)
+    const cookie = `session=${credentialOf('ann').slice('Bearer '.length)}`
+    const statusOf = async (origin: string) => {
+      const opened = new WebSocket(`ws://127.0.0.1:${stack.port}/ws/1`, { headers: { cookie, host: HOST }, origin })
+      const [status] = await Promise.race([
+        once(opened, 'open').then(() => [101]),
+        once(opened, 'unexpected-response').then(([, response]) => [(response as http.IncomingMessage).statusCode]),
+      ])
+      opened.on('error', () => {})
+      opened.terminate()
+      return status
+    }
+    expect(await statusOf('https://evil.example')).toBe(401)
+    expect(await statusOf(`http://${HOST}`)).toBe(101)
+    expect(stack.upstream.got).toMatchObject([{ user: 'ann' }])
   },
 )
 
@@ -131,7 +193,7 @@ it.each([nginx, haproxy, caddy, envoy, traefik])(
   'a price in the body is known through $page as far as it sends the body',
   async (page) => {
     const priced = async (sendsBody: boolean) => {
-      const stack = await startAgreement(page, LIMITS, sendsBody)
+      const stack = await startAgreement(page, LIMITS, sendsBody ? withBodies(page) : {})
       const agent = new http.Agent()
       const headers = { authorization: credentialOf('ann'), 'content-type': 'application/json' }
       const status = await send(agent, stack.port, { method: 'POST', path: '/v1/priced', headers })
@@ -153,20 +215,8 @@ it('a gateway that is killed amid ten thousand requests through nginx lets none 
     await stack.startGateway()
   })
   await stack.stopProxy()
-  const { got } = stack.upstream
-  expect(linesOf(stack, nginx).sort()).toEqual(results.map(lineOf).sort())
-  expect(got.length).toBe(results.filter(({ status }) => status === 200).length)
-  const failed = results.filter(({ status }) => status >= 500)
-  const tokens = { charged: 0, served: 0, failed: 0 }
-  const total = (of: Record<string, number>) => (of.read ?? 0) + (of.write ?? 0)
-  for (const user of USERS) {
-    const own = got.filter((each) => each.user === user).map(({ method, url }) => ({ method, path: url }))
-    tokens.served += total(costOf(own))
-    tokens.charged += total(await usedBy(stack.gateway, user))
-  }
-  tokens.failed = total(costOf(failed.map(({ sent }) => sent)))
-  console.log(`${counted(results.map(({ status }) => status)).join(', ')}; tokens ${JSON.stringify(tokens)}`)
-  expect(failed.length).toBeGreaterThan(0)
-  expect(tokens.charged).toBeGreaterThanOrEqual(tokens.served)
-  expect(tokens.charged).toBeLessThanOrEqual(tokens.served + tokens.failed)
+  expectLogs(stack, nginx, results)
+  const tokens = await tokensOf(stack, results)
+  console.log(`${statusesOf(results)}; tokens ${JSON.stringify(tokens)}`)
+  expect(tokens.undecided).toBeGreaterThan(0)
 })
