@@ -22,6 +22,18 @@ export function cheapestOf(rules: readonly Rule[]): ReadonlyMap<string, number> 
   return all
 }
 
+/** The least and the most that a request may cost by a price, of which an array costs the sum of its elements. */
+export function rangeOf(price: number | AskedPrice): { readonly least: number; readonly most: number } {
+  if (typeof price === 'number') return { least: price, most: price }
+  const { values, min, max, missing, otherwise, batch = 1 } = price
+  const inner = Object.values(values ?? {}).map(rangeOf)
+  const own = [min, max, missing, otherwise].filter((each) => each !== undefined)
+  return {
+    least: Math.min(...own, ...inner.map(({ least }) => least)),
+    most: Math.max(...own, ...inner.map(({ most }) => most)) * batch,
+  }
+}
+
 /** What a price may come to, the least of it among them. */
 function amountsOf(price: number | AskedPrice): number[] {
   if (typeof price === 'number') return [price]

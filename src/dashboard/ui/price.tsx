@@ -1,33 +1,42 @@
-import { useTexts } from '../i18n/text.tsx'
-import type { AskedPrice } from '../logic/costs.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { type AskedPrice, rangeOf } from '../logic/costs.ts'
+import './price.css'
 
-/** A price by what a request asks for, in words: what is read, and below it each price that it may have. */
+/** A price by what a request asks for, in words: between what it lies, what is read, and below it each price that it may have. */
 export function Price({ of }: { readonly of: AskedPrice }) {
   const { t, number } = useTexts()
-  const { values, times, each, per, min = 0, max = 0, missing, otherwise, batch } = of
-  const bounds = { min: number(min), max: number(max) }
+  const { least, most } = rangeOf(of)
   return (
     <>
-      <Source of={of} />
-      <ul className="plain">
-        {Object.entries(values ?? {}).map(([value, price]) => (
-          <li key={value}>
-            <code>{value}</code>: {typeof price === 'number' ? number(price) : <Price of={price} />}
-          </li>
-        ))}
-        {times !== undefined && <li>{t('price.times', { times: String(times), ...bounds })}</li>}
-        {each !== undefined && <li>{t('price.each', { each: number(each), ...bounds })}</li>}
-        {per !== undefined && <li>{t('price.per', { per: number(per), ...bounds })}</li>}
-        {missing !== undefined && <li>{t('price.missing', { cost: number(missing) })}</li>}
-        {otherwise !== undefined && <li>{t('price.otherwise', { cost: number(otherwise) })}</li>}
-        {batch !== undefined && <li>{t('price.batch', { count: number(batch) })}</li>}
-      </ul>
+      {t('price.range', { least: number(least), most: number(most), by: sourceOf(of, t) })}
+      <Parts of={of} />
     </>
   )
 }
 
-function Source({ of: { body, query, header } }: { readonly of: AskedPrice }) {
-  const { t } = useTexts()
+function Parts({ of }: { readonly of: AskedPrice }) {
+  const { t, number } = useTexts()
+  const { values, times, each, per, min = 0, max = 0, missing, otherwise, batch } = of
+  const bounds = { min: number(min), max: number(max) }
+  return (
+    <ul className="plain price">
+      {Object.entries(values ?? {}).map(([value, price]) => (
+        <li key={value}>
+          <code>{value}</code>: {typeof price === 'number' ? number(price) : sourceOf(price, t)}
+          {typeof price !== 'number' && <Parts of={price} />}
+        </li>
+      ))}
+      {times !== undefined && <li>{t('price.times', { times: String(times), ...bounds })}</li>}
+      {each !== undefined && <li>{t('price.each', { each: number(each), ...bounds })}</li>}
+      {per !== undefined && <li>{t('price.per', { per: number(per), ...bounds })}</li>}
+      {missing !== undefined && <li>{t('price.missing', { cost: number(missing) })}</li>}
+      {otherwise !== undefined && <li>{t('price.otherwise', { cost: number(otherwise) })}</li>}
+      {batch !== undefined && <li>{t('price.batch', { count: number(batch) })}</li>}
+    </ul>
+  )
+}
+
+function sourceOf({ body, query, header }: AskedPrice, t: Texts['t']): string {
   if (body !== undefined) return t('price.body', { name: body.join(', ') })
   if (query !== undefined) return t('price.query', { name: query })
   return header === undefined ? t('price.size') : t('price.header', { name: header })

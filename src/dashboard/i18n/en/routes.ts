@@ -8,6 +8,7 @@ export const routes = {
   'routes.line': 'line {line}',
   'routes.cost': 'Cost in tokens',
   'routes.costOf': '{category} {cost}',
+  'price.range': '{least} to {most}, {by}',
   'price.times': '{times} for each one, {min} to {max}',
   'price.each': '{each} for each element, {min} to {max}',
   'price.per': '1 for each {per} bytes begun, {min} to {max}',

@@ -200,6 +200,7 @@ export const users = {
   'explain.text': 'What a request of this user would get now. Nothing is charged.',
   'explain.method': 'Method',
   'explain.path': 'Path',
+  'explain.body': 'JSON body, if the cost depends on it',
   'explain.cost': 'Value that the cost depends on, if there is one',
   'explain.do': 'Test',
   'explain.at': 'As of {time}; what is used or changed later is not in it.',

@@ -11,6 +11,7 @@ export const routes: Translated<typeof en> = {
   'routes.line': '第 {line} 行',
   'routes.cost': '价格（额度）',
   'routes.costOf': '{category} {cost}',
+  'price.range': '{least} 到 {most}，{by}',
   'price.times': '每一个 {times}，{min} 到 {max}',
   'price.each': '每个元素 {each}，{min} 到 {max}',
   'price.per': '每开始 {per} 字节 1，{min} 到 {max}',

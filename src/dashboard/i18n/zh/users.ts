@@ -193,6 +193,7 @@ export const users: Translated<typeof en> = {
   'explain.text': '此用户现在发出的请求会怎样。不扣除任何额度。',
   'explain.method': '方法',
   'explain.path': '路径',
+  'explain.body': '决定价格的 JSON 请求体（如果有）',
   'explain.cost': '决定价格的值（如果有）',
   'explain.do': '测试',
   'explain.at': '截至 {time}，此后的用量与更改不计在内。',

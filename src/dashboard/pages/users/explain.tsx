@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
@@ -39,13 +39,15 @@ export function ExplainForm({ user }: { readonly user: string }) {
   const [method, setMethod] = useState('GET')
   const [path, setPath] = useState('')
   const [value, setValue] = useState('')
+  const [body, setBody] = useState('')
   const [explained, setExplained] = useState<Explained | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const [problems, setProblems] = useState<{ readonly path?: string }>({})
   const [busy, setBusy] = useState(false)
   const button = useFocusKept(busy)
 
-  const query = new URLSearchParams({ user, method, path, ...(value !== '' && { value }) })
+  const known = { ...(value !== '' && { value }), ...(body !== '' && { body }) }
+  const query = new URLSearchParams({ user, method, path, ...known })
 
   async function explain(event: FormEvent): Promise<void> {
     event.preventDefault()
@@ -89,6 +91,15 @@ export function ExplainForm({ user }: { readonly user: string }) {
             value={value}
             onChange={(event) => setValue(event.currentTarget.value)}
             error={fields.value ?? fields.cost}
+          />
+          <Textarea
+            label={t('explain.body')}
+            autosize
+            minRows={1}
+            maxRows={8}
+            value={body}
+            onChange={(event) => setBody(event.currentTarget.value)}
+            error={fields.body}
           />
         </div>
         <div className="actions">
