@@ -154,7 +154,8 @@ export const limits: Translated<typeof en> = {
   'plans.title': '套餐',
   'plans.name': '套餐 {plan}',
   'plans.matrix': '套餐的上限',
-  'plans.matrixText': '套餐用户在每个窗口的额度，未计模式。留空则用基线，其值以灰色显示。100 + 20 表示再多放行 20；无上限的窗口请填 unlimited。',
+  'plans.matrixText':
+    '套餐用户在每个窗口的额度，未计模式。留空则用基线，其值以灰色显示。100 + 20 表示再多放行 20；无上限的窗口请填 unlimited。',
   'plans.ofOrganisations': '套餐对同一组织所有用户合计的上限',
   'plans.baseline': '基线',
   'plans.users': '用户：{count}',
