@@ -1,6 +1,7 @@
 import type { AuditResponse } from '../contract/api.ts'
 import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
 import { authorWithout } from '../control/forgetting.ts'
+import type { GivenGrant } from '../control/state.ts'
 import { isObject } from '../lib/json.ts'
 import { iso } from './http.ts'
 import { withLayersShown } from './layers-shown.ts'
@@ -34,10 +35,15 @@ export function shown(value: unknown): unknown {
     const { replaces, ...rest } = value
     return { ...(shown(rest) as object), replaces: shown(replaces) }
   }
+  if ('givenAt' in value) return grantShown(value as GivenGrant)
   const layered = withLayersShown(value)
   if (!('expiresAt' in layered)) return layered
   const { expiresAt } = layered
   return typeof expiresAt === 'number' ? { ...layered, expiresAt: iso(expiresAt) } : layered
+}
+
+function grantShown({ givenAt, until, endedAt, ...grant }: GivenGrant) {
+  return { ...grant, givenAt: iso(givenAt), until: iso(until), endedAt: endedAt === null ? null : iso(endedAt) }
 }
 
 function shownEach(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -72,12 +72,13 @@ function passing({ who, what, about, to = Number.POSITIVE_INFINITY }: AuditFilte
     (subject === undefined || namesIn(entry).some((each) => has(each, subject)))
 }
 
-/** Whom or what a change is about. Of an access key it is also its user and its name, of a file of overrides the users of the sample. */
+/** Whom or what a change is about. Of a grant it is also its owner, of an access key its user and its name, of a file of overrides the users of the sample. */
 function namesIn({ what, subject, to }: AuditEntry): string[] {
   if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
   if (what === 'tokens_imported') return usersIn(to)
   if (subject === null) return []
   if (what === 'quota_reset') return [subject.slice(subject.indexOf(':') + 1)]
+  if (what === 'grant' && isObject(to)) return [subject, String(to.user ?? to.organisation ?? '')]
   const ofKey = isObject(to) ? [to.user, to.name].filter((each) => typeof each === 'string') : []
   return what === 'token_created' || what === 'token_revoked' ? [subject, ...ofKey] : [subject]
 }

@@ -118,8 +118,9 @@ export class Desk {
    * @throws StoreError
    */
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
-    const { organisationOverrides } = this.control.state()
-    if (this.setup().quota.plans === undefined && organisationOverrides.size === 0) return users.map(payerOf)
+    const { organisationOverrides, grants } = this.control.state()
+    const namesMatter = this.setup().quota.plans !== undefined || organisationOverrides.size + grants.size > 0
+    if (!namesMatter) return users.map(payerOf)
     const memberships = await this.store.readMemberships(users)
     return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
   }

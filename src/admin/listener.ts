@@ -28,6 +28,7 @@ import { alertRoutes, type TestAlert } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
+import { grantRoutes } from './routes/grants.ts'
 import { nowRoutes } from './routes/now.ts'
 import { organisationRoutes } from './routes/organisations.ts'
 import { overridesRoutes } from './routes/overrides-file.ts'
@@ -126,6 +127,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
     ...userRoutes(desk, rosters),
     ...overridesRoutes(desk),
     ...organisationRoutes(desk, rosters),
+    ...grantRoutes(desk),
     ...inForceRoutes(desk),
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),

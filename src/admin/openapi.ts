@@ -73,6 +73,7 @@ export const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ['Settings of the quota', /^\/api\/(quota|plans|in-force$)/],
   ['Users', /^\/api\/(users|in-force\/users|overrides)/],
   ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
+  ['Grants', /^\/api\/grants/],
   ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],
   ['Access keys', /^\/api\/tokens/],
   ['The audit', /^\/api\/audit/],

@@ -8,6 +8,7 @@ import type { Place } from '../usage/episodes.ts'
 import { auditEntries } from './audit-entries.ts'
 import { entryResponse } from './audit-entry.ts'
 import type { AdminStore } from './desk.ts'
+import { grantsOfOwner } from './grants-shown.ts'
 import { iso } from './http.ts'
 import { overrideOf } from './override.ts'
 import { showRefusals } from './refusals-shown.ts'
@@ -39,7 +40,8 @@ export interface PersonOptions {
 /** All that a store keeps of a user. @throws StoreError */
 export async function personOf(user: string, options: PersonOptions): Promise<PersonExportResponse> {
   const { store, state, windows, alerts } = options
-  const { at, history } = await store.readHistory('personal', user)
+  const read = await store.readHistory('personal', user)
+  const { at, history } = read
   const [membership] = await store.readMemberships([user])
   const knownMs = await store.knownFor(user)
   const former = (await store.listAlerts()).map(({ alert }) => alert)
@@ -56,6 +58,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     plan: membership?.plan ?? null,
     organisation: membership?.organisation ?? null,
     override: overrideOf(state, user, at),
+    grants: grantsOfOwner(state, 'personal', user, read),
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map((token) => shownToken(token, at)),
     usage,
     refusals: [...(await refusalsOf(user, false, at, options)), ...(await refusalsOf(user, true, at, options))],

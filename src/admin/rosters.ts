@@ -2,7 +2,7 @@ import { planIn } from '../control/in-steps.ts'
 import { type InTurn, oneAtATime } from '../lib/serialize.ts'
 import { inSlices } from '../lib/slices.ts'
 import { type Counter, isInUse } from '../quota/counter.ts'
-import { memberOf, type Payer } from '../quota/policy.ts'
+import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
 import { organisationBlocks } from '../quota/standing.ts'
 import { type RefusedBy, refusalCounts } from '../usage/refused-users.ts'
@@ -191,7 +191,8 @@ export class Rosters {
     return refusalCounts(this.#desk.store, by, { since: at - REFUSED_MS, shadow: false, signal })
   }
 
-  async #readUser(id: string, { policy: { categories } }: View): Promise<Used> {
+  async #readUser(id: string, { policy }: View): Promise<Used> {
+    const categories = policy.countedOf(payerOf(id))
     const { personal } = await this.#desk.store.readUsage(id, categories)
     return { id, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
   }

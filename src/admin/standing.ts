@@ -5,6 +5,7 @@ import type { UsageSnapshot, Used } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
   type CountersOf,
+  countersIn,
   endOfBlock,
   NO_COUNTERS,
   refusesNewcomers,
@@ -84,25 +85,20 @@ export class Judge {
   }
 
   async #read(organisation: string | null): Promise<Counters> {
-    const { categories } = this.#view.policy
+    const categories = this.#view.policy.countedOf({ ...payerOf(ANYBODY), organisation })
     const snapshot = await this.#desk.store.readUsage(ANYBODY, categories, organisation)
     const counters = organisation === null ? snapshot.global : (snapshot.organisation ?? [])
     return new Map(categories.map((category, i) => [category, counters[i] ?? []]))
   }
 }
 
-/** Of one user, from all that is counted for the user. @param snapshot for the categories of the policy, in their order */
+/** Of one user, from all that is counted for the user. @param snapshot for `countedOf` of the policy, in their order */
 export function standingBy(
   view: Pick<View, 'policy' | 'setup' | 'shadow'>,
   payer: Payer,
   snapshot: UsageSnapshot,
 ): Standing {
-  return standingIn(view, payer, snapshot.at, countersIn(view, snapshot))
-}
-
-function countersIn({ policy: { categories } }: Pick<View, 'policy'>, snapshot: UsageSnapshot): CountersOf {
-  const of = (counters: readonly Counter[] | null) => (category: string) => counters?.[categories.indexOf(category)]
-  return { personal: of(snapshot.personal), organisation: of(snapshot.organisation), global: of(snapshot.global) }
+  return standingIn(view, payer, snapshot.at, countersIn(view.policy.countedOf(payer), snapshot))
 }
 
 function standingIn(
@@ -116,7 +112,7 @@ function standingIn(
 
 /** The same as the API shows it. */
 export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot): StandingResponse {
-  return shownIn(view, payer, snapshot.at, countersIn(view, snapshot))
+  return shownIn(view, payer, snapshot.at, countersIn(view.policy.countedOf(payer), snapshot))
 }
 
 function shownIn(view: View, payer: Payer, at: number, counters: CountersOf): StandingResponse {

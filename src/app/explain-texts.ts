@@ -63,6 +63,13 @@ export const REASONS = {
       reason: why,
     }),
 
+  paidByGrants: (values: { readonly cost: number | string; readonly grants: string }) =>
+    reason(
+      'paid_by_grants',
+      `Not all windows have room for ${values.cost}, and extra tokens pay for it: ${values.grants}.`,
+      values,
+    ),
+
   /** @param msg the very sentence that the client would read */
   refused: (msg: string, values: ReasonValues) => reason('refused', `429: ${msg}`, values),
   wouldBeRefused: (msg: string, values: ReasonValues) => reason('would_be_refused', msg, values),

@@ -20,6 +20,7 @@ import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layer
 import type { Payer } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, type QuotaViolation, refusalBody, SCOPE_TITLES } from '../quota/refusal.ts'
+import { countersIn, fullestOf, payerIn } from '../quota/standing.ts'
 import { windowStatus } from '../quota/status.ts'
 import { type Limit, lacksRoom, promised } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
@@ -365,7 +366,16 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
   if (meters.some(({ cost }) => cost === null)) {
     return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
   }
-  return { decision: 'accept', ...because(room(view, payer, meters)) } as const
+  return { decision: 'accept', ...because(paidByGrants(snapshot, about) ?? room(view, payer, meters)) } as const
+}
+
+/** The grants that pay for a request; `null` where windows have room for all of it. */
+function paidByGrants(snapshot: UsageSnapshot, { view, payer, meters }: Case): Reason | null {
+  const grants = meters.flatMap((meter) => {
+    const { paidBy } = askedMeter(snapshot, view, payer, meter).decision
+    return [paidBy?.personal, paidBy?.organisation].flatMap((paid) => paid?.grant.id ?? [])
+  })
+  return grants.length === 0 ? null : REASONS.paidByGrants({ cost: costText(meters), grants: grants.join(', ') })
 }
 
 /** As if the gateway had this route alone, whose requests cost no less: what may cost nothing has room. */
@@ -389,7 +399,7 @@ interface ExplainedRefusal {
 
 function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case): ExplainedRefusal {
   const [first, ...further] = meters.flatMap((meter) =>
-    meter.least > 0 ? refusedMeter(snapshot, view, payer, meter) : [],
+    meter.least > 0 ? askedMeter(snapshot, view, payer, meter) : [],
   )
   if (first === undefined) throw new Error('what costs nothing is refused')
   const others = further.length > 0
@@ -415,14 +425,21 @@ function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case)
 }
 
 /** What a meter asks for, and how it stands, as a charge that is refused. */
-function refusedMeter(
-  { at, personal, organisation, global }: UsageSnapshot,
+function askedMeter(
+  snapshot: UsageSnapshot,
   { policy }: View,
   payer: Payer,
   { category, least: cost }: PricedMeter,
 ): { readonly charge: Meter; readonly decision: Decision } {
+  const { at, personal, organisation, global } = snapshot
   const limits = policy.limitsFor(category, payer)
   const i = policy.categories.indexOf(category)
+  const counters = countersIn(policy.countedOf(payer), snapshot)
+  const asked = { cost, at }
+  const paidIn = (scope: 'personal' | 'organisation') => {
+    const isFull = fullestOf(scope, category, limits[scope], counters[scope](category), asked) !== null
+    return isFull ? payerIn(limits, scope, counters, asked) : null
+  }
   const usages = (of: readonly Limit[], counters: UsageSnapshot['personal']) =>
     of.map(({ window }) => usageOf(counters[i] ?? [], window, at))
   const decision = {
@@ -431,6 +448,9 @@ function refusedMeter(
     personal: usages(limits.personal, personal),
     organisation: limits.organisation === null ? null : usages(limits.organisation, organisation ?? []),
     global: limits.global === null ? null : usages(limits.global, global),
+    ...(limits.grants !== undefined && {
+      paidBy: { personal: paidIn('personal'), organisation: paidIn('organisation') },
+    }),
   }
   return { charge: { user: payer.user, organisation: payer.organisation, category, cost, limits }, decision }
 }

@@ -38,7 +38,10 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
     const nextResolved = next.settings === state.settings ? resolved : resolve(quota, next.settings.value)
-    const areOld = next.overrides === state.overrides && next.organisationOverrides === state.organisationOverrides
+    const areOld =
+      next.overrides === state.overrides &&
+      next.organisationOverrides === state.organisationOverrides &&
+      next.grants === state.grants
     const nextOverrides = areOld ? overrides : asOverrides(next)
     const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
     // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.

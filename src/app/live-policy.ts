@@ -1,7 +1,9 @@
 import type { FailureWatch } from '../alerts/failure-watch.ts'
 import type { QuotaConfig } from '../config/config.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
+import { endOfGrant } from '../control/grants.ts'
 import { type AccessKeys, createAccessKeys } from '../control/held-access-keys.ts'
+import { storedOf } from '../control/state.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { FailureHistory } from '../failures/histogram.ts'
 import { repeat } from '../lib/repeat.ts'
@@ -50,6 +52,10 @@ export interface LivePolicyOptions {
 const ADAPT_MS = 10_000
 /** How often access keys that ended are looked for. */
 const REMOVE_MS = 60 * 60_000
+/** How long a grant is kept after its end: as long as `usage.keep` may keep what was taken of it. */
+const KEEP_GRANTS_MS = 400 * 86_400_000
+/** Grants that one call forgets. */
+const MOST_FORGOTTEN = 500
 
 export function createLivePolicy({ store, observe, current, onHistory = () => {} }: LivePolicyOptions): LivePolicy {
   const control = createChangeFollower({ store, observe })
@@ -90,7 +96,18 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     observe({ type: 'adaptive_factor', factor: drawn.factor })
     await Promise.all([control.start(), adapt()])
     keeper.start()
-    stopRemoving = repeat(() => void accessKeys.removeEnded(), REMOVE_MS)
+    stopRemoving = repeat(() => {
+      void accessKeys.removeEnded()
+      void forgetGrants()
+    }, REMOVE_MS)
+  }
+
+  /** Those of which no usage is kept any more. Never rejects: the next call does what this one could not. */
+  async function forgetGrants(): Promise<void> {
+    const endedBefore = control.storeTime() - KEEP_GRANTS_MS
+    const { grants } = storedOf(control.state())
+    const old = [...grants].filter(([, { value }]) => endOfGrant(value) < endedBefore).map(([id]) => id)
+    await store.forgetGrants(old.slice(0, MOST_FORGOTTEN)).catch(() => {})
   }
 
   /** All replicas and workers at the same moments, so that they go by the same factor. */

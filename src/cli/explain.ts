@@ -122,7 +122,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
       plan: question.plan ?? last?.plan ?? null,
       organisation: question.organisation ?? last?.organisation ?? null,
     }
-    return { view, payer, snapshot: await store.readUsage(user, view.policy.categories, payer.organisation) }
+    return { view, payer, snapshot: await store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }
   })
 }
 

@@ -91,7 +91,7 @@ function progressLine(): (copied: Copied) => void {
 
 function summary(copied: Copied): string {
   const { users, organisations, windows, everybody, known, tokens, settings, audit, failures } = copied
-  const { overrides, organisationOverrides } = copied
+  const { overrides, organisationOverrides, grants } = copied
   const { memberships, series, refusals } = copied
   return [
     counted(users, 'user'),
@@ -104,6 +104,7 @@ function summary(copied: Copied): string {
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
     counted(overrides, 'override'),
     ...(organisationOverrides === 0 ? [] : [`${counted(organisationOverrides, 'override')} of organisations`]),
+    ...(grants === 0 ? [] : [counted(grants, 'grant')]),
     `${counted(audit, 'entry', 'entries')} of the audit`,
     `${counted(failures, 'half hour')} of failures`,
     ...(series === 0 ? [] : [`${counted(series, 'half hour')} of series`]),

@@ -6,7 +6,7 @@ import type { RefusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus, WindowStatus } from '../quota/status.ts'
 import type { ShownPage } from '../usage/usage-text.ts'
 import { usage } from './admin/usage.ts'
-import { byName, count, planLimits, scope, share, table, time } from './admin/values.ts'
+import { byName, count, grantStatus, planLimits, scope, share, table, time } from './admin/values.ts'
 import { type Components, componentsOf, type Named } from './components.ts'
 import { askedPrice, PRICE_TEXT } from './price.ts'
 import { errorBody, violationOf } from './refusal.ts'
@@ -65,7 +65,12 @@ function windowOf({ windows }: Names) {
 function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
   const windows = z.strictObject(Object.fromEntries(categories.map((name) => [name, z.array(window)])))
   return tied<QuotaStatus>()(
-    z.strictObject({ plan: z.string().nullable().optional(), exempt: z.literal(true).optional(), windows }),
+    z.strictObject({
+      plan: z.string().nullable().optional(),
+      exempt: z.literal(true).optional(),
+      windows,
+      grants: z.array(grantStatus).optional(),
+    }),
   )
 }
 
@@ -123,7 +128,7 @@ const SCHEMAS = {
   TollgateError: [errorBody, 'A refusal of the gateway.'],
   TollgateTooManyInFlight: [inFlight, 'Too many requests of the caller are under way.'],
   TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
-  TollgateUsage: [tied<ShownPage>()(usage), 'What the caller used in a range of time.'],
+  TollgateUsage: [tied<ShownPage>()(usage.omit({ grants: true })), 'What the caller used in a range of time.'],
   TollgateFailureRate: [failureRate, 'How many requests failed, by half hour.'],
   TollgateAskedPrice: [askedPrice, PRICE_TEXT],
   TollgatePriceList: [priceList, 'What each route costs, and the limits in force.'],

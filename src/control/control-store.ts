@@ -3,6 +3,7 @@ import type { Window } from '../quota/window.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
 import type {
   Changes,
+  GivenGrant,
   LastChange,
   OrganisationOverride,
   Packed,
@@ -24,6 +25,8 @@ export type Change =
       readonly organisation: string
       /** `null` takes it away. */ readonly to: Packed<OrganisationOverride> | null
     }
+  /** A grant is given, or an administrator ends it. */
+  | { readonly kind: 'grant'; readonly id: string; readonly to: GivenGrant }
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
@@ -127,6 +130,7 @@ export function subjectOf(change: Change): string | null {
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
   }
   if (change.kind === 'organisation_override') return change.organisation
+  if (change.kind === 'grant') return change.id
   if (change.kind === 'user_forgotten') return change.alias
   return 'record' in change ? change.record.id : change.user
 }
@@ -182,7 +186,7 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user (or what stands for one who was forgotten), the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
+  /** The user (or what stands for one who was forgotten), the organisation, the id of the token or of the grant, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
@@ -218,6 +222,7 @@ export const KINDS = [
   'override',
   'organisation_override',
   'overrides',
+  'grant',
   'reset',
   'quota_reset',
   'token_created',
@@ -282,6 +287,8 @@ export interface ControlStore {
   readReplaced(version: number): Promise<AllOverrides | null>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
+  /** Forgets grants that ended long ago. It is no change. @throws StoreError */
+  forgetGrants(ids: readonly string[]): Promise<void>
   /** How many entries the audit has forgotten, ever. @throws StoreError */
   forgottenChanges(): Promise<number>
   /**

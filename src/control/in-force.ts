@@ -1,8 +1,10 @@
 import { type Form, OVERRIDES, SETTINGS } from './forms.ts'
+import { isLive } from './grants.ts'
 import { leavesInForce, stackOf } from './layers.ts'
 import {
   type Changes,
   type ControlState,
+  type GivenGrant,
   type OrganisationOverride,
   type Packed,
   type StoredControl,
@@ -18,6 +20,7 @@ export interface InForce {
   readonly settings: Standing<Changes>
   readonly users: Living<UserOverride>
   readonly organisations: Living<OrganisationOverride>
+  readonly grants: LiveGrants
 }
 
 /** How long something holds: a clock that is set back before `since` brings another one back. */
@@ -38,6 +41,12 @@ interface Living<T> extends Span {
   readonly from: Stored<T>
 }
 
+/** The grants that pay. */
+interface LiveGrants extends Span {
+  readonly live: ControlState['grants']
+  readonly from: StoredControl['grants']
+}
+
 type Stored<T> = ReadonlyMap<string, Versioned<Packed<T>>>
 
 const ALWAYS: Span = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
@@ -52,6 +61,7 @@ export const NOTHING_CHANGED: InForce = {
     overrides: UNCHANGED.organisationOverrides,
     from: UNCHANGED.organisationOverrides,
   },
+  grants: { ...ALWAYS, live: UNCHANGED.grants, from: UNCHANGED.grants },
 }
 
 /** What is in force at a moment; if nothing is new, what there was before. */
@@ -59,19 +69,22 @@ export function inForce(stored: StoredControl, last: InForce, at: number): InFor
   const settings = standing(stored.settings, last.settings, at)
   const users = living(stored.overrides, last.users, at)
   const organisations = living(stored.organisationOverrides, last.organisations, at)
-  const isOld = settings === last.settings && users === last.users && organisations === last.organisations
-  if (stored === last.from && isOld) return last
+  const grants = liveGrants(stored.grants, last.grants, at)
+  const areOld = users === last.users && organisations === last.organisations && grants === last.grants
+  if (stored === last.from && settings === last.settings && areOld) return last
   const parts = {
     settings: settings.value,
     overrides: users.overrides,
     organisationOverrides: organisations.overrides,
+    grants: grants.live,
   }
   const isWhole =
     parts.settings === stored.settings &&
     parts.overrides === stored.overrides &&
-    parts.organisationOverrides === stored.organisationOverrides
+    parts.organisationOverrides === stored.organisationOverrides &&
+    parts.grants === stored.grants
   const state: ControlState = isWhole ? (stored as ControlState) : { ...stored, ...parts, stored }
-  return { state, from: stored, settings, users, organisations }
+  return { state, from: stored, settings, users, organisations, grants }
 }
 
 function standing(stored: Versioned<Packed<Changes>>, last: Standing<Changes>, at: number): Standing<Changes> {
@@ -102,6 +115,20 @@ function living<T>(stored: Stored<T>, last: Living<T>, at: number): Living<T> {
     }
   }
   return { since, until, overrides: isWhole ? (stored as ReadonlyMap<string, Versioned<T>>) : overrides, from: stored }
+}
+
+function liveGrants(stored: StoredControl['grants'], last: LiveGrants, at: number): LiveGrants {
+  if (stored === last.from && holds(last, at)) return last
+  let { since, until } = ALWAYS
+  const live = new Map<string, Versioned<GivenGrant>>()
+  for (const [id, grant] of stored) {
+    const { until: ends, endedAt } = grant.value
+    if (endedAt === null && ends <= at) since = Math.max(since, ends)
+    if (!isLive(grant.value, at)) continue
+    until = Math.min(until, ends)
+    live.set(id, grant)
+  }
+  return { since, until, live: live.size === stored.size ? stored : live, from: stored }
 }
 
 /** The very value that is stored, if that is in force as a whole. `null` for none, also for what somebody else wrote. */

@@ -1,6 +1,7 @@
 import { isObject } from '../lib/json.ts'
 import { tablesOf, type ValueTable } from '../quota/limit-value.ts'
 import type { Override, Overrides } from '../quota/policy.ts'
+import { grantsInForce } from './grants.ts'
 import {
   type Check,
   choice,
@@ -47,8 +48,12 @@ export function overrideFrom(
  * The overrides as the policy wants them, each made ready when its user or organisation first comes: 100,000 at once would
  * hold the process for 0.5 s after every change (Node 26.10).
  */
-export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides'>): Overrides {
-  return { ...madeReady(state.overrides), organisations: madeReady(state.organisationOverrides) }
+export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides' | 'grants'>): Overrides {
+  return {
+    ...madeReady(state.overrides),
+    organisations: madeReady(state.organisationOverrides),
+    grants: grantsInForce(state.grants),
+  }
 }
 
 function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {

@@ -17,7 +17,7 @@ import { isSoft, NO_LIMIT } from '../quota/limit-value.ts'
 import { MODES } from '../quota/policy.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
-import type { Changes, OrganisationOverride, Packed, UserOverride } from './state.ts'
+import type { Changes, GivenGrant, OrganisationOverride, Packed, UserOverride } from './state.ts'
 
 /** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
 
@@ -80,6 +80,17 @@ function packed(isOverride: Shape): Shape {
 const isPackedOfUser = packed(isOverrideOfUser)
 const isPackedOfOrganisation = packed(isOverrideOfOrganisation)
 
+const isGivenGrant = shapeOf({
+  user: optional(isText),
+  organisation: optional(isText),
+  category: isText,
+  tokens: isCount,
+  givenAt: isTime,
+  until: isTime,
+  reason: isText,
+  endedAt: orNull(isTime),
+})
+
 const isAccessKey = shapeOf({
   id: isText,
   hash: isText,
@@ -118,6 +129,7 @@ const VALUES: Readonly<Partial<Record<string, Shape>>> = {
   settings: isSettings,
   override: isPackedOfUser,
   organisation_override: isPackedOfOrganisation,
+  grant: isGivenGrant,
 }
 
 export function changesOf(value: unknown): Packed<Changes> | null {
@@ -130,6 +142,10 @@ export function userOverrideOf(value: unknown): Packed<UserOverride> | null {
 
 export function organisationOverrideOf(value: unknown): Packed<OrganisationOverride> | null {
   return isPackedOfOrganisation(value) ? (value as Packed<OrganisationOverride>) : null
+}
+
+export function givenGrantOf(value: unknown): GivenGrant | null {
+  return isGivenGrant(value) ? (value as GivenGrant) : null
 }
 
 /** @param hash under which it is kept: by no other one may it let anybody in */

@@ -100,6 +100,23 @@ export interface OrganisationOverride {
   readonly expiresAt: number | null
 }
 
+/** Extra tokens that were given once, to a user or to an organisation. */
+export interface GivenGrant {
+  /** Missing for one of an organisation. */
+  readonly user?: string
+  readonly organisation?: string
+  readonly category: string
+  /** At least 1. */
+  readonly tokens: number
+  /** On the store's clock, in milliseconds since the epoch: from when it may be taken from, and from when no more. */
+  readonly givenAt: number
+  readonly until: number
+  /** Why, 1 to 500 characters. */
+  readonly reason: string
+  /** When an administrator ended it; `null` if none has. */
+  readonly endedAt: number | null
+}
+
 /** A value and the number of the change that made it; 0 where nothing was ever changed. */
 export interface Versioned<T> {
   readonly version: number
@@ -124,6 +141,8 @@ export interface StoredControl extends LastChange {
   readonly overrides: ReadonlyMap<string, Versioned<Packed<UserOverride>>>
   /** By organisation. */
   readonly organisationOverrides: ReadonlyMap<string, Versioned<Packed<OrganisationOverride>>>
+  /** By id, those that have ended too. */
+  readonly grants: ReadonlyMap<string, Versioned<GivenGrant>>
 }
 
 /** Everything that was changed, as far as it is in force now. */
@@ -133,6 +152,8 @@ export interface ControlState extends LastChange {
   readonly overrides: ReadonlyMap<string, Versioned<UserOverride>>
   /** By organisation. */
   readonly organisationOverrides: ReadonlyMap<string, Versioned<OrganisationOverride>>
+  /** By id. */
+  readonly grants: ReadonlyMap<string, Versioned<GivenGrant>>
   /** What is stored, with all layers; missing if that is the same. */
   readonly stored?: StoredControl
 }
@@ -147,4 +168,5 @@ export const UNCHANGED: ControlState = Object.freeze({
   settings: { version: 0, value: {} },
   overrides: new Map(),
   organisationOverrides: new Map(),
+  grants: new Map(),
 })

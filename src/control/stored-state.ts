@@ -2,6 +2,7 @@ import { StoreError } from '../quota/quota-store.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
 import {
   type Changes,
+  type GivenGrant,
   type LastChange,
   type OrganisationOverride,
   type Packed,
@@ -100,11 +101,13 @@ function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredCo
   let { version, changedAt, settings } = state
   const users = changing<Packed<UserOverride>>(state.overrides)
   const organisations = changing<Packed<OrganisationOverride>>(state.organisationOverrides)
+  const grants = changing<GivenGrant>(state.grants)
   for (const entry of entries) {
     ;({ version, at: changedAt } = entry)
     if (entry.what === 'settings') settings = { version, value: entry.to as Packed<Changes> }
     if (entry.what === 'override') users.apply(entry)
     if (entry.what === 'organisation_override') organisations.apply(entry)
+    if (entry.what === 'grant') grants.apply(entry)
   }
   return {
     version,
@@ -112,6 +115,7 @@ function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredCo
     settings,
     overrides: users.result(),
     organisationOverrides: organisations.result(),
+    grants: grants.result(),
   }
 }
 

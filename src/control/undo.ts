@@ -54,6 +54,7 @@ export function undoOf(entry: AuditEntry, state: StoredControl, at: number): Und
 const REASONS = {
   overrides:
     'the overrides that it replaced are not kept any more: put the file of before in force again by PUT /api/overrides',
+  grant: 'requests may have been paid from it since: end the grant by DELETE /api/grants/{id}, or give another one',
   reset: 'what a user had used is not kept: set an override for that user instead',
   quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
   token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',

@@ -3,7 +3,7 @@ import type { Exchange } from '../gateway/context.ts'
 import { isPaid } from '../gateway/settlement.ts'
 import { type Decision, decisionsOf, metersOf, receiptOf, type ScopeName } from '../quota/charge.ts'
 import type { Receipt } from '../quota/once.ts'
-import type { ChargedMeter, Receipts } from './receipts.ts'
+import type { ChargedMeter, PaidWords, Receipts } from './receipts.ts'
 
 /** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */
 export function idOf(receipts: Receipts, { settlement, caller, route, given, requestId }: Exchange): string | null {
@@ -29,7 +29,14 @@ export function idOf(receipts: Receipts, { settlement, caller, route, given, req
 
 function meterOf({ category, organisation, runs }: Receipt, cost: number, decision?: Decision): ChargedMeter {
   const words = (scope: ScopeName) =>
-    runs[scope].flatMap(({ seconds, startedAt }, i) => [seconds, startedAt, decision?.[scope]?.[i]?.used ?? 0])
+    runs[scope].flatMap(({ seconds, startedAt, grant }, i) =>
+      grant === undefined ? [seconds, startedAt, decision?.[scope]?.[i]?.used ?? 0] : [],
+    )
+  const paid = (scope: 'personal' | 'organisation') =>
+    runs[scope].flatMap(({ seconds, startedAt, grant }): PaidWords[] =>
+      grant === undefined ? [] : [[scope, grant, seconds, startedAt, decision?.paidBy?.[scope]?.used ?? 0]],
+    )
   const [personal, theirs, global] = [words('personal'), words('organisation'), words('global')]
-  return { category, cost, organisation, personal, theirs, global }
+  const grants = [...paid('personal'), ...paid('organisation')]
+  return { category, cost, organisation, personal, theirs, global, ...(grants.length > 0 && { grants }) }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Charging, correct } from '../gateway/settlement.ts'
 import type { Charge, Decision, Limits } from '../quota/charge.ts'
+import type { PaidByGrant, PaidByGrants } from '../quota/grant.ts'
 import type { ChargedRun, Once, Receipt } from '../quota/once.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import type { Limit, Usage } from '../quota/window.ts'
-import { type ChargedMeter, type ChargeReceipt, GOOD_MS, settledKey } from './receipts.ts'
+import { type ChargedMeter, type ChargeReceipt, GOOD_MS, type PaidWords, settledKey } from './receipts.ts'
 
 /** How long a service waits for the store, in milliseconds. A settlement that takes longer is made all the same, and once. */
 const WAIT_MS = 5000
@@ -86,16 +87,29 @@ function meterOf(payer: Payer, meter: ChargedMeter, policy: Policy): Meters {
       ...{ accepted: true, at: 0, batch: undefined, personal: usagesOf(personal) },
       organisation: organisation === null ? null : usagesOf(theirs),
       global: global.length === 0 ? null : usagesOf(global),
+      ...(meter.grants !== undefined && { paidBy: paidBy(meter.grants) }),
     },
   }
 }
 
-function receiptOf({ category, organisation, personal, theirs, global }: ChargedMeter): Receipt {
-  const runs = (of: readonly number[]) => runsOf(of).map(({ seconds, startedAt }) => ({ seconds, startedAt }))
+function paidBy(grants: readonly PaidWords[]): PaidByGrants {
+  const of = (scope: 'personal' | 'organisation'): PaidByGrant | null => {
+    const [, id, seconds, startedAt, used] = grants.find(([each]) => each === scope) ?? []
+    if (id === undefined || seconds === undefined || startedAt === undefined || used === undefined) return null
+    return { grant: { id, window: { name: id, seconds }, limit: 0, until: 0 }, startedAt, used }
+  }
+  return { personal: of('personal'), organisation: of('organisation') }
+}
+
+function receiptOf({ category, organisation, personal, theirs, global, grants = [] }: ChargedMeter): Receipt {
+  const runs = (words: readonly number[], scope?: 'personal' | 'organisation'): ChargedRun[] => [
+    ...runsOf(words).map(({ seconds, startedAt }) => ({ seconds, startedAt })),
+    ...grants.flatMap(([of, grant, seconds, startedAt]) => (of === scope ? [{ grant, seconds, startedAt }] : [])),
+  ]
   return {
     category,
     organisation,
-    runs: { personal: runs(personal), organisation: runs(theirs), global: runs(global) },
+    runs: { personal: runs(personal, 'personal'), organisation: runs(theirs, 'organisation'), global: runs(global) },
   }
 }
 

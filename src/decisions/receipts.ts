@@ -9,7 +9,11 @@ export interface ChargedMeter {
   readonly personal: readonly number[]
   readonly theirs: readonly number[]
   readonly global: readonly number[]
+  /** What grants have paid: `[scope, id, seconds, startedAt, used]` of each. Default none has. */
+  readonly grants?: readonly PaidWords[]
 }
+
+export type PaidWords = readonly ['personal' | 'organisation', string, number, number, number]
 
 /** All that any gateway needs to settle a charge later. */
 export interface ChargeReceipt {
@@ -39,7 +43,7 @@ export function createReceipts(token: string) {
   return {
     idOf(receipt: ChargeReceipt): string {
       const { at, payer, isVerified, route, requestId, meters } = receipt
-      const each = meters.map((m) => [m.category, m.cost, m.organisation, m.personal, m.theirs, m.global])
+      const each = meters.map((m) => [m.category, m.cost, m.organisation, m.personal, m.theirs, m.global, m.grants])
       const facts = [
         at,
         payer.user,
@@ -66,8 +70,8 @@ export function createReceipts(token: string) {
         Buffer.from(text, 'base64url').toString(),
       )
       if (now - at > GOOD_MS) return null
-      const meters = each.map(([category, cost, of, personal, theirs, global]: never[]) => {
-        return { category, cost, organisation: of, personal, theirs, global }
+      const meters = each.map(([category, cost, of, personal, theirs, global, grants]: never[]) => {
+        return { category, cost, organisation: of, personal, theirs, global, grants: grants ?? undefined }
       })
       const payer = { user, organisation, plan }
       return { at, payer, isVerified: isVerified === 1, route, requestId, key: kept, meters }

@@ -128,7 +128,7 @@ async function status(exchange: Exchange): Promise<Stop> {
   const policy = exchange.rules.policy()
   try {
     const [snapshot] = await Promise.all([
-      exchange.context.store.readUsage(caller.user, policy.categories, caller.organisation),
+      exchange.context.store.readUsage(caller.user, policy.countedOf(caller), caller.organisation),
       exchange.context.knownUsers.lookUp(caller.user),
     ])
     const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null

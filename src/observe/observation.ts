@@ -241,6 +241,7 @@ export const RECORD_KINDS = [
   'alert_event',
   'audit_entry',
   'failures',
+  'grant',
   'guard',
   'known_user',
   'membership',

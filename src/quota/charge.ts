@@ -1,6 +1,7 @@
 import { firstAndOthers } from '../lib/first-and-others.ts'
-import { bookLimit } from './books.ts'
+import { bookLimit, isBook } from './books.ts'
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
+import { accountOf, type Grant, type Grants, type PaidByGrant, type PaidByGrants, pays } from './grant.ts'
 import type { HistoryScope } from './history-store.ts'
 import type { ChargedRun, Once, Onces, Receipt, Report } from './once.ts'
 import { type Limit, startOf, type Usage, type Window } from './window.ts'
@@ -16,6 +17,8 @@ export interface Limits {
    * The window of the books. What the user and the organisation use is counted in it too, without a limit. Absent if no days are kept.
    */
   readonly books?: Window
+  /** What pays where the windows of a scope have no room. Absent for callers to whom nobody has given any. */
+  readonly grants?: Grants
 }
 
 /** What a charge asks of one category. */
@@ -59,6 +62,11 @@ export interface Decision {
   readonly organisation: readonly Usage[] | null
   /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
+  /**
+   * Which grants have paid instead of the windows of a scope. `personal` and `organisation` have then what was used in windows that are not
+   * charged. Missing where none has.
+   */
+  readonly paidBy?: PaidByGrants
   /** The same for each of the charge's `others`, in their order. Missing where it has none. */
   readonly others?: readonly Decision[]
   /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
@@ -257,13 +265,18 @@ function decideAll(
   return { ...first, others }
 }
 
-function hasRoom(meter: Meter, { personal, organisation, global }: Decision): boolean {
+function hasRoom(meter: Meter, { personal, organisation, global, paidBy }: Decision): boolean {
   const limits = countedIn(meter)
   return (
-    fits(personal, limits.personal, meter.cost) &&
-    fits(organisation ?? [], limits.organisation, meter.cost) &&
+    (hasPayer(paidBy, 'personal') || fits(personal, limits.personal, meter.cost)) &&
+    (hasPayer(paidBy, 'organisation') || fits(organisation ?? [], limits.organisation, meter.cost)) &&
     fits(global ?? [], limits.global, meter.cost)
   )
+}
+
+/** Whether a grant pays instead of the windows of a scope. */
+export function hasPayer(paidBy: PaidByGrants | undefined, scope: ScopeName): boolean {
+  return paidBy !== undefined && scope !== 'global' && paidBy[scope] !== null
 }
 
 function decideMeter(
@@ -274,6 +287,8 @@ function decideMeter(
   mayCharge: boolean,
 ): Decision {
   const { user, organisation, category, cost, forced } = charge
+  const { grants } = charge.limits
+  if (grants !== undefined && forced !== true) return decideGranted(charge, grants, counterOf, now, onAhead, mayCharge)
   const limits = countedIn(charge)
   const own = counterOf('personal', user, category)
   const theirs = limits.organisation.length === 0 ? NO_COUNTER : counterOf('organisation', organisation ?? '', category)
@@ -301,6 +316,98 @@ function decideMeter(
   }
 }
 
+/** As `decideMeter`, of a caller with grants. What a grant pays is charged in the books, and in no window that limits. */
+function decideGranted(
+  charge: Charge,
+  grants: Grants,
+  counterOf: CounterOf,
+  now: number,
+  onAhead: AheadListener,
+  mayCharge: boolean,
+): Decision {
+  const { user, organisation, category, cost } = charge
+  const counted = countedIn(charge)
+  const ids = { personal: user, organisation: organisation ?? '', global: EVERYBODY }
+  const look = (scope: ScopeName): Look => {
+    const limits = counted[scope]
+    const applies = scope === 'personal' || limits.length > 0
+    const counter = applies ? counterOf(scope, ids[scope], category) : NO_COUNTER
+    const usages = usagesOf(counter, limits, now, onAhead)
+    const accounts = limits.length > 0 ? accountsOf(scope, ids[scope], grants, counterOf, now, onAhead) : []
+    const payer = fits(usages, limits, cost)
+      ? null
+      : accounts.find(({ grant, usage }) => pays(grant, usage.used, cost, now))
+    return { limits, applies, counter, usages, payer }
+  }
+  const [personal, their, global] = [look('personal'), look('organisation'), look('global')]
+  const looks = [personal, their, global]
+  const accepted = mayCharge && looks.every(({ payer }) => payer !== undefined)
+  for (const { limits, counter, usages, payer } of accepted ? looks : []) {
+    add(cost, counter, usages, limits, now, payer ? firstPaidBeside(limits) : 0)
+    if (payer) add(cost, payer.counter, [payer.usage], [payer.grant], now)
+  }
+  const paidBy = { personal: paidOf(personal), organisation: paidOf(their) }
+  return {
+    accepted,
+    at: now,
+    personal: personal.usages,
+    organisation: their.applies ? their.usages : null,
+    global: global.applies ? global.usages : null,
+    ...((paidBy.personal !== null || paidBy.organisation !== null) && { paidBy }),
+    batch: undefined,
+    memo: undefined,
+  }
+}
+
+/** What was found of a scope. `payer`: `null` where the windows have room, `undefined` where nothing pays. */
+interface Look {
+  readonly limits: readonly Limit[]
+  readonly applies: boolean
+  readonly counter: Counter
+  readonly usages: MutableUsage[]
+  readonly payer: Account | null | undefined
+}
+
+/** A grant with its counter. */
+interface Account {
+  readonly grant: Grant
+  readonly counter: Counter
+  readonly usage: MutableUsage
+}
+
+/** All of them are looked at, so that each store sets the same starts right. */
+function accountsOf(
+  scope: ScopeName,
+  id: string,
+  grants: Grants,
+  counterOf: CounterOf,
+  now: number,
+  onAhead: AheadListener,
+): Account[] {
+  return grantsIn(grants, scope).map((grant): Account => {
+    const counter = counterOf(scope, id, accountOf(grant.id))
+    const { startedAt, used } = usageToCharge(counter, grant.window, now, onAhead)
+    return { grant, counter, usage: { startedAt, used } }
+  })
+}
+
+/** Those of a scope, in the order in which they pay. */
+export function grantsIn(grants: Grants | undefined, scope: ScopeName): readonly Grant[] {
+  return grants === undefined || scope === 'global' ? NO_GRANTS : grants[scope]
+}
+
+const NO_GRANTS: readonly Grant[] = []
+
+function paidOf({ payer }: Look): PaidByGrant | null {
+  return payer ? { grant: payer.grant, ...payer.usage } : null
+}
+
+/** The first of these windows that is charged where a grant pays: that of the books, which is the last. */
+export function firstPaidBeside(limits: readonly Limit[]): number {
+  const last = limits.at(-1)
+  return last !== undefined && isBook(last.window) ? limits.length - 1 : limits.length
+}
+
 /** Of a scope that does not apply: nothing is ever put into it. */
 const NO_COUNTER: Counter = []
 
@@ -322,9 +429,16 @@ function fits(usages: readonly Usage[], limits: readonly Limit[], cost: number):
   return true
 }
 
-/** Adds `cost` to each window, starts those that are not running, and keeps them in the counter. */
-function add(cost: number, counter: Counter, usages: MutableUsage[], limits: readonly Limit[], now: number): void {
-  for (let i = 0; i < limits.length; i++) {
+/** Adds `cost` to each window from the `first` on, starts those that are not running, and keeps them in the counter. */
+function add(
+  cost: number,
+  counter: Counter,
+  usages: MutableUsage[],
+  limits: readonly Limit[],
+  now: number,
+  first = 0,
+): void {
+  for (let i = first; i < limits.length; i++) {
     const usage = usages[i] as MutableUsage
     usage.startedAt = startOf(usage, now)
     usage.used += cost
@@ -398,10 +512,26 @@ export function chargedRuns(refund: Refund): ChargedRuns[] {
   const receipt = once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receiptOf(charge, decision)
   if (receipt === null) return []
   const { category, organisation, runs } = receipt
-  const scopes: ChargedRuns[] = [{ scope: 'personal', id: charge.user, category, runs: runs.personal }]
-  if (organisation !== null) scopes.push({ scope: 'organisation', id: organisation, category, runs: runs.organisation })
+  const scopes: ChargedRuns[] = [{ scope: 'personal', id: charge.user, category, runs: ofWindows(runs.personal) }]
+  addAccounts(scopes, 'personal', charge.user, runs.personal)
+  if (organisation !== null) {
+    scopes.push({ scope: 'organisation', id: organisation, category, runs: ofWindows(runs.organisation) })
+    addAccounts(scopes, 'organisation', organisation, runs.organisation)
+  }
   if (runs.global.length > 0) scopes.push({ scope: 'global', id: EVERYBODY, category, runs: runs.global })
   return scopes
+}
+
+function ofWindows(runs: readonly ChargedRun[]): readonly ChargedRun[] {
+  return runs.some(({ grant }) => grant !== undefined) ? runs.filter(({ grant }) => grant === undefined) : runs
+}
+
+/** Of the grants that have paid. */
+function addAccounts(scopes: ChargedRuns[], scope: ScopeName, id: string, runs: readonly ChargedRun[]): void {
+  for (const { seconds, startedAt, grant } of runs) {
+    if (grant === undefined || startedAt === 0) continue
+    scopes.push({ scope, id, category: accountOf(grant), runs: [{ seconds, startedAt }] })
+  }
 }
 
 /** `null`: the charge had fewer meters than its repetition. */
@@ -422,9 +552,20 @@ function meterReceipt(charge: Meter, decision: Decision): Receipt {
   const runs: Record<ScopeName, readonly ChargedRun[]> = { personal: [], organisation: [], global: [] }
   for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
     if (scope === 'organisation') receipt.organisation = id
-    runs[scope] = limits.map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages[i]?.startedAt ?? 0 }))
+    const payer = scope === 'global' ? null : decision.paidBy?.[scope]
+    const first = payer ? firstPaidBeside(limits) : 0
+    const own = limits.map(({ window: { seconds } }, i) => ({
+      seconds,
+      startedAt: i < first ? 0 : (usages[i]?.startedAt ?? 0),
+    }))
+    runs[scope] = payer ? [...own, runOfGrant(payer.grant, payer.startedAt)] : own
   }
   return { ...receipt, runs }
+}
+
+/** @param startedAt 0 for one that has not paid */
+export function runOfGrant({ id, window: { seconds } }: Grant, startedAt: number): ChargedRun {
+  return { grant: id, seconds, startedAt }
 }
 
 /** One scope that a charge was decided in. */

@@ -1,4 +1,5 @@
 import { isBook } from './books.ts'
+import { isAccount } from './grant.ts'
 import { type Length, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 
 /** One window inside a counter. */
@@ -102,14 +103,14 @@ export function running(counter: Counter, now: number): Counter {
 }
 
 /**
- * Whether a window that may limit still runs in any of the counters, which may outlive their windows in the store.
+ * Whether a window that may limit still runs in any of the counters, of which grants are none, which may outlive their windows in the store.
  * @param windows of the configuration, which know their calendars
  */
 export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonly Window[], now: number): boolean {
   const runs = (entry: Entry): boolean =>
     !isBook(entry) &&
     usageAt(entry, windows.find(({ seconds }) => seconds === entry.seconds) ?? entry, now) !== NOT_RUNNING
-  return [...counters.values()].some((counter) => counter.some(runs))
+  return [...counters].some(([category, counter]) => !isAccount(category) && counter.some(runs))
 }
 
 /** When the last window of the counter ends at the latest: until then a store must keep it. 0 for an empty counter. */

@@ -12,9 +12,12 @@ export interface OwnerHistory {
   /**
    * Calls `visit` for each run that started from `from` on and before `to` (milliseconds since the epoch), in which something was
    * used: by category and window, of these mostly in the order of their starts. The bytes are read anew at each call.
+   * What was taken from grants is in no window, and so is not among them.
    * @param only length in seconds of the one window that is asked for. Default all
    */
   eachRun(from: number, to: number, visit: RunVisitor, only?: number): void
+  /** Tokens that were taken from each grant, by its id, as long as its run is kept. */
+  takenOf(): ReadonlyMap<string, number>
 }
 
 /**

@@ -36,10 +36,12 @@ export interface Once {
   readonly keepsReport?: true
 }
 
-/** One run of a window: its length, and the store's time of its start. */
+/** One run of a window: its length, and the store's time of its start; 0 for a window that was not charged. */
 export interface ChargedRun {
   readonly seconds: number
   readonly startedAt: number
+  /** The id of the grant that this is the run of. Default it is a window of the category. */
+  readonly grant?: string
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Limits } from './charge.ts'
 import { type LimitTable, UNLIMITED } from './limit-layers.ts'
 import { limitOf } from './multiplied.ts'
+import type { GrantsInForce } from './owned-grants.ts'
 import { type Limit, promised, type Window } from './window.ts'
 
 /** What administrators set for one user or one organisation, and the limits that it makes: pure. */
@@ -35,6 +36,8 @@ type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 export interface Overrides extends Lookup<Override> {
   /** By organisation. Default none. */
   readonly organisations?: Lookup<OrganisationOverride>
+  /** Of users and of organisations. Default none */
+  readonly grants?: GrantsInForce | undefined
 }
 
 /** @param windows of the configuration, shortest first @returns the same object if nothing is set for the user here: a batch sends each set once */

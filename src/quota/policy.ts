@@ -1,4 +1,5 @@
 import type { Limits, ScopeName } from './charge.ts'
+import { accountOf } from './grant.ts'
 import {
   amountOf,
   createPlanLayers,
@@ -11,6 +12,7 @@ import {
 } from './limit-layers.ts'
 import { isExact, multiplied } from './multiplied.ts'
 import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
+import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
 import type { Payer } from './payer.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
 import { type Limit, promised } from './window.ts'
@@ -72,6 +74,10 @@ export interface Policy {
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, payer: Payer): Limits
+  /** What the caller may be paid with where windows have no room; those of its user first. */
+  grantsOf(payer: Payer): readonly OwnedGrant[]
+  /** Under which names something is counted for a caller: the categories, in their order, and behind them the accounts of `grantsOf`. */
+  countedOf(payer: Payer): readonly string[]
   /** `null` if the configuration has no plans. */
   planOf(payer: Payer): PlanInForce | null
   /** Whether limits may depend on the plan or the organisation that a credential names. */
@@ -126,6 +132,7 @@ export function createPolicy(
   const { organisations = NO_OVERRIDES } = overrides
   /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
   const own = { users: createMemory(), organisations: createMemory() }
+  const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants)
   const withoutBooks = new WeakMap<Limits, Limits>()
 
   function tiersOf(category: string): Tiers {
@@ -145,8 +152,9 @@ export function createPolicy(
   }
 
   function limitsFor(category: string, payer: Payer): Limits {
-    const limits = bookedLimits(category, payer)
-    return books === undefined || books.isKept(payer.user) ? limits : unbooked(limits)
+    const booked = bookedLimits(category, payer)
+    const limits = books === undefined || books.isKept(payer.user) ? booked : unbooked(booked)
+    return granted === null ? limits : granted(limits, category, payer)
   }
 
   function bookedLimits(category: string, { user, organisation, plan }: Payer): Limits {
@@ -177,6 +185,15 @@ export function createPolicy(
     return own.organisations(limits, organisation, make)
   }
 
+  function grantsOf(payer: Payer): readonly OwnedGrant[] {
+    return overrides.grants === undefined ? [] : grantsOwnedBy(overrides.grants, payer, categories)
+  }
+
+  function countedOf(payer: Payer): readonly string[] {
+    const grants = grantsOf(payer)
+    return grants.length === 0 ? categories : [...categories, ...grants.map(({ grant }) => accountOf(grant.id))]
+  }
+
   function planOf({ user, plan }: Payer): PlanInForce | null {
     if (settings.plans === undefined) return null
     const set = overrides.get(user)?.plan
@@ -195,8 +212,10 @@ export function createPolicy(
     limitsOf,
     limitsOfNewcomers,
     limitsFor,
+    grantsOf,
+    countedOf,
     planOf,
-    namesMatter: plans.length > 0 || organisations.size > 0,
+    namesMatter: plans.length > 0 || organisations.size > 0 || (overrides.grants?.organisations.size ?? 0) > 0,
     isShadowed,
     ...createTraces({ settings, overrides, layers, limitsOf, limitsFor, planOf }),
   }

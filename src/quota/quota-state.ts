@@ -1,5 +1,5 @@
 import { structuredText } from '../lib/structured-text.ts'
-import { type Charge, type Decision, type Meter, SCOPE_NAMES } from './charge.ts'
+import { type Charge, type Decision, hasPayer, type Meter, SCOPE_NAMES } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
 /** How a request stands to the limits that were promised, as client and upstream hear it. Pure. */
@@ -20,8 +20,10 @@ export function isOver(
   beyondOthers: readonly number[] = NOTHING_BEYOND,
 ): boolean {
   const limits = decision.limits ?? own
-  if (isOverIn(limits.personal, decision.personal, beyond)) return true
-  if (limits.organisation !== null && isOverIn(limits.organisation, decision.organisation ?? [], beyond)) return true
+  const { paidBy } = decision
+  if (!hasPayer(paidBy, 'personal') && isOverIn(limits.personal, decision.personal, beyond)) return true
+  const theirs = hasPayer(paidBy, 'organisation') ? null : limits.organisation
+  if (theirs !== null && isOverIn(theirs, decision.organisation ?? [], beyond)) return true
   if (limits.global !== null && isOverIn(limits.global, decision.global ?? [], beyond)) return true
   if (others === undefined) return false
   for (let i = 0; i < others.length; i++) {
@@ -52,7 +54,7 @@ export function overTokens(charge: Meter, decision: Decision, cost: number): num
   let most = 0
   for (const scope of SCOPE_NAMES) {
     const limits = charge.limits[scope]
-    if (limits === null) continue
+    if (limits === null || hasPayer(decision.paidBy, scope)) continue
     for (let i = 0; i < limits.length; i++) {
       const limit = limits[i] as Limit
       const used = decision[scope]?.[i]?.used

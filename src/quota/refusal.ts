@@ -1,4 +1,13 @@
-import { type Charge, type Decision, decisionsOf, type Meter, metersOf, SCOPE_NAMES, type ScopeName } from './charge.ts'
+import {
+  type Charge,
+  type Decision,
+  decisionsOf,
+  hasPayer,
+  type Meter,
+  metersOf,
+  SCOPE_NAMES,
+  type ScopeName,
+} from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
@@ -70,8 +79,9 @@ export function violations(charge: Charge, decision: Decision): Violation[] {
 
 function addViolations(all: Violation[], meter: Meter, decision: Decision): void {
   const { personal, organisation, global } = decision.limits ?? meter.limits
-  addOver(all, meter, 'personal', personal, decision.personal, decision.at)
-  if (organisation !== null && decision.organisation !== null)
+  const { paidBy } = decision
+  if (!hasPayer(paidBy, 'personal')) addOver(all, meter, 'personal', personal, decision.personal, decision.at)
+  if (organisation !== null && decision.organisation !== null && !hasPayer(paidBy, 'organisation'))
     addOver(all, meter, 'organisation', organisation, decision.organisation, decision.at)
   if (global !== null) addOver(all, meter, 'global', global, decision.global ?? [], decision.at)
 }

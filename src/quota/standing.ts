@@ -1,8 +1,10 @@
 import { type Ahead, freeFrom } from './ahead.ts'
-import { SCOPE_NAMES, type ScopeName } from './charge.ts'
+import { grantsIn, type Limits, SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
+import { accountOf, type PaidByGrant, pays } from './grant.ts'
 import type { Payer } from './payer.ts'
 import type { Policy } from './policy.ts'
+import type { UsageSnapshot } from './quota-store.ts'
 import { endOf, type Limit, lacksRoom, NOT_RUNNING } from './window.ts'
 
 /**
@@ -39,8 +41,14 @@ export interface StandingRules {
   readonly shadow: boolean
 }
 
-/** What is counted for a caller, in each scope by category. */
+/** What is counted for a caller, in each scope by category, and by the account of a grant. */
 export type CountersOf = Readonly<Record<ScopeName, (category: string) => Counter | undefined>>
+
+/** @param categories that were read, in their order: `countedOf` of the policy */
+export function countersIn(categories: readonly string[], snapshot: UsageSnapshot): CountersOf {
+  const of = (counters: readonly Counter[] | null) => (category: string) => counters?.[categories.indexOf(category)]
+  return { personal: of(snapshot.personal), organisation: of(snapshot.organisation), global: of(snapshot.global) }
+}
 
 export const NO_COUNTERS = (): undefined => undefined
 
@@ -71,7 +79,9 @@ export function endOfBlock(
     const limits = policy.limitsFor(category, payer)
     const asked = { cost, at: moment }
     return SCOPE_NAMES.every(
-      (scope) => fullestOf(scope, category, limits[scope], counters[scope](category), asked) === null,
+      (scope) =>
+        fullestOf(scope, category, limits[scope], counters[scope](category), asked) === null ||
+        payerIn(limits, scope, counters, asked) !== null,
     )
   })
   return free ?? until
@@ -92,10 +102,25 @@ export function blockOf(
     const limits = policy.limitsFor(category, payer)
     for (const scope of scopes) {
       const found = fullestOf(scope, category, limits[scope], counters[scope](category), { cost, at })
-      if (found !== null && (worst === null || found.until > worst.until)) worst = found
+      if (found === null || (worst !== null && found.until <= worst.until)) continue
+      if (payerIn(limits, scope, counters, { cost, at }) === null) worst = found
     }
   }
   return worst
+}
+
+/** The grant that pays a cost in the place of the windows of a scope, as it stands; `null` for none. */
+export function payerIn(
+  { grants }: Pick<Limits, 'grants'>,
+  scope: ScopeName,
+  counters: CountersOf,
+  { cost, at }: { readonly cost: number; readonly at: number },
+): PaidByGrant | null {
+  for (const grant of grantsIn(grants, scope)) {
+    const { startedAt, used } = usageOf(counters[scope](accountOf(grant.id)) ?? [], grant.window, at)
+    if (pays(grant, used, cost, at)) return { grant, startedAt, used }
+  }
+  return null
 }
 
 /** What keeps a member of an organisation out by its windows; `null` for nothing. @param counters of the organisation, by category */

@@ -1,9 +1,11 @@
 import { type Ahead, freeFrom, NOTHING_AHEAD } from './ahead.ts'
 import { SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
+import { accountOf } from './grant.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
 import { overOf, SCOPE_TITLES, type Scope } from './refusal.ts'
+import { type CountersOf, countersIn } from './standing.ts'
 import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from './window.ts'
 
 /** One entry of `GET /me/quota`. */
@@ -37,11 +39,26 @@ export interface QuotaStatus {
   /** Whether nothing is charged to the caller. Only if so. */
   readonly exempt?: true
   readonly windows: Readonly<Record<string, readonly WindowStatus[]>>
+  /** What pays where windows have no room. Only if there is any. */
+  readonly grants?: readonly GrantStatus[]
+}
+
+/** A grant as it stands. */
+export interface GrantStatus {
+  readonly id: string
+  readonly scope: Scope
+  readonly category: string
+  readonly tokens: number
+  /** More than `tokens` only by a cost that turned out to be more than its reserve. */
+  readonly taken: number
+  readonly left: number
+  /** ISO 8601 UTC. */
+  readonly until: string
 }
 
 /**
  * What a user has of each window. Where nothing is left, `resetAt` is when the window has room again, as of a 429.
- * @param snapshot of the user, read for exactly `policy.categories`, in that order
+ * @param snapshot of the user, read for exactly `policy.countedOf`, in that order
  * @param ahead default nothing
  */
 export function quotaStatus(
@@ -64,6 +81,25 @@ export function quotaStatus(
             : freeSooner(status, { ahead, payer, category, scope, counter }, snapshot.at)
         })
       })
+    }),
+    ...grantsShown(policy, countersIn(policy.countedOf(payer), snapshot), payer, snapshot.at),
+  }
+}
+
+/** The grants of a caller that pay, as they stand; nothing where there are none. */
+export function grantsShown(
+  policy: Policy,
+  counters: CountersOf,
+  payer: Payer,
+  at: number,
+): Pick<QuotaStatus, 'grants'> {
+  const grants = policy.grantsOf(payer)
+  if (grants.length === 0) return {}
+  return {
+    grants: grants.map(({ scope, category, grant: { id, window, limit: tokens, until } }): GrantStatus => {
+      const { used: taken } = usageOf(counters[scope](accountOf(id)) ?? [], window, at)
+      const left = Math.max(0, tokens - taken)
+      return { id, scope: SCOPE_TITLES[scope], category, tokens, taken, left, until: new Date(until).toISOString() }
     }),
   }
 }

@@ -1,6 +1,7 @@
 import { type AuditEntry, type Change, KINDS } from '../control/control-store.ts'
 import type {
   Changes,
+  GivenGrant,
   LastChange,
   OrganisationOverride,
   Packed,
@@ -52,9 +53,15 @@ export async function readInSteps(
   readHead: () => Promise<Head>,
   ofUsers: ReadOverrides<Packed<UserOverride>>,
   ofOrganisations: ReadOverrides<Packed<OrganisationOverride>>,
+  grants: ReadOverrides<GivenGrant>,
 ): Promise<StoredControl> {
   const head = await readHead()
-  return { ...head, overrides: await readAll(ofUsers), organisationOverrides: await readAll(ofOrganisations) }
+  return {
+    ...head,
+    overrides: await readAll(ofUsers),
+    organisationOverrides: await readAll(ofOrganisations),
+    grants: await readAll(grants),
+  }
 }
 
 /** All of them, step by step. */

@@ -1,6 +1,6 @@
 import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import type { AuditEntry } from '../control/control-store.ts'
-import type { Changes, OrganisationOverride, Packed, UserOverride, Versioned } from '../control/state.ts'
+import type { Changes, GivenGrant, OrganisationOverride, Packed, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
@@ -71,6 +71,7 @@ export type Portion =
       readonly kind: 'organisation_overrides'
       readonly overrides: readonly (readonly [organisation: string, Versioned<Packed<OrganisationOverride>>])[]
     }
+  | { readonly kind: 'grants'; readonly grants: readonly (readonly [id: string, Versioned<GivenGrant>])[] }
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
   | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
   | { readonly kind: 'series'; readonly entries: readonly SeriesEntry[] }
@@ -141,6 +142,7 @@ export interface Copied {
   settings: number
   overrides: number
   organisationOverrides: number
+  grants: number
   audit: number
   /** Half hours of the failure histogram. */
   failures: number
@@ -183,6 +185,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
     settings: 0,
     overrides: 0,
     organisationOverrides: 0,
+    grants: 0,
     audit: 0,
     failures: 0,
     series: 0,
@@ -247,6 +250,7 @@ function count(portion: Portion, copied: Copied): void {
   else if (portion.kind === 'settings') copied.settings++
   else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length
   else if (portion.kind === 'organisation_overrides') copied.organisationOverrides += portion.overrides.length
+  else if (portion.kind === 'grants') copied.grants += portion.grants.length
   else if (portion.kind === 'audit') copied.audit += portion.entries.length
   else if (portion.kind === 'failures') copied.failures += portion.buckets.length
   else if (portion.kind === 'series') copied.series += portion.entries.length

@@ -1,4 +1,5 @@
-import type { OwnerHistory } from '../quota/history-store.ts'
+import { grantCountedIn, isAccount } from '../quota/grant.ts'
+import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import { eachPackedRun, oldestShown, type Shown } from './packed-history.ts'
 
 /** Calls `visit` for each window of the counters of one user or organisation, also for one that is over. */
@@ -16,15 +17,30 @@ export function ownerHistory(
   eachWindow: EachWindow,
   shown: Shown | null,
 ): OwnerHistory {
+  function eachOfAll(from: number, to: number, visit: RunVisitor, only?: number): void {
+    if (runs !== null) eachPackedRun(runs, from, to, visit, only ?? null, shown)
+    eachWindow((category, seconds, startedAt, used) => {
+      if (used === 0 || startedAt >= to || (only !== undefined && seconds !== only)) return
+      const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
+      if (startedAt >= oldest) visit(category, seconds, startedAt, used, true)
+    })
+  }
+
   return {
     id,
     eachRun(from, to, visit, only) {
-      if (runs !== null) eachPackedRun(runs, from, to, visit, only ?? null, shown)
-      eachWindow((category, seconds, startedAt, used) => {
-        if (used === 0 || startedAt >= to || (only !== undefined && seconds !== only)) return
-        const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
-        if (startedAt >= oldest) visit(category, seconds, startedAt, used, true)
+      const ofWindows: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
+        if (!isAccount(category)) visit(category, seconds, startedAt, tokens, isCounted)
+      }
+      eachOfAll(from, to, ofWindows, only)
+    },
+    takenOf() {
+      const taken = new Map<string, number>()
+      eachOfAll(0, Number.MAX_SAFE_INTEGER, (category, _seconds, _startedAt, tokens) => {
+        const id = grantCountedIn(category)
+        if (id !== null) taken.set(id, (taken.get(id) ?? 0) + tokens)
       })
+      return taken
     },
   }
 }

@@ -4,7 +4,7 @@ import type { ExplainResponse } from '../../src/contract/api.ts'
 import { enReasons } from '../../src/dashboard/i18n/en.ts'
 import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
-import { type Running, startAdmin, YAML } from './running.ts'
+import { NOW, type Running, startAdmin, YAML } from './running.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -668,6 +668,17 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('POST', '/v1/user/x')).toEqual([
       'All windows have room for 2; all users together have no limit.',
       ['room_no_global', { cost: 2 }],
+    ])
+  })
+
+  test('the sentence of an explanation names the grant that pays where a window is full', async () => {
+    await running.spend('alice', 'read', 120)
+    const until = new Date(NOW + 86_400_000).toISOString()
+    const body = { user: 'alice', category: 'read', tokens: 9, until, reason: 'an audit' }
+    const { id } = (await running.call('POST', '/api/grants', { body })).json
+    expect(await reasons('POST', '/v1/user/x')).toEqual([
+      `Not all windows have room for 2, and extra tokens pay for it: ${id}.`,
+      ['paid_by_grants', { cost: 2, grants: id }],
     ])
   })
 

@@ -23,6 +23,7 @@ function state(
     settings: { version: 1, value: settings },
     overrides: new Map(entries),
     organisationOverrides: new Map(),
+    grants: new Map(),
   }
 }
 

@@ -58,6 +58,7 @@ const CAROL = { user: 'carol', organisation: null, plan: null }
 interface World extends Running {
   readonly layer: string
   readonly key: string
+  readonly grant: string
 }
 
 /** The same at each call, but for names that are made at random. */
@@ -100,7 +101,9 @@ async function startWorld(): Promise<World> {
   const key = await change('POST', '/api/tokens', { user: 'bob', name: 'laptop' })
   const raised = { baselines: { personal: { read: { '1h': 130 } } }, reason: 'a day off', until: expiresAt }
   const { layers } = (await change('PATCH', '/api/quota', raised)).json
-  return { ...running, layer: layers[0].id, key: key.json.id }
+  const grant = { user: 'bob', category: 'read', tokens: 900, until: '2026-11-22T10:10:00.000Z', reason: 'a concert' }
+  const { json: given } = await change('POST', '/api/grants', grant)
+  return { ...running, layer: layers[0].id, key: key.json.id, grant: given.id }
 }
 
 const REFUSED = {
@@ -153,8 +156,13 @@ const SHOWN: Readonly<Record<string, (reply: Reply) => unknown>> = {
 }
 
 /** Names that a world makes, in the place of those that the example has. */
-function parametersIn(route: string, { parameters = {} }: Example, { layer, key }: World): Example['parameters'] {
+function parametersIn(
+  route: string,
+  { parameters = {} }: Example,
+  { layer, key, grant }: World,
+): Example['parameters'] {
   if (route === 'DELETE /api/quota/scheduled/{id}') return { ...parameters, id: layer }
+  if (route === 'DELETE /api/grants/{id}') return { ...parameters, id: grant }
   return route.includes('/api/tokens/{id}') ? { ...parameters, id: key } : parameters
 }
 

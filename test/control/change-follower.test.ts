@@ -70,6 +70,7 @@ describe('a change by an administrator', () => {
       settings: { version: 1, value: { mode: 'loose' } },
       overrides: new Map([['alice', { version: 2, value: override(5) }]]),
       organisationOverrides: new Map([['acme', { version: 3, value: ofOrganisation(7) }]]),
+      grants: new Map(),
     })
   })
 

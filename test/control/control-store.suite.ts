@@ -19,6 +19,7 @@ import type {
 } from '../../src/control/control-store.ts'
 import {
   type ControlState,
+  type GivenGrant,
   type LastChange,
   type OrganisationOverride,
   UNCHANGED,
@@ -282,10 +283,12 @@ const organisation = (id: string, limit: number | null): Change => ({
 function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
   const overrides = new Map(state.overrides)
   const organisationOverrides = new Map(state.organisationOverrides)
+  const grants = new Map(state.grants)
   let { settings, version, changedAt } = state
   for (const { version: number, at, what, subject, to } of entries) {
     ;[version, changedAt] = [number, at]
     if (what === 'settings') settings = { version, value: to as ControlState['settings']['value'] }
+    if (what === 'grant' && subject !== null) grants.set(subject, { version, value: to as GivenGrant })
     if (what === 'organisation_override' && subject !== null) {
       if (to === null) organisationOverrides.delete(subject)
       else organisationOverrides.set(subject, { version, value: to as OrganisationOverride })
@@ -294,7 +297,7 @@ function applied(state: ControlState, entries: readonly AuditEntry[]): ControlSt
     if (to === null) overrides.delete(subject)
     else overrides.set(subject, { version, value: to as UserOverride })
   }
-  return { version, changedAt, settings, overrides, organisationOverrides }
+  return { version, changedAt, settings, overrides, organisationOverrides, grants }
 }
 
 function lastOf(entry: AuditEntry | undefined): LastChange {

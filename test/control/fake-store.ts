@@ -1,6 +1,7 @@
 import { type AuditEntry, type Change, type ControlStore, subjectOf } from '../../src/control/control-store.ts'
 import {
   type Changes,
+  type GivenGrant,
   type LastChange,
   type OrganisationOverride,
   type Packed,
@@ -56,6 +57,7 @@ export function createFakeStore(): FakeStore {
   function stateOf(): StoredControl {
     let overrides: Map<string, Versioned<Packed<UserOverride>>> = new Map(UNCHANGED.overrides)
     const organisationOverrides = new Map(UNCHANGED.organisationOverrides)
+    const grants = new Map(UNCHANGED.grants)
     let settings = UNCHANGED.settings
     for (const { version, what, subject, to } of entries) {
       if (what === 'settings') settings = { version, value: to as Changes }
@@ -63,11 +65,12 @@ export function createFakeStore(): FakeStore {
       else if (what === 'override' && to === null) overrides.delete(subject ?? '')
       else if (what === 'override') overrides.set(subject ?? '', { version, value: to as UserOverride })
       else if (what === 'organisation_override' && to === null) organisationOverrides.delete(subject ?? '')
+      else if (what === 'grant') grants.set(subject ?? '', { version, value: to as GivenGrant })
       else if (what === 'organisation_override') {
         organisationOverrides.set(subject ?? '', { version, value: to as OrganisationOverride })
       }
     }
-    return { ...last(), settings, overrides, organisationOverrides }
+    return { ...last(), settings, overrides, organisationOverrides, grants }
   }
 
   function last(): LastChange {
@@ -104,6 +107,7 @@ export function createFakeStore(): FakeStore {
       if (!store.isDeaf) for (const listener of listeners) listener()
       return { done: true, entry, forgotten: 0 }
     },
+    forgetGrants: async () => {},
     async stageOverrides(name, overrides) {
       staged.set(
         name,

@@ -27,7 +27,7 @@ function told(
   used: { read: number; all?: number },
 ) {
   const stored: StoredControl = {
-    ...{ version: 3, changedAt: 0, organisationOverrides: new Map() },
+    ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), grants: new Map() },
     settings: { version: 1, value: of.settings ?? {} },
     overrides: new Map(of.override === undefined ? [] : [['alice', { version: 2, value: of.override }]]),
   }
@@ -90,7 +90,8 @@ test('what is left of a window says the same: it has room again when its limit e
   const resets = (limit: number, used: number) => {
     const override = { ...OVERRIDE, limits: { read: { '1h': limit, '1d': 300 } }, expiresAt: T + 5 * MINUTE }
     const stored: StoredControl = {
-      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), settings: { version: 1, value: {} } },
+      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), grants: new Map() },
+      settings: { version: 1, value: {} },
       overrides: new Map([['alice', { version: 2, value: override }]]),
     }
     const limits = createLimitsInForce(quota)

@@ -50,7 +50,11 @@ describe('an override', () => {
     const read = overrideFrom({ read: { '1h': { limit: 500, over: 50 } }, factor: 2, reason: 'a launch' }, FILE, NOW)
     if ('problems' in read) throw new Error(JSON.stringify(read.problems))
     const overrides = new Map([['alice', { version: 1, value: read.override }]])
-    const policy = createPolicy(FILE, 1, asOverrides({ overrides, organisationOverrides: new Map() }))
+    const policy = createPolicy(
+      FILE,
+      1,
+      asOverrides({ overrides, organisationOverrides: new Map(), grants: new Map() }),
+    )
     const [first] = policy.trace('read', payerOf('alice')).personal
     expect(first).toMatchObject({
       limit: 1100,

@@ -62,7 +62,7 @@ const OF_ADMIN =
   /^(?:signIn\.|app\.viewer$|quotas\.viewer$|error\.(?:unauthorized|too_many_attempts|no_admin_token|forbidden)$)/
 /** What a request costs. */
 const OF_QUOTA =
-  /^(?:now\.tokens|now\.windowsText|word\.tokensUsed|history\.|top\.|users\.|quotas\.baselinesText|plans\.matrixText|yesterday\.|distribution\.|routes\.cost|quick\.|override\.limitsText|organisations\.override\.limitsText|new_user)/
+  /^(?:now\.tokens|now\.windowsText|word\.tokensUsed|history\.|top\.|users\.|quotas\.baselinesText|plans\.matrixText|yesterday\.|distribution\.|routes\.cost|quick\.|override\.limitsText|grants\.|audit\.(?:say\.)?grant|paid_by_grants|organisations\.override\.limitsText|new_user)/
 
 test('a token is what a request costs, or the one of the sign-in: what Tollgate issues is an access key', () => {
   const named = english.filter(([, text]) => /\btokens?\b/i.test(text)).map(([key]) => key)

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { audit } from '../../src/dashboard/i18n/en/audit.ts'
 import { common } from '../../src/dashboard/i18n/en/common.ts'
 import { errors } from '../../src/dashboard/i18n/en/errors.ts'
+import { grants } from '../../src/dashboard/i18n/en/grants.ts'
 import { jump } from '../../src/dashboard/i18n/en/jump.ts'
 import { keys } from '../../src/dashboard/i18n/en/keys.ts'
 import { limits } from '../../src/dashboard/i18n/en/limits.ts'
@@ -26,6 +27,7 @@ test('every text has the same holes in both languages', () => {
 })
 
 const AREAS = [
+  grants,
   common,
   overview,
   limits,

@@ -11,6 +11,7 @@ import {
   type Refund,
   SCOPE_NAMES,
 } from '../../src/quota/charge.ts'
+import type { Grant } from '../../src/quota/grant.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
@@ -35,6 +36,8 @@ const CALENDAR_WINDOWS: readonly Window[] = [
     .map(([seconds, calendar]) => ({ name: calendar.unit, seconds, calendar })),
 ]
 const BOOKS = bookWindow('Europe/Berlin')
+/** Longer than any history, so that no run of a grant ends in one. */
+const GRANT_SECONDS = 40_000 * 86_400
 
 /** The windows of a history, when it begins, and how long nothing happens in it. */
 interface Times {
@@ -67,6 +70,18 @@ function limitsIn(windows: readonly Window[]): readonly Limits['personal'][] {
   return limits.map((set) => set.map((limit, i) => ({ window: windows[i] as Window, limit })))
 }
 
+/** One of them ends within the history. Each is another one for each user and organisation, although they have one id. */
+function grantsIn(begin: number, pauses: readonly number[]): NonNullable<Limits['grants']> {
+  const grant = (id: string, limit: number, until: number): Grant => {
+    return { id, limit, until, window: { name: id, seconds: GRANT_SECONDS } }
+  }
+  const soon = begin + 3 * Math.max(...pauses)
+  return {
+    personal: [grant('one', 7, soon), grant('two', 15, begin + 400 * 24 * HOUR)],
+    organisation: [grant('three', 10, begin + 400 * 24 * HOUR)],
+  }
+}
+
 type Step =
   | {
       readonly kind: 'batch'
@@ -79,8 +94,9 @@ type Step =
   | { readonly kind: 'upset'; readonly which: number }
   | { readonly kind: 'reset'; readonly change: QuotaReset }
 
-function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
+function stepIn({ windows, unit, begin, pauses }: Times): fc.Arbitrary<Step> {
   const LIMITS = limitsIn(windows)
+  const grants = grantsIn(begin, pauses)
   const free: fc.Arbitrary<Charge> = fc.record({
     user: fc.constantFrom('alice', 'bob', 'read:alice'),
     // One has the name of a user.
@@ -93,7 +109,10 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
         organisation: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
         global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
       })
-      .chain((limits): fc.Arbitrary<Limits> => fc.constantFrom(limits, { ...limits, books: BOOKS })),
+      .chain((limits): fc.Arbitrary<Limits> => {
+        const booked = { ...limits, books: BOOKS }
+        return fc.constantFrom(limits, booked, { ...limits, grants }, { ...booked, grants })
+      }),
   })
   // Further meters are of categories of their own, of the same user.
   const several: fc.Arbitrary<Charge> = fc
@@ -117,6 +136,7 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
         organisation: which === 1 ? (LIMITS[2] ?? null) : null,
         global: which === 0 ? null : (LIMITS[3] ?? null),
         ...(which === 1 && { books: BOOKS }),
+        ...(which > 0 && { grants }),
       },
       once: { key: `key ${which}`, body, forMs: ([1000, 3000, 60_000][which] as number) * unit, replays: 1 + which },
     }))
@@ -128,6 +148,7 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
     // In the scopes of others alone, or nowhere.
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const, limits: { ...c.limits, personal: [] } })) },
   )
+  const granted = charge.map(withGrantsOfCategories)
   const jump = fc
     .tuple(fc.constantFrom(-1, 1), fc.constantFrom(1, 500, Math.max(...pauses) / 12, HOUR, 30 * 24 * HOUR))
     .map(([sign, ms]) => sign * ms)
@@ -136,7 +157,7 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
       weight: 6,
       arbitrary: fc.record({
         kind: fc.constant('batch' as const),
-        charges: fc.array(charge, { maxLength: 6 }),
+        charges: fc.array(granted, { maxLength: 6 }),
         refunds: fc.array(fc.tuple(fc.nat(1000), fc.constantFrom(null, null, 0, 1, 5, 90)), { maxLength: 2 }),
         replyLost: fc.boolean(),
       }),
@@ -147,6 +168,20 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('reset' as const), change: resetIn(windows) }) },
   )
+}
+
+/** A grant is of one category. */
+function withGrantsOfCategories(charge: Charge): Charge {
+  const { category, limits, others } = charge
+  const { grants } = limits
+  const own = (all: readonly Grant[]) => all.map((grant) => ({ ...grant, id: `${grant.id}-${category}` }))
+  return {
+    ...charge,
+    ...(others !== undefined && { others: others.map(withGrantsOfCategories) }),
+    ...(grants !== undefined && {
+      limits: { ...limits, grants: { personal: own(grants.personal), organisation: own(grants.organisation) } },
+    }),
+  }
 }
 
 /** Others for a charge: of its user, and of further categories. */

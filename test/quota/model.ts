@@ -46,6 +46,23 @@ interface Named {
   readonly of: string
   readonly seconds: number
   readonly limit: number
+  /** The grant that it is, and the moment at which that ends. */
+  readonly grant?: { readonly id: string; readonly until: number }
+}
+
+/** The windows of a meter in one scope, and the grants that may pay in their place, in their order. */
+interface Scoped {
+  readonly windows: readonly Named[]
+  readonly grants: readonly Named[]
+}
+
+/** A run that a charge counts in. No run: a window in whose place a grant paid. */
+interface Counted {
+  readonly scope: number
+  readonly run: Run | null
+  readonly startedAt: number
+  readonly seconds: number
+  readonly grant: string | undefined
 }
 
 /**
@@ -55,7 +72,7 @@ interface Named {
 export class Model {
   readonly #runs = new Map<string, Run>()
   /** By meter of a charge: the runs that it counts in, and when they began by the clock of that moment. */
-  readonly #charged = new Map<number, { readonly run: Run; readonly startedAt: number; readonly seconds: number }[]>()
+  readonly #charged = new Map<number, Counted[]>()
   readonly #known = new Map<string, Known>()
   /** By meter of a charge or a repetition. */
   readonly #uses = new Map<number, Use>()
@@ -79,34 +96,58 @@ export class Model {
       return this.#charges
     })
     const repeated = this.#repeat(charge, numbers, now)
+    const scopes = meters.map(scopesOf)
     for (const [m, meter] of meters.entries()) {
-      const { personal, organisation, global } = [seen, ...(seen.others ?? [])][m] as Decision
-      const shown = [...personal, ...(organisation ?? []), ...(global ?? [])]
-      namedBy(meter).forEach((window, i) => {
-        this.#settle(window, now, shown[i] as Usage, seen.accepted && repeated === null ? meter.cost : 0)
-      })
+      const cost = seen.accepted && repeated === null ? meter.cost : 0
+      this.#settleAll(scopes[m] as Scoped[], now, [seen, ...(seen.others ?? [])][m] as Decision, cost)
     }
-    const fits = meters.every((meter) =>
-      namedBy(meter).every((window) => this.#usage(window, now).used + meter.cost <= window.limit),
+    const payers = meters.map((meter, m) =>
+      (scopes[m] as Scoped[]).map((scope) => this.#payerOf(scope, meter.cost, now)),
     )
+    const fits = payers.every((all) => all.every((payer) => payer !== undefined))
     const accepted = repeated === null ? fits || charge.forced === true : repeated.kind === 'replayed'
     if (accepted && repeated === null) {
-      for (const [m, meter] of meters.entries()) this.#count(numbers[m] as number, meter.cost, namedBy(meter), now)
+      for (const [m, meter] of meters.entries()) {
+        this.#count(numbers[m] as number, meter.cost, scopes[m] as Scoped[], payers[m] as Named[], now)
+      }
     }
     const once = repeated ?? (accepted ? this.#remember(charge, numbers, now) : undefined)
-    const [first, ...others] = meters.map((meter) => this.#decision(meter, accepted, now)) as [Decision, ...Decision[]]
+    const [first, ...others] = meters.map((_, m) =>
+      this.#decision(scopes[m] as Scoped[], payers[m] as Named[], accepted, now, meters[m] as Charge),
+    ) as [Decision, ...Decision[]]
     const decision = charge.others === undefined ? first : { ...first, others }
     return { decision: once === undefined ? decision : { ...decision, once }, numbers }
   }
 
-  #decision(meter: Charge, accepted: boolean, now: number): Decision {
-    const usages = namedBy(meter).map((window) => this.#usage(window, now))
-    const own = ownWindows(meter).length
-    const theirs = theirWindows(meter)
-    const behind = own + theirs.length
-    const organisation = theirs.length === 0 ? null : usages.slice(own, behind)
-    const global = meter.limits.global === null ? null : usages.slice(behind)
-    return { accepted, at: now, personal: usages.slice(0, own), organisation, global }
+  /** The grant that pays in the place of windows without room; `null` where they have room, `undefined` where nothing pays. */
+  #payerOf({ windows, grants }: Scoped, cost: number, now: number): Named | null | undefined {
+    const fits = (window: Named): boolean => this.#usage(window, now).used + cost <= window.limit
+    if (windows.every(fits)) return null
+    return grants.find((grant) => now < (grant.grant?.until ?? 0) && fits(grant))
+  }
+
+  #decision(
+    scopes: readonly Scoped[],
+    payers: readonly (Named | null | undefined)[],
+    accepted: boolean,
+    now: number,
+    meter: Charge,
+  ): Decision {
+    const [personal, theirs, global] = scopes.map(({ windows }) => windows.map((window) => this.#usage(window, now)))
+    const [own, their] = [0, 1].map((scope) => {
+      const { payer, grants } = { payer: payers[scope], grants: meter.limits.grants }
+      const id = payer?.grant?.id
+      const grant = [...(grants?.personal ?? []), ...(grants?.organisation ?? [])].find((each) => each.id === id)
+      return payer && grant ? { grant, ...this.#usage(payer, now) } : null
+    })
+    return {
+      accepted,
+      at: now,
+      personal: personal ?? [],
+      organisation: theirs?.length === 0 ? null : (theirs ?? null),
+      global: meter.limits.global === null ? null : (global ?? null),
+      ...((own || their) && { paidBy: { personal: own ?? null, organisation: their ?? null } }),
+    }
   }
 
   /**
@@ -179,17 +220,19 @@ export class Model {
   /** Where a charge counts. */
   #receipt(charge: Charge, number: number): Receipt {
     const { category } = charge
-    const all = (this.#charged.get(number) ?? []).map(({ seconds, startedAt }) => ({ seconds, startedAt }))
-    const own = ownWindows(charge).length
-    const behind = own + theirWindows(charge).length
-    const runs = { personal: all.slice(0, own), organisation: all.slice(own, behind), global: all.slice(behind) }
+    const all = this.#charged.get(number) ?? []
+    const of = (scope: number) =>
+      all
+        .filter((each) => each.scope === scope)
+        .map(({ seconds, startedAt, grant }) => ({ ...(grant !== undefined && { grant }), seconds, startedAt }))
+    const runs = { personal: of(0), organisation: of(1), global: of(2) }
     return { category, organisation: theirWindows(charge).length === 0 ? null : charge.organisation, runs }
   }
 
   /** @param back what the charge costs less */
   #correct(number: number, back: number, now: number): void {
     for (const { run, startedAt, seconds } of this.#charged.get(number) ?? []) {
-      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) {
+      if (run !== null && run.startedAt === startedAt && now < startedAt + seconds * 1000) {
         run.costs.set(number, (run.costs.get(number) ?? 0) - back)
       }
     }
@@ -229,11 +272,46 @@ export class Model {
     run.startedAt = startedAt
   }
 
-  #count(number: number, cost: number, windows: readonly Named[], now: number): void {
-    const charged = windows.map((window) => {
+  #settleAll(scopes: readonly Scoped[], now: number, seen: Decision, cost: number): void {
+    const { personal, organisation, global, paidBy } = seen
+    const payers = [paidBy?.personal, paidBy?.organisation, undefined]
+    ;[personal, organisation ?? [], global ?? []].forEach((shown, scope) => {
+      const { windows, grants } = scopes[scope] as Scoped
+      const payer = payers[scope]
+      windows.forEach((window, i) => {
+        const isCharged = !payer || window.limit === Number.POSITIVE_INFINITY
+        this.#settle(window, now, shown[i] as Usage, isCharged ? cost : 0)
+      })
+      // The run of a grant lasts longer than any history, so no store has forgotten it.
+      for (const grant of grants) {
+        const run = this.#running(grant, now)
+        if (run !== undefined) run.startedAt = Math.min(run.startedAt, now)
+      }
+    })
+  }
+
+  #count(
+    number: number,
+    cost: number,
+    scopes: readonly Scoped[],
+    payers: readonly (Named | null)[],
+    now: number,
+  ): void {
+    const counted = (scope: number, window: Named): Counted => {
       const run = this.#running(window, now) ?? this.#begin(window, now)
       run.costs.set(number, cost)
-      return { run, startedAt: run.startedAt, seconds: window.seconds }
+      return { scope, run, startedAt: run.startedAt, seconds: window.seconds, grant: window.grant?.id }
+    }
+    const charged = scopes.flatMap(({ windows }, scope) => {
+      const payer = payers[scope]
+      if (!payer) return windows.map((window) => counted(scope, window))
+      const beside = windows.map((window): Counted => {
+        const isBook = window.limit === Number.POSITIVE_INFINITY
+        return isBook
+          ? counted(scope, window)
+          : { scope, run: null, startedAt: 0, seconds: window.seconds, grant: undefined }
+      })
+      return [...beside, counted(scope, payer)]
     })
     this.#charged.set(number, charged)
   }
@@ -272,14 +350,20 @@ function theirWindows({ organisation, limits }: Charge): Windows {
   return organisation === null ? [] : windowsOf(limits.organisation, limits.books)
 }
 
-function namedBy(charge: Charge): Named[] {
-  const { user, organisation, category, limits } = charge
+function scopesOf(charge: Charge): Scoped[] {
+  const { user, organisation, category, limits, forced } = charge
   const named = (of: readonly (string | null)[], list: Windows): Named[] =>
     list.map((window) => ({ of: JSON.stringify(of), ...window }))
+  const grantsOf = (scope: 'personal' | 'organisation', owner: string | null): Named[] =>
+    (forced === true ? [] : (limits.grants?.[scope] ?? [])).map(({ id, until, limit, window: { seconds } }) => ({
+      of: JSON.stringify(['grant', scope, owner, id]),
+      ...{ seconds, limit, grant: { id, until } },
+    }))
+  const theirs = named(['organisation', organisation, category], theirWindows(charge))
   return [
-    ...named([user, category], ownWindows(charge)),
-    ...named(['organisation', organisation, category], theirWindows(charge)),
-    ...named([category], windowsOf(limits.global, undefined)),
+    { windows: named([user, category], ownWindows(charge)), grants: grantsOf('personal', user) },
+    { windows: theirs, grants: theirs.length > 0 ? grantsOf('organisation', organisation) : [] },
+    { windows: named([category], windowsOf(limits.global, undefined)), grants: [] },
   ]
 }
 

@@ -1,5 +1,6 @@
 import { amountOf, type Charge, type Decision, type Refund, SCOPE_NAMES } from '../../src/quota/charge.ts'
-import type { Once, Receipt } from '../../src/quota/once.ts'
+import { accountOf, type Grant } from '../../src/quota/grant.ts'
+import type { ChargedRun, Once, Receipt } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 import type { EndOf } from './calendars.ts'
 import type { CounterName, Keeps, Runs } from './stored.ts'
@@ -107,23 +108,51 @@ export class Books {
   /** All meters, or none. */
   #charge(charge: Charge, at: number, mayCharge = true): Decision {
     const meters = metersOf(charge)
-    for (const meter of meters)
+    for (const meter of meters) {
       for (const { name, window } of windowsOf(meter)) this.#pullBack(name, window.seconds, at)
-    const fits = meters.every((meter) =>
-      windowsOf(meter).every(
-        ({ name, window, limit }) => this.#usage(name, window.seconds, at).used + meter.cost <= limit,
-      ),
-    )
-    const accepted = mayCharge && (fits || charge.forced === true)
-    for (const meter of accepted ? meters : []) {
-      for (const { name, window } of windowsOf(meter)) this.#runAt(name, window.seconds, at).used += meter.cost
+      for (const scope of SCOPE_NAMES) {
+        for (const { name, window } of accountsOf(meter, scope)) this.#pullBack(name, window.seconds, at)
+      }
     }
-    const [first, ...others] = meters.map((meter) => this.#decision(meter, accepted, at)) as [Decision, ...Decision[]]
+    const payers = meters.map((meter) => SCOPE_NAMES.map((scope) => this.#payerOf(meter, scope, at)))
+    const fits = payers.every((all) => all.every((payer) => payer !== undefined))
+    const accepted = mayCharge && (fits || charge.forced === true)
+    for (const [m, meter] of accepted ? meters.entries() : []) {
+      for (const { name, window } of this.#charged(meter, payers[m] ?? [])) {
+        this.#runAt(name, window.seconds, at).used += meter.cost
+      }
+    }
+    const [first, ...others] = meters.map((meter, m) => this.#decision(meter, payers[m] ?? [], accepted, at)) as [
+      Decision,
+      ...Decision[],
+    ]
     return charge.others === undefined ? first : { ...first, others }
   }
 
-  #decision(charge: Charge, accepted: boolean, at: number): Decision {
+  /** Of a scope: `null` where its windows have room, the first grant that pays in their place, or `undefined` for none. */
+  #payerOf(meter: Charge, scope: CounterName['scope'], at: number): Account | null | undefined {
+    const has = ({ name, window, limit }: Counting): boolean =>
+      this.#usage(name, window.seconds, at).used + meter.cost <= limit
+    if (windowsOf(meter).every((each) => each.name.scope !== scope || has(each))) return null
+    return accountsOf(meter, scope).find((account) => at < account.grant.until && has(account))
+  }
+
+  /** All windows of scopes with room, of the others that of the books and the grant. */
+  #charged(meter: Charge, payers: readonly (Account | null | undefined)[]): Counting[] {
+    const paid = (scope: CounterName['scope']) => payers[SCOPE_NAMES.indexOf(scope)]
+    const windows = windowsOf(meter).filter(({ name, limit }) => !paid(name.scope) || limit === BOOKS)
+    return [...windows, ...payers.flatMap((payer) => payer ?? [])]
+  }
+
+  #decision(
+    charge: Charge,
+    [own, theirs]: readonly (Account | null | undefined)[],
+    accepted: boolean,
+    at: number,
+  ): Decision {
     const windows = windowsOf(charge)
+    const paidBy = (account: Account | null | undefined) =>
+      account ? { grant: account.grant, ...this.#usage(account.name, account.window.seconds, at) } : null
     const of = (scope: CounterName['scope']): Usage[] =>
       windows
         .filter(({ name }) => name.scope === scope)
@@ -134,6 +163,7 @@ export class Books {
       personal: of('personal'),
       organisation: listsOf(charge).organisation.length > 0 ? of('organisation') : null,
       global: charge.limits.global === null ? null : of('global'),
+      ...((own || theirs) && { paidBy: { personal: paidBy(own), organisation: paidBy(theirs) } }),
     }
   }
 
@@ -272,10 +302,33 @@ function refill<K, V>(map: Map<K, V>, entries: ReadonlyMap<K, V>): void {
   for (const [key, value] of entries) map.set(key, value)
 }
 
+const BOOKS = Number.POSITIVE_INFINITY
+
+/** Something that a charge may count in. */
+type Counting = Limit & { readonly name: CounterName }
+
+/** A grant, with the counter that it is. */
+interface Account extends Counting {
+  readonly grant: Grant
+}
+
+/** The grants that may pay in the place of the windows of a scope, in their order. */
+function accountsOf(charge: Charge, scope: CounterName['scope']): Account[] {
+  const { user, organisation, limits, forced } = charge
+  const isLimited = listsOf(charge)[scope].length > 0
+  if (scope === 'global' || forced === true || !isLimited) return []
+  const id = scope === 'personal' ? user : (organisation ?? '')
+  return (limits.grants?.[scope] ?? []).map((grant) => ({
+    ...grant,
+    grant,
+    name: { scope, id, category: accountOf(grant.id) },
+  }))
+}
+
 /** The windows that a charge counts in, those of the books last. */
 function listsOf({ organisation, limits }: Charge): Readonly<Record<CounterName['scope'], readonly Limit[]>> {
   const { books } = limits
-  const book = books === undefined ? [] : [{ window: books, limit: Number.POSITIVE_INFINITY }]
+  const book = books === undefined ? [] : [{ window: books, limit: BOOKS }]
   return {
     personal: [...limits.personal, ...book],
     organisation: organisation === null ? [] : [...(limits.organisation ?? []), ...book],
@@ -284,7 +337,7 @@ function listsOf({ organisation, limits }: Charge): Readonly<Record<CounterName[
 }
 
 /** The windows that a charge is decided in, Personal first, then Organisation, then Global. */
-export function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
+export function windowsOf(charge: Charge): Counting[] {
   const { user, organisation, category } = charge
   const lists = listsOf(charge)
   const ids = { personal: user, organisation: organisation ?? '', global: '' }
@@ -294,8 +347,8 @@ export function windowsOf(charge: Charge): (Limit & { readonly name: CounterName
 }
 
 /** Each meter of a charge by itself. */
-export function metersOf({ user, organisation, category, cost, limits, others = [] }: Charge): Charge[] {
-  return [{ user, organisation, category, cost, limits }, ...others]
+export function metersOf({ user, organisation, category, cost, limits, others = [], forced }: Charge): Charge[] {
+  return [{ user, organisation, category, cost, limits, ...(forced && { forced }) }, ...others]
 }
 
 /** Where a charge counts, as a store hands it to its repetitions. */
@@ -310,8 +363,14 @@ function receiptOf(charge: Charge, decision: Decision): Receipt {
 
 function meterReceipt(charge: Charge, decision: Decision): Receipt {
   const lists = listsOf(charge)
-  const runsOf = (scope: CounterName['scope']) =>
-    lists[scope].map(({ window: { seconds } }, i) => ({ seconds, startedAt: decision[scope]?.[i]?.startedAt ?? 0 }))
+  const runsOf = (scope: CounterName['scope']): ChargedRun[] => {
+    const paid = scope === 'global' ? null : decision.paidBy?.[scope]
+    const windows = lists[scope].map(({ window: { seconds }, limit }, i) => {
+      return { seconds, startedAt: paid && limit !== BOOKS ? 0 : (decision[scope]?.[i]?.startedAt ?? 0) }
+    })
+    if (!paid) return windows
+    return [...windows, { grant: paid.grant.id, seconds: paid.grant.window.seconds, startedAt: paid.startedAt }]
+  }
   const runs = { personal: runsOf('personal'), organisation: runsOf('organisation'), global: runsOf('global') }
   return { category: charge.category, organisation: lists.organisation.length > 0 ? charge.organisation : null, runs }
 }
@@ -323,9 +382,14 @@ function countedIn({ charge, decision, meter = 0 }: Refund) {
   if (receipt === undefined) return []
   const { category, organisation, runs } = receipt
   const ids = { personal: charge.user, organisation: organisation ?? '', global: '' }
-  return SCOPE_NAMES.flatMap((scope) =>
-    runs[scope].map((run) => ({ ...run, name: { scope, id: ids[scope], category } })),
-  )
+  return SCOPE_NAMES.flatMap((scope) => {
+    const isPaid = runs[scope].some(({ grant }) => grant !== undefined)
+    const counted = runs[scope].filter(({ startedAt }) => !isPaid || startedAt !== 0)
+    return counted.map((run) => {
+      const of = run.grant === undefined ? category : accountOf(run.grant)
+      return { ...run, name: { scope, id: ids[scope], category: of } }
+    })
+  })
 }
 
 function endsOf({ start }: Pick<Paid, 'start'>, { forMs }: Once): number {

@@ -24,8 +24,8 @@ const HALF_HOURS = 'src/usage/half-hours.ts'
 
 export const METER_MUTATIONS: readonly Mutation[] = [
   lua('the script looks at the first meter alone', [
-    'have_room = have_room and cost <= section[ROOM]',
-    'have_room = have_room and (many > 2 or cost <= section[ROOM])',
+    'have_room = have_room and fits',
+    'have_room = have_room and (meter > 1 or fits)',
   ]),
   lua('the script forgets the limits of everybody for several meters', [
     'have_room = have_room and cost <= everybody[ROOM]',
@@ -46,8 +46,8 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'mine, theirs, all = meters.open(key, plan, their_key, group) ~= nil, nil, nil, nil',
   ]),
   lua('the script charges each meter as soon as it was looked at', [
-    '    measure(section, key, of)\n    have_room',
-    '    measure(section, key, of)\n    put(section, key, cost)\n    have_room',
+    '    measure(section, key, of)\n    pool[many]',
+    '    measure(section, key, of)\n    if first == 1 then put(section, key, cost) end\n    pool[many]',
   ]),
   lua('the script charges the first of several meters alone', [
     'for i = 1, many do\n      local section',
@@ -71,7 +71,7 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     '',
   ]),
   lua('the receipt of several meters has no starts', [
-    'for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts) end',
+    'for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts, firsts_of[i]) end',
     '',
   ]),
   lua('the script writes the last of several sections under one key alone', [

@@ -1,3 +1,4 @@
+import { GRANT_MUTATIONS } from './grant-mutations.ts'
 import { METER_MUTATIONS } from './meter-mutations.ts'
 import { SETTLED_MUTATIONS } from './settled-mutations.ts'
 import { USAGE_MUTATIONS } from './usage-mutations.ts'
@@ -38,6 +39,7 @@ export type Check =
   | 'bills'
   | 'losses'
   | 'meters'
+  | 'grants'
 
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
@@ -257,7 +259,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     LUA,
     'the script does not keep the start that it set to now',
-    ['  if ahead then keep_starts(section, key) end\n', ''],
+    ['  if ahead then keep_running(section, key) end\n', ''],
     ['simulation', 'clock'],
   ),
   edit(
@@ -983,6 +985,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...USAGE_MUTATIONS,
   ...SETTLED_MUTATIONS,
   ...METER_MUTATIONS,
+  ...GRANT_MUTATIONS,
 ]
 
 function lua(name: string, change: readonly [string, string]): Mutation {

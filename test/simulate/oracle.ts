@@ -9,6 +9,7 @@ import {
   SCOPE_NAMES,
   type ScopeName,
 } from '../../src/quota/charge.ts'
+import { accountOf, type Grant, isAccount } from '../../src/quota/grant.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { Books, metersOf, type PaidMeter, windowsOf } from './books.ts'
 import type { EndOf } from './calendars.ts'
@@ -86,6 +87,7 @@ interface Applied {
 export const NOTHING_COUNTED = {
   charges: 0,
   several: 0,
+  paidByGrants: 0,
   accepted: 0,
   alone: 0,
   refused: 0,
@@ -470,6 +472,7 @@ export class Oracle {
       story.payer = paid?.meters[i] ?? null
     }
     this.#countKey(decision)
+    if (decision.accepted && decision.paidBy !== undefined) this.count.paidByGrants++
     return decision
   }
 
@@ -543,6 +546,7 @@ export class Oracle {
     this.count.forgottenTokens += this.#lost.settled()
     for (const name of this.#options.counters) {
       this.#sum(name)
+      if (isAccount(name.category)) this.#sumOfGrant(name)
       if (this.#options.keeps(name)) this.#sumOfBooks(name)
       this.#compareHistory(name, this.#lastSeen.values)
       this.count.archived += this.#options.stored.history(name, this.#lastSeen.values).length
@@ -653,9 +657,28 @@ export class Oracle {
   #sum(name: CounterName): void {
     const { longWindow, stored } = this.#options
     const used = stored.counter(name, this.#lastSeen.values).find(({ seconds }) => seconds === longWindow)?.used ?? 0
-    const isIn = ({ limits }: Order): boolean =>
-      (limits[name.scope] ?? []).some(({ window }) => window.seconds === longWindow)
+    const isIn = (story: Story): boolean =>
+      (story.order.limits[name.scope] ?? []).some(({ window }) => window.seconds === longWindow) &&
+      payerOf(story, name.scope) === null
     this.#mustBeTold(name, longWindow, used, isIn)
+  }
+
+  /** What was taken from a grant, in whatever category its requests were. */
+  #sumOfGrant(name: CounterName): void {
+    const { scope, id } = name
+    if (scope === 'global') return
+    const { values } = this.#lastSeen
+    const { stored } = this.#options
+    const runs = [...stored.counter(name, values), ...stored.history(name, values)]
+    const used = runs.reduce((sum, run) => sum + run.used, 0)
+    const isIn = (story: Story): boolean => accountOf(payerOf(story, scope)?.id ?? '') === name.category
+    const [story] = [...this.#stories.values()].filter(isIn)
+    if (story === undefined) {
+      if (used > 0) this.#world.fail(`${used} were taken from grant ${name.category} of ${id}, which has paid nothing`)
+      return
+    }
+    const window = payerOf(story, scope)?.window.seconds ?? 0
+    this.#mustBeTold({ ...name, category: story.order.category }, window, used, isIn)
   }
 
   /** All days of the books together: the same, whatever windows there were. */
@@ -665,17 +688,17 @@ export class Oracle {
     const runs = [...stored.counter(name, values), ...stored.history(name, values)]
     const used = runs.filter(({ seconds }) => seconds === BOOK_SECONDS).reduce((sum, run) => sum + run.used, 0)
     this.count.booked += used
-    this.#mustBeTold(name, BOOK_SECONDS, used, ({ limits }) => limits.books !== undefined)
+    this.#mustBeTold(name, BOOK_SECONDS, used, ({ order: { limits } }) => limits.books !== undefined)
   }
 
   /** @param isIn whether an order counts in the window */
-  #mustBeTold(name: CounterName, window: number, used: number, isIn: (order: Order) => boolean): void {
+  #mustBeTold(name: CounterName, window: number, used: number, isIn: (story: Story) => boolean): void {
     let [least, most] = this.#backOfDebts(name, window)
     const terms: string[] = []
     for (const story of this.#stories.values()) {
       const { user, organisation, category, cost } = story.order
       const id = { personal: user, organisation, global: '' }[name.scope]
-      if (category !== name.category || id !== name.id || !isIn(story.order)) continue
+      if (category !== name.category || id !== name.id || !isIn(story)) continue
       const [low, high] = this.#counted(story)
       least += low
       most += high
@@ -711,6 +734,11 @@ function describe({ order, gateway, response, batch, decided, refundAsked, refun
 
 function heldOf({ batch, decided, payer, refunded, refundedBy }: Held): Held {
   return { batch, decided, payer, refunded, refundedBy }
+}
+
+/** The grant that has paid instead of the windows of a scope; `null` for none. */
+function payerOf({ decided }: Story, scope: ScopeName): Grant | null {
+  return decided?.accepted && scope !== 'global' ? (decided.paidBy?.[scope]?.grant ?? null) : null
 }
 
 function isTold({ response }: Story): boolean {

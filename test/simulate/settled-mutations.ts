@@ -94,8 +94,8 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'null, ...lengths',
   ]),
   receipt(CHARGE_LUA, 'a receipt has no start of a window that the charge starts', [
-    'section[i] == 0 and now or section[i] end',
-    'section[i] end',
+    'and 0 or section[i] == 0 and now or section[i]',
+    'and 0 or section[i]',
   ]),
   receipt(CHARGE_LUA, 'a receipt leaves everybody out', [
     'starts_of(everybody, all, starts)',
@@ -106,8 +106,8 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'charged.start, #charged.receipt) .. charged.receipt',
   ]),
   receipt(REPLY, 'the runs of a receipt are those of the window before', [
-    'startedAt: read48(bytes, at - 6)',
-    'startedAt: read48(bytes, Math.max(1, at - 12))',
+    'const startedAt = read48(bytes, at - 6)',
+    'const startedAt = read48(bytes, Math.max(1, at - 12))',
   ]),
   // What `settled` reports.
   report('a correction is reported as it was asked for', [

@@ -30,6 +30,7 @@ import type { Store } from '../../src/store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../../src/usage/recorder.ts'
 import { request } from '../observe/request.ts'
 import { endsBy, worldTimeOf, ZONES } from './calendars.ts'
+import { accountsOf, WorldGrants } from './grants.ts'
 import { Invoices } from './invoices.ts'
 import { Network } from './network.ts'
 import { type Count, type Gateway, Oracle } from './oracle.ts'
@@ -70,11 +71,15 @@ const KEPT: Retention = {
 const ORGANISATIONS = ['acme', 'alice']
 const PLANS = 3
 const CATEGORIES = ['read', 'write']
-const COUNTERS: readonly CounterName[] = CATEGORIES.flatMap((category) => [
-  { scope: 'global' as const, id: '', category },
-  ...USERS.map((id) => ({ scope: 'personal' as const, id, category })),
-  ...ORGANISATIONS.map((id) => ({ scope: 'organisation' as const, id, category })),
-])
+const OWNERS = { users: USERS, organisations: ORGANISATIONS, categories: CATEGORIES }
+const COUNTERS: readonly CounterName[] = [
+  ...CATEGORIES.flatMap((category) => [
+    { scope: 'global' as const, id: '', category },
+    ...USERS.map((id) => ({ scope: 'personal' as const, id, category })),
+    ...ORGANISATIONS.map((id) => ({ scope: 'organisation' as const, id, category })),
+  ]),
+  ...accountsOf(OWNERS),
+]
 /** Runs one world. The same seed gives the same trace. @param isDay whether it lasts a day and not some seconds */
 export async function simulate(seed: number, runner: ScriptRunner, isDay = false): Promise<Outcome> {
   await runner.clear()
@@ -125,6 +130,8 @@ class Simulation {
   readonly #places: Place[]
   readonly #settings: readonly Setting[]
   readonly #users: readonly string[]
+  /** `null` in worlds without any. */
+  readonly #grants: WorldGrants | null
   /** The plan of each user, by its number. */
   readonly #plans = new Map<string, number>()
   readonly #share: number
@@ -160,6 +167,7 @@ class Simulation {
         alone: { ...limits, ...kept, organisation: null },
       })),
     )
+    this.#grants = random.chance(0.5) ? new WorldGrants(random, OWNERS, world.epoch, weather.lastsMs) : null
     const windows = windowsIn(this.#settings)
     this.#counted = (this.#days === null ? windows : [...windows, books]).map((window) => countedName(window))
     const stored = createStored(PREFIX, COUNTERS)
@@ -503,9 +511,10 @@ class Simulation {
   /** Of a configuration what the charge of a request asks it for. */
   #rulesOf(place: Place): Rules {
     const policy: Pick<Policy, 'limitsFor' | 'sourceOf' | 'isShadowed'> = {
-      limitsFor: (_category, { user, organisation }) => {
+      limitsFor: (category, { user, organisation }) => {
         const { member, alone } = place.setting[this.#plans.get(user) ?? 0] as Setting[number]
-        return organisation === null ? alone : member
+        const limits = organisation === null ? alone : member
+        return this.#grants === null ? limits : this.#grants.limitsOf(limits, category, user, organisation)
       },
       sourceOf: () => 'baseline',
       isShadowed: () => false,

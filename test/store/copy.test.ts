@@ -195,6 +195,8 @@ async function live(place: Place): Promise<void> {
   for (const user of STRANGE_IDS) await store.change({ kind: 'override', user, to: override(5) }, author, null)
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
   await store.change({ kind: 'organisation_override', organisation: 'acme', to: ofOrganisation(7) }, author, null)
+  const grant = { category: 'read', tokens: 9, givenAt: 1000, until: 2000, reason: 'an audit', endedAt: null }
+  await store.change({ kind: 'grant', id: 'a1', to: { ...grant, user: 'a' } }, author, null)
   for (let i = 0; i < 3; i++) {
     await keepAccessKey(
       store,
@@ -371,7 +373,8 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         settings: 1,
         overrides: n - 1,
         organisationOverrides: 1,
-        audit: n + 6,
+        grants: 1,
+        audit: n + 7,
         failures: 1,
         series: 3,
         refusals: n,

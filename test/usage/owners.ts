@@ -18,6 +18,7 @@ export function historyOf(id: string, runs: readonly Run[]): OwnerHistory {
         if (startedAt >= from && startedAt < to) visit(category, seconds, startedAt, tokens, isCounted)
       }
     },
+    takenOf: () => new Map(),
   }
 }
 

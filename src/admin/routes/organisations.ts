@@ -4,8 +4,8 @@ import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { overOf } from '../../quota/refusal.ts'
-import { organisationBlocks } from '../../quota/standing.ts'
-import { windowStatus } from '../../quota/status.ts'
+import { NO_COUNTERS, organisationBlocks } from '../../quota/standing.ts'
+import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { promised, type Window } from '../../quota/window.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -115,7 +115,8 @@ function withoutLayers(
 /** Whose own usage is not looked at. */
 const ANYBODY = 'anybody'
 
-async function read({ store }: Desk, { categories }: Policy, id: string): Promise<Used & { readonly at: number }> {
+async function read({ store }: Desk, policy: Policy, id: string): Promise<Used & { readonly at: number }> {
+  const categories = policy.countedOf(memberOf(id))
   const { at, organisation } = await store.readUsage(ANYBODY, categories, id)
   return { id, at, counters: new Map(categories.map((category, i) => [category, organisation?.[i] ?? []])) }
 }
@@ -124,7 +125,11 @@ async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> 
   const [view, [member = memberOf(id)]] = await Promise.all([desk.view(), desk.membersOf([id])])
   const used = await read(desk, view.policy, id)
   const [members = []] = await new MemberPlans(desk, view, turn).of([used], [member], used.at)
-  const response: OrganisationResponse = lineOf(view, used, member, members, used.at)
+  const counters = { personal: NO_COUNTERS, organisation: (of: string) => used.counters.get(of), global: NO_COUNTERS }
+  const response: OrganisationResponse = {
+    ...lineOf(view, used, member, members, used.at),
+    ...grantsShown(view.policy, counters, memberOf(id), used.at),
+  }
   return ok(response, etag(response.override?.version ?? 0))
 }
 

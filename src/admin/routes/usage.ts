@@ -1,14 +1,16 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { UsageResponse } from '../../contract/api.ts'
+import type { GrantResponse, UsageResponse } from '../../contract/api.ts'
+import { storedOf } from '../../control/state.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { readPagedQuery } from '../../usage/usage-cursor.ts'
-import { isOfRuns, USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
+import { isOfRuns, USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
 import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
+import { grantsOfOwner } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { softLimits } from '../soft-limits.ts'
 
@@ -81,8 +83,17 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   const { query, from } = read
   const ofRuns = isOfRuns(query.by) ? { ...store, softLimits: await softLimits(desk) } : store
   if (format !== 'json') return asText(ofRuns, format, { query, limit, signal })
-  const response: UsageResponse = shownPage(query, await readUsagePage(ofRuns, { query, from, limit, signal }))
+  const page = await readUsagePage(ofRuns, { query, from, limit, signal })
+  const grants = cursor === undefined ? await grantsIn(desk, store, query) : []
+  const response: UsageResponse = { ...shownPage(query, page), ...(grants.length > 0 && { grants }) }
   return ok(response)
+}
+
+/** Those of the one user or organisation that is asked for. @throws StoreError */
+async function grantsIn({ control }: Desk, store: UsageSource, { by, name }: UsageQuery): Promise<GrantResponse[]> {
+  if (!isOfRuns(by) || name === null || storedOf(control.state()).grants.size === 0) return []
+  const scope = by === 'user' ? 'personal' : 'organisation'
+  return grantsOfOwner(control.state(), scope, name, await store.readHistory(scope, name))
 }
 
 /** All rows, as fast as the client takes them. If the store fails, the text breaks off before its end. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { UsersResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { payerOf } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import type { Desk } from '../desk.ts'
@@ -78,8 +79,9 @@ function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): 
   return {
     scan: (cursor) => desk.store.scanUsers(cursor),
     async read(user) {
-      const { at, personal } = await desk.store.readUsage(user, policy.categories)
-      return { id: user, at, counters: new Map(policy.categories.map((name, i) => [name, personal[i] ?? []])) }
+      const categories = policy.countedOf(payerOf(user))
+      const { at, personal } = await desk.store.readUsage(user, categories)
+      return { id: user, at, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
     },
     async entitlementsOf(users) {
       const judged = await judge.of(users)

@@ -1,7 +1,8 @@
 import * as schemas from '../../contract/admin.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../../contract/api.ts'
 import { SCOPE_NAMES } from '../../quota/charge.ts'
-import { windowStatus } from '../../quota/status.ts'
+import { countersIn } from '../../quota/standing.ts'
+import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
@@ -50,7 +51,7 @@ export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const { categories } = now.policy
-  const snapshot = await desk.store.readUsage(user, categories, payer.organisation)
+  const snapshot = await desk.store.readUsage(user, now.policy.countedOf(payer), payer.organisation)
   const windows = categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, payer, now.origin)
     const rows = SCOPE_NAMES.flatMap((scope) =>
@@ -67,6 +68,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
     ...membershipShown(now.policy, payer),
     windows: Object.fromEntries(windows),
     override,
+    ...grantsShown(now.policy, countersIn(now.policy.countedOf(payer), snapshot), payer, snapshot.at),
     standing: standingShown(now, payer, snapshot),
   }
   return ok(response, etag(override?.version ?? 0))

@@ -44,6 +44,7 @@ export const reasonCode = z.enum([
   'room_global_off', // cost
   'room_no_global', // cost
   'room_bypass', // cost, reason: of the override
+  'paid_by_grants', // cost, grants: their ids
   'refused', // scope, category, window, resetAt: ISO 8601 UTC
   'would_be_refused', // as `refused`, in shadow mode
   'never_fits', // scope, category, window, limit, cost: no waiting helps

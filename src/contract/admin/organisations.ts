@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fullness, layers, listCounts, planInForce, recentRange, recentUse } from './limits.ts'
 import { organisationOverride } from './users.ts'
-import { byName, count, name, time } from './values.ts'
+import { byName, count, grantStatus, name, time } from './values.ts'
 
 /** Organisations: what their users have used together. */
 
@@ -28,7 +28,11 @@ const listed = z.strictObject({
 })
 
 export const organisation = name(
-  listed.extend({ windows: byName(z.array(window.extend(layers.shape))) }),
+  listed.extend({
+    windows: byName(z.array(window.extend(layers.shape))),
+    /** Only if there are any that pay now. */
+    grants: z.array(grantStatus).optional(),
+  }),
   'Organisation',
   'The windows of an organisation by category, shortest first: those that some plan or its override limits. `limits` has what each such plan allows, `limit` is what is in force under the plan that the credential of one of its users named last. `source` and `steps` are its layers, empty for a limit that is null.',
 )

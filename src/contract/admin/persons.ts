@@ -3,7 +3,7 @@ import { alertEvent } from './alerts.ts'
 import { refusal } from './now.ts'
 import { auditEntry, token } from './records.ts'
 import { override } from './users.ts'
-import { count, name, time } from './values.ts'
+import { count, grant, name, time } from './values.ts'
 
 /** All that is kept of one person, and that nothing is any more. */
 
@@ -24,6 +24,7 @@ export const personExport = name(
     plan: z.string().nullable(),
     organisation: z.string().nullable(),
     override: override.nullable(),
+    grants: z.array(grant),
     accessKeys: z.array(token),
     usage: z.array(run),
     refusals: z.array(refusal.extend({ shadow: z.boolean() })),

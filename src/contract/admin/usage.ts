@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
-import { count, name, time } from './values.ts'
+import { count, grant, name, time } from './values.ts'
 
 /** What was used. */
 
@@ -38,8 +38,10 @@ export const usage = name(
     window: z.string().nullable(),
     complete: z.boolean(),
     rows: z.array(row),
+    /** Only where one user or organisation is asked for that was given some. */
+    grants: z.array(grant).optional(),
     next: z.string().nullable(),
   }),
   'Usage',
-  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, or its days if it has whole ones, with counts of requests and their latency. `complete` says whether all of that is still kept.',
+  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, or its days if it has whole ones, with counts of requests and their latency. Their rows have what grants paid too, and `grants` has of each grant what was taken of it, whenever that was. `complete` says whether all of that is still kept.',
 )

@@ -13,7 +13,7 @@ import {
   windows,
 } from './limits.ts'
 import { warnings } from './settings.ts'
-import { byName, count, limitTable, name, overrideRow, reason, time } from './values.ts'
+import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time } from './values.ts'
 
 /** Users: what they have used, and what was set for one of them. */
 
@@ -114,6 +114,8 @@ export const user = name(
     organisation,
     windows: byName(z.array(limit)),
     override: override.nullable(),
+    /** Only if there are any that pay now. */
+    grants: z.array(grantStatus).optional(),
     standing,
   }),
   'User',

@@ -59,6 +59,30 @@ const softLimit = name(
   'A limit in tokens, and how many more pass. Responses to requests that pass beyond it have `X-Tollgate-Quota-State: over`.',
 )
 
+/** Extra tokens of somebody, as they stand. */
+const grantFields = { id: z.string(), category: z.string(), tokens: count, taken: count, left: count, until: time }
+export const grantStatus = z.strictObject({ ...grantFields, scope })
+
+export const grant = name(
+  z.strictObject({
+    ...grantFields,
+    user: z.string().optional(),
+    organisation: z.string().optional(),
+    givenAt: time,
+    endedAt: time.nullable(),
+    live: z.boolean(),
+    reason: z.string(),
+  }),
+  'Grant',
+  'Extra tokens that were given once, to a user or to an organisation. Where a window of that scope has no room for a request, the grant pays the whole cost of the request.',
+)
+
+export const grants = name(
+  z.strictObject({ grants: z.array(grant), total: count }),
+  'Grants',
+  'Grants, the newest first, those that have ended too. `total` is how many there are: the response has the first 500.',
+)
+
 /** As the file writes it. */
 export const limitValue = z.union([z.int().min(0).max(MAX_LIMIT), softLimit, z.literal(NO_LIMIT)])
 

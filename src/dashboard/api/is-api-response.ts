@@ -24,6 +24,8 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^organisations$/, members<api.OrganisationsResponse>('organisations', 'next')],
   [/^organisations\/[^/]+\/override$/, members<api.OrganisationOverrideResponse>('limits', 'reason')],
   [/^organisations\/[^/]+$/, members<api.OrganisationResponse>('organisation', 'windows', 'override')],
+  [/^grants$/, members<api.GrantsResponse>('grants', 'total')],
+  [/^grants\/[^/]+$/, members<api.GrantResponse>('id', 'taken')],
   [/^explain$/, members<api.ExplainResponse>('decision', 'limits', 'reasons')],
   [/^now$/, members<api.NowResponse>('at', 'store', 'backend', 'config')],
   [/^status$/, members<api.StatusResponse>('store', 'full', 'users', 'upstream')],
@@ -42,8 +44,8 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
 const TAKEN_AWAY = /^(?:(?:users|organisations)\/[^/]+\/override|quota\/scheduled\/[^/]+)$/
 const ENDS = members<api.TakenAwayResponse>('ends')
 
-/** Of the one path whose list is not what it makes. */
-const MADE = members<api.NewTokenResponse>('id', 'token')
+/** Of the paths whose lists are not what they make: what is made. */
+const MADE = { tokens: members<api.NewTokenResponse>('id', 'token'), grants: members<api.GrantResponse>('id', 'taken') }
 
 function members<T>(...names: readonly (keyof T & string)[]): readonly string[] {
   return names
@@ -55,7 +57,8 @@ export function isOwn(path: string, status: number, said: unknown): boolean {
     return has(said, ['error', 'msg']) && typeof said.error === 'string' && typeof said.msg === 'string'
   if (said === null) return status === 204
   const [, name = ''] = /^\/api\/([^?]*(?:\?forget=1$)?)/.exec(path) ?? []
-  const [, names] = status === 201 ? [name, MADE] : (MEMBERS.find(([pattern]) => pattern.test(name)) ?? [])
+  const made = name.startsWith('grants') ? MADE.grants : MADE.tokens
+  const [, names] = status === 201 ? [name, made] : (MEMBERS.find(([pattern]) => pattern.test(name)) ?? [])
   if (names !== undefined && has(said, names)) return true
   return TAKEN_AWAY.test(name) && has(said, ENDS)
 }

@@ -1,6 +1,7 @@
 import { audit } from './en/audit.ts'
 import { common } from './en/common.ts'
 import { errors } from './en/errors.ts'
+import { grants } from './en/grants.ts'
 import { jump } from './en/jump.ts'
 import { keys } from './en/keys.ts'
 import { limits } from './en/limits.ts'
@@ -27,6 +28,7 @@ export const en = {
   ...series,
   ...users,
   ...organisations,
+  ...grants,
   ...refusals,
   ...jump,
   ...keys,

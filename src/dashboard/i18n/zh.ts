@@ -2,6 +2,7 @@ import type { TextKey } from './en.ts'
 import { audit } from './zh/audit.ts'
 import { common } from './zh/common.ts'
 import { errors } from './zh/errors.ts'
+import { grants } from './zh/grants.ts'
 import { jump } from './zh/jump.ts'
 import { keys } from './zh/keys.ts'
 import { limits } from './zh/limits.ts'
@@ -27,6 +28,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...series,
   ...users,
   ...organisations,
+  ...grants,
   ...refusals,
   ...jump,
   ...keys,

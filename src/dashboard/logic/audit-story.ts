@@ -1,4 +1,4 @@
-import type { AuditResponse, SettingsResponse } from '../../contract/api.ts'
+import type { AuditResponse, GrantResponse, SettingsResponse } from '../../contract/api.ts'
 import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
 import { type Layer, layersIn, overrideAt, settingsAt } from './layers.ts'
@@ -13,6 +13,7 @@ export const KINDS = [
   'override',
   'organisation_override',
   'overrides',
+  'grant',
   'reset',
   'quota_reset',
   'token_created',
@@ -63,6 +64,8 @@ export type Sentence =
   | 'override.removed'
   | 'overrides'
   | 'overrides.undo'
+  | 'grant.given'
+  | 'grant.ended'
   | 'reset'
   | 'quota_reset'
   | 'quota_reset_organisation'
@@ -110,6 +113,8 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
       const sentence = isOf ? 'quota_reset_organisation' : 'quota_reset'
       return { ...plain(sentence, entry.why), changes: leaves(undefined, entry.from, null) }
     }
+    case 'grant':
+      return storyOfGrant(entry)
     case 'token_created':
       return { ...plain(entry.what, entry.why), ...rotationIn(entry.to) }
     case 'tokens_revoked':
@@ -118,6 +123,12 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
     default:
       return plain(entry.what, entry.why)
   }
+}
+
+function storyOfGrant({ to, why }: Entry): Story {
+  const { tokens = 0, until, endedAt = null } = (to ?? {}) as Partial<GrantResponse>
+  if (endedAt !== null) return plain('grant.ended', why)
+  return { ...plain('grant.given', why), counts: { tokens }, ...(until !== undefined && { at: until }) }
 }
 
 /** What the audit calls a user who was forgotten. */

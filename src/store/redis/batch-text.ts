@@ -1,5 +1,6 @@
 import { isBook } from '../../quota/books.ts'
 import { periodOf } from '../../quota/calendar.ts'
+import type { Grant } from '../../quota/grant.ts'
 import { type ChargedRun, keptMs, type Once, type Report } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Window } from '../../quota/window.ts'
@@ -57,6 +58,7 @@ export class BatchText {
   readonly #uses: Words[] = []
   readonly #onces: Words[] = []
   readonly #meters: Words[] = []
+  readonly #grants: Words[] = []
   #chargeCount = 0
 
   /** @param name one that has no position yet */
@@ -111,6 +113,11 @@ export class BatchText {
     this.#meters.push([this.#chargeCount + 1, ...plans])
   }
 
+  /** Of the next charge. @param meter 0 for the first @param account the shape in which the grant is counted */
+  grant(meter: number, scope: 'personal' | 'organisation', account: Shape, { until, limit }: Grant): void {
+    this.#grants.push([this.#chargeCount + 1, meter + 1, scope === 'personal' ? 1 : 2, account.position, until, limit])
+  }
+
   /** Of the next charge. @param receipt without its starts */
   once(key: number, once: Once, receipt: string): void {
     const { body, forMs, replays, isOneUse } = once
@@ -144,6 +151,7 @@ export class BatchText {
       ...(this.#onces.length > 0 && { onces: this.#onces }),
       ...(this.#uses.length > 0 && { uses: this.#uses }),
       ...(this.#meters.length > 0 && { meters: this.#meters }),
+      ...(this.#grants.length > 0 && { grants: this.#grants }),
     })
   }
 }

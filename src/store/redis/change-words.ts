@@ -81,6 +81,7 @@ function placeOf(change: Change, keys: Keys): string[] {
   }
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
+  if (change.kind === 'grant') return [keys.grants]
   if (change.kind === 'reset' || change.kind === 'user_forgotten') return [keys.user(change.user)]
   if ('record' in change || 'records' in change) return [keys.tokens, keys.tokenIds]
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]

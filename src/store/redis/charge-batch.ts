@@ -7,6 +7,7 @@ import {
   chargedRuns,
   countedIn,
   EVERYBODY,
+  grantsIn,
   type Limits,
   type Meter,
   metersOf,
@@ -16,6 +17,7 @@ import {
   type ScopeName,
 } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
+import { accountOf, type Grants } from '../../quota/grant.ts'
 import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { Once } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -139,7 +141,7 @@ class BatchWriter {
     if (once !== undefined) this.#text.once(this.#rememberedAt(once), once, receiptText(charge))
     const owner = this.#ownerOf('personal', user, category)
     const { position, own, theirs, everybody, all } = this.#planOf(charge)
-    if (charge.others !== undefined) {
+    if (charge.others !== undefined || hasGrants(charge)) {
       this.#meters(charge)
       return
     }
@@ -150,25 +152,41 @@ class BatchWriter {
     if (everybody !== null && all !== null) this.#open(everybody, all)
   }
 
-  /** A charge of several opens the sections of its user and its organisation by themselves, whatever others of the batch share. */
+  /** A charge of several, or with grants, opens the sections of its user and its organisation by themselves, whatever others of the batch share. */
   #meters(charge: Charge): void {
     if ((charge.others?.length ?? 0) >= MOST_METERS) {
       throw new StoreError(`a charge has at most ${MOST_METERS} meters`, 'other', 'no')
     }
-    const [first, ...others] = metersOf(charge).map((meter) => this.#openMeter(meter)) as [Opening, ...Opening[]]
+    const [first, ...others] = metersOf(charge).map((meter, i) => this.#openMeter(meter, i)) as [Opening, ...Opening[]]
     this.#text.meters(others.flatMap(({ plan, organisation }) => [plan, organisation ?? 0]))
     this.#text.charge(first.user, first.plan, first.organisation)
   }
 
-  #openMeter(meter: Meter): Opening {
+  #openMeter(meter: Meter, i: number): Opening {
     const { user, organisation, category } = meter
+    const { grants } = meter.limits
     const first = this.#ownerOf('personal', user, category)
     const { position, own, theirs, everybody, all } = this.#planOf(meter)
-    if (own !== null) this.#opened.push({ counter: sectionOf(first, category).counter, shape: own })
+    if (own !== null) {
+      this.#opened.push({ counter: sectionOf(first, category).counter, shape: own })
+      this.#openGrants(first, 'personal', grants, i)
+    }
     const their = theirs === null ? null : this.#ownerOf('organisation', organisation ?? '', category)
-    if (their !== null && theirs !== null) this.#openAlone(their, theirs)
+    if (their !== null && theirs !== null) {
+      this.#openAlone(their, theirs)
+      this.#openGrants(their, 'organisation', grants, i)
+    }
     if (everybody !== null && all !== null) this.#open(everybody, all)
     return { user: first.position, plan: position, organisation: their?.position ?? null }
+  }
+
+  /** All of a scope, behind its windows. */
+  #openGrants(first: Section, scope: 'personal' | 'organisation', grants: Grants | undefined, meter: number): void {
+    for (const grant of grantsIn(grants, scope)) {
+      const shape = this.#text.shape(accountOf(grant.id), [grant])
+      this.#text.grant(meter, scope, shape, grant)
+      this.#opened.push({ counter: sectionOf(first, shape.category).counter, shape })
+    }
   }
 
   written(now: number): EncodedBatch {
@@ -271,11 +289,22 @@ function receiptText(charge: Charge): string {
   return JSON.stringify([...receiptWords(charge), ...(charge.others ?? []).map(receiptWords)])
 }
 
+/** A number is the length of a window; a pair is a grant, with its length. */
 function receiptWords(meter: Meter): unknown[] {
   const { category, organisation } = meter
   const counted = countedIn(meter)
-  const lengths = SCOPE_NAMES.map((scope) => counted[scope].map(({ window }) => window.seconds))
+  const lengths = SCOPE_NAMES.map((scope) => [
+    ...counted[scope].map(({ window }) => window.seconds),
+    ...(counted[scope].length > 0 ? grantsIn(meter.limits.grants, scope) : []).map(({ id, window }) => [
+      id,
+      window.seconds,
+    ]),
+  ])
   return [category, counted.organisation.length === 0 ? null : organisation, ...lengths]
+}
+
+function hasGrants({ limits, forced, others }: Charge): boolean {
+  return (limits.grants !== undefined && forced !== true) || (others?.some((meter) => hasGrants(meter)) ?? false)
 }
 
 function sectionOf(first: Section, category: string): Section {

@@ -63,13 +63,14 @@ export function createEncoder(keys: Keys): (batch: Batch, now: number, retention
 
 /** A charge without a window of the user, as where all of them are unlimited and no books are kept, is rare. */
 function isPlain({ refunds, charges }: Batch, charge: Charge): boolean {
-  const { once, forced, others } = charge
+  const { once, forced, others, limits } = charge
   const isAlone = charges.length === 1 && refunds.length === 0
   return (
     isAlone &&
     once === undefined &&
     forced === undefined &&
     others === undefined &&
+    limits.grants === undefined &&
     countedIn(charge).personal.length > 0
   )
 }

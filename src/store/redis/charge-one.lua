@@ -31,7 +31,12 @@
                                        the meter that these are of: 0 for the first; and 1 where the report is
                                        remembered if the charge is not
               meters   [[charge, plan, organisation, ...], ...]   by its number the charge that has further meters: of each the plan,
-                                       and the key of the organisation, or 0. All of them are charged, or none
+                                       and the key of the organisation, or 0. All of them are charged, or none. A charge
+                                       with grants is here too, if with no further meter
+              grants   [[charge, meter, scope, shape, until, tokens], ...]    by its number the charge, and by theirs the meter and the scope
+                                       (1 the user, 2 the organisation), where a grant pays in the place of windows without room: the
+                                       windows of the scope are then not charged, but for that of the books. The first that has
+                                       room pays, before the end of it (until, milliseconds)
             All but the first three are missing where a batch has none of them.
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
@@ -41,7 +46,8 @@
             or '4' (accepted and charged, as it was repeated too often);
             then the numbers of each section of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes, and of a charge that has further meters those of its user and organisation by each meter;
+            where its shape changes, and of a charge that has further meters or
+            grants those of its user and organisation by each meter, each scope with its grants behind it;
             then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
             the receipt; at the end for each of `uses` the tokens that were given back, and 2^47 (6). From these the caller
             works out everything else by the same arithmetic.
@@ -119,7 +125,7 @@ end
 -- Gives the reply; nothing for any other batch, and then nothing is written.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
-  if not is_one or batch.refunds or batch.onces or batch.uses then return nil end
+  if not is_one or batch.refunds or batch.onces or batch.uses or batch.grants then return nil end
   local a, b, c, d, e, f = byte(charge, 1, 6)
   local plan = batch.plans[c * 128 + d]
   -- In `writes` the key, the offset and the tokens of each section.

@@ -99,9 +99,11 @@ function receiptIn(bytes: Buffer): Receipt {
   let at = 1
   const next = ({ 0: category, 1: organisation, 2: own, 3: theirs, 4: all }: ReceiptWords): Receipt => {
     const [personal = [], ofOrganisation = [], global = []] = [own, theirs, all].map((list) =>
-      list.map((seconds): ChargedRun => {
+      list.flatMap((run): ChargedRun[] => {
         at += 6
-        return { seconds, startedAt: read48(bytes, at - 6) }
+        const startedAt = read48(bytes, at - 6)
+        if (typeof run === 'number') return [{ seconds: run, startedAt }]
+        return startedAt === 0 ? [] : [{ grant: run[0], seconds: run[1], startedAt }]
       }),
     )
     return { category, organisation, runs: { personal, organisation: ofOrganisation, global } }
@@ -111,8 +113,9 @@ function receiptIn(bytes: Buffer): Receipt {
   return others.length === 0 ? first : { ...first, others: others.map(next) }
 }
 
-/** Category, organisation, and the lengths of the windows of each scope; behind these the same of each further meter. */
-type ReceiptWords = [string, string | null, number[], number[], number[], ...unknown[]]
+/** Category, organisation, and the windows and grants of each scope, as `receiptWords` writes them; behind these the same of each further meter. */
+type ReceiptWords = [string, string | null, RunWords, RunWords, RunWords, ...unknown[]]
+type RunWords = (number | [grant: string, seconds: number])[]
 const RECEIPT_WORDS = 5
 
 /**

@@ -163,9 +163,13 @@ local function open(section, key, shape)
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
 
--- Keeps the starts of an open section that were set to now. The windows that are not running are left out: one that is over by the
--- clock of now would run again if this clock was set back once more.
-local function keep_starts(section, key)
+-- Writes an open section as it is. The windows that are not running are left out: one that is over by the clock of now would run again
+-- if this clock was set back once more.
+local function keep_running(section, key)
+  if written[key] ~= 0 and section[BYTES] == values[key] then
+    splice_all(key)
+    section[BYTES] = values[key]
+  end
   local shape, bytes, running = section[SHAPE], section[BYTES], {}
   local n = shape.windows
   local behind = section[2 * n + 1]
@@ -196,7 +200,7 @@ local function measure(section, key, limits)
     end
     if left < room then room = left end
   end
-  if ahead then keep_starts(section, key) end
+  if ahead then keep_running(section, key) end
   section[LIMITS], section[ROOM] = limits, room - (section[ADDED] or 0)
 end
 
@@ -229,6 +233,16 @@ local function put(section, key, added)
   values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape.all, n, section) .. sub(bytes, behind)
   whole[key], written[key] = true, 0
   if further then further[key] = nil end
+end
+
+-- The same for the windows from the first of them on alone.
+local function put_from(first, section, key, added)
+  local n = section[SHAPE].windows
+  for i = first, n do
+    if section[i] == 0 then section[i] = now end
+    section[n + i] = math.min(MOST_TOKENS, section[n + i] + added)
+  end
+  if first <= n then keep_running(section, key) end
 end
 
 -- The sections that several charges share, by their keys: those of organisations and of everybody. One is open in one shape
@@ -270,9 +284,11 @@ end
 welcome_back()
 
 local keyed = (batch.onces or batch.uses) and once_functions(values, now)
--- Adds the starts of an open section as they are with a charge of now.
-local function starts_of(section, shape, starts)
-  for i = 1, shape and shape.windows or 0 do starts[#starts + 1] = section[i] == 0 and now or section[i] end
+-- Adds the starts of an open section as they are with a charge of now; 0 for a window before the first that is charged.
+local function starts_of(section, shape, starts, first)
+  for i = 1, shape and shape.windows or 0 do
+    starts[#starts + 1] = first and i < first and 0 or section[i] == 0 and now or section[i]
+  end
 end
 
 local made = {}
@@ -298,6 +314,11 @@ for _, once in ipairs(batch.onces or {}) do
 end
 local groups = batch.meters and {}
 for _, group in ipairs(batch.meters or {}) do groups[group[1]] = group end
+for _, grant in ipairs(batch.grants or {}) do
+  local group = groups[grant[1]]
+  group.grants = group.grants or {}
+  table.insert(group.grants, grant)
+end
 
 -- What charges of several meters need, made where the batch has one: `open` opens all sections of such a charge, none of which is charged yet,
 -- and says whether they all have room, `put` charges them, and `costs` says what is remembered of them under an idempotency key.
@@ -305,30 +326,50 @@ local function group_functions()
   -- The sections of a charge with their keys (0 of what charges share), limits and costs, how many they are, and whether all have room. The
   -- tables, and the sections that are not shared, are used again for each charge.
   local opened, keys_of, limits_of, costs_of, pool, many, have_room = {}, {}, {}, {}, {}, 0, true
+  -- The first window of each that is charged; one more than it has for none.
+  local firsts_of = {}
+
+  local function open_alone(key, shape, of, cost, first)
+    many = many + 1
+    local section = pool[many] or blank()
+    open(section, key, shape)
+    measure(section, key, of)
+    pool[many], opened[many], keys_of[many], limits_of[many], costs_of[many] = section, section, key, of, cost
+    firsts_of[many] = first
+    return cost <= section[ROOM]
+  end
 
   -- Several sections of a user and of an organisation may be under one key, so each is opened by itself, whatever others share.
-  local function open_own(key, shape, of, cost)
+  -- @param grants  of the charge, or nothing: those of this meter and scope are opened behind the windows
+  local function open_own(key, shape, of, cost, grants, meter, scope)
     local common = shared[key]
     if common then
       if common[ADDED] then put(common, key, common[ADDED]) end
       shared[key] = nil
     end
-    many = many + 1
-    local section = pool[many] or blank()
-    open(section, key, shape)
-    measure(section, key, of)
-    have_room = have_room and cost <= section[ROOM]
-    pool[many], opened[many], keys_of[many], limits_of[many], costs_of[many] = section, section, key, of, cost
+    local fits = open_alone(key, shape, of, cost, 1)
+    local windows = many
+    for g = 1, grants and #grants or 0 do
+      local grant = grants[g]
+      if grant[2] == meter and grant[3] == scope then
+        local has_room = open_alone(key, shapes[grant[4]], { grant[6] }, cost, 2)
+        if not fits and has_room and now < grant[5] then
+          fits, firsts_of[many] = true, 1
+          firsts_of[windows] = shape.seconds[shape.windows] == BOOK and shape.windows or shape.windows + 1
+        end
+      end
+    end
+    have_room = have_room and fits
   end
 
   -- Opens the sections of one meter. That of everybody is shared, since a category has a key of its own.
-  local function open_meter(key, plan, their_key)
+  local function open_meter(key, plan, their_key, grants, meter)
     local cost, mine, theirs, all = plan[PLAN_COST], plan[PLAN_OWN_SHAPE], plan[PLAN_THEIR_SHAPE], plan[PLAN_ALL_SHAPE]
     if mine then
       if returning and returning[key] then returning[key].is_back = true end
-      open_own(key, mine, plan[PLAN_OWN_LIMITS], cost)
+      open_own(key, mine, plan[PLAN_OWN_LIMITS], cost, grants, meter, 1)
     end
-    if theirs then open_own(their_key, theirs, plan[PLAN_THEIR_LIMITS], cost) end
+    if theirs then open_own(their_key, theirs, plan[PLAN_THEIR_LIMITS], cost, grants, meter, 2) end
     if not all then return end
     local all_key, of = plan[PLAN_ALL_KEY], plan[PLAN_ALL_LIMITS]
     local everybody = shared[all_key]
@@ -336,13 +377,13 @@ local function group_functions()
     if everybody[LIMITS] ~= of then measure(everybody, all_key, of) end
     have_room = have_room and cost <= everybody[ROOM]
     many = many + 1
-    opened[many], keys_of[many], costs_of[many] = everybody, 0, cost
+    opened[many], keys_of[many], costs_of[many], firsts_of[many] = everybody, 0, cost, 1
   end
 
   local function open_group(key, plan, their_key, group)
     many, have_room = 0, true
-    open_meter(key, plan, their_key)
-    for i = 2, #group, 2 do open_meter(key, batch.plans[group[i]], group[i + 1]) end
+    open_meter(key, plan, their_key, group.grants, 1)
+    for i = 2, #group, 2 do open_meter(key, batch.plans[group[i]], group[i + 1], group.grants, i / 2 + 1) end
     return have_room
   end
 
@@ -350,7 +391,7 @@ local function group_functions()
   local function group_costs(plan, group, starts)
     local costs = { plan[PLAN_COST] }
     for i = 2, #group, 2 do costs[#costs + 1] = batch.plans[group[i]][PLAN_COST] end
-    for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts) end
+    for i = 1, many do starts_of(opened[i], opened[i][SHAPE], starts, firsts_of[i]) end
     return costs
   end
 
@@ -375,7 +416,7 @@ local function group_functions()
           recorded = recorded - 1
           measure(section, key, limits_of[i])
         end
-        put(section, key, cost)
+        if firsts_of[i] == 1 then put(section, key, cost) else put_from(firsts_of[i], section, key, cost) end
       end
     end
   end

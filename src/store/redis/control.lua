@@ -7,12 +7,12 @@
   KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
-  behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
+  behind   what is changed: the settings (string), the overrides of users or of organisations or the grants (hash), a user's counters, those of an organisation, or the
            counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
            are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For tokens the records
            (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
-  ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings, 'overrides' and 'tokens_imported'
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'grant', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
+  ARGV[2]  the user, the organisation, the id of the token or of the grant, or the scope and the category; empty for settings, 'overrides' and 'tokens_imported'
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
   ARGV[5]  who, as JSON
@@ -51,7 +51,8 @@ local function emptied(bytes, category, named, all, now)
     for i = 1, windows do
       local seconds, started, tokens = window_at(bytes, windows, numbers, i, is_wide)
       local is_running = now < started + seconds * 1000
-      local is_of = not category or name == category
+      -- A grant is given once: what was taken of it stays taken.
+      local is_of = category and name == category or not category and byte(name) ~= GRANT_MARK
       if is_of and started < (named[seconds] or 0) then is_running = false end
       if is_running and is_of and seconds ~= BOOK and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
@@ -141,7 +142,7 @@ end
 
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
-local is_override = what == 'override' or what == 'organisation_override'
+local is_override = what == 'override' or what == 'organisation_override' or what == 'grant'
 local is_token = what == 'token_created' or what == 'token_revoked' or what == 'tokens_revoked' or what == 'tokens_imported'
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end

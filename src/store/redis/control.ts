@@ -57,7 +57,7 @@ export function redisControl(
       )
       return { ...(await audit.last(newest)), at: milliseconds(time) }
     },
-    readControl: () => readInSteps(readHead, overrides.users, overrides.organisations),
+    readControl: () => readInSteps(readHead, overrides.users, overrides.organisations, overrides.grants),
     changesSince: async (last) => changesAfter(last, await audit.from(last.version)),
     async change(change, author, expected) {
       if (change.kind === 'user_forgotten') return forget(redis, keys, bounds, change, authorWithout(author, change))
@@ -69,6 +69,7 @@ export function redisControl(
     },
     stageOverrides: overrides.stage,
     readReplaced: overrides.replacedBy,
+    forgetGrants: overrides.forgetGrants,
     readAudit: (before, limit) => audit.newest(before, limit),
     forgottenChanges: () => audit.forgotten(),
   }

@@ -255,10 +255,11 @@ async function* tokens(
 }
 
 async function* control({ readControl, readAudit }: ReturnType<typeof redisControl>): AsyncGenerator<Portion, void> {
-  const { settings, overrides, organisationOverrides } = await readControl()
+  const { settings, overrides, organisationOverrides, grants } = await readControl()
   if (settings.version > 0) yield { kind: 'settings', settings }
   for (const some of inSteps([...overrides])) yield { kind: 'overrides', overrides: some }
   for (const some of inSteps([...organisationOverrides])) yield { kind: 'organisation_overrides', overrides: some }
+  for (const some of inSteps([...grants])) yield { kind: 'grants', grants: some }
   for (let before: number | null = null; ; ) {
     const entries = await readAudit(before, STEP)
     if (entries.length === 0) return
@@ -354,6 +355,8 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
     for (const [user, override] of portion.overrides) multi.hset(keys.overrides, user, textOf(override))
   } else if (portion.kind === 'organisation_overrides') {
     for (const [id, override] of portion.overrides) multi.hset(keys.organisationOverrides, id, textOf(override))
+  } else if (portion.kind === 'grants') {
+    for (const [id, grant] of portion.grants) multi.hset(keys.grants, id, textOf(grant))
   } else if (portion.kind === 'audit') {
     for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
   } else if (portion.kind === 'series') writeSeries(multi, keys, portion.entries)

@@ -33,6 +33,11 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
       if (hashes.has(hash)) found.push([keys.tokenUses, 'hash', hash, at, false])
     })
   }
+  await eachField(keys.grants, (id, text) => {
+    const isOwn = parsed(text.slice(text.indexOf(' ') + 1))?.user === user
+    const next = isOwn ? null : withoutName(text, forgetting)
+    if (isOwn || next !== null) found.push([keys.grants, 'hash', id, text, next ?? false])
+  })
   const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
   for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
     await eachField(key, (id, text) => {

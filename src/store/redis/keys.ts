@@ -65,6 +65,8 @@ export interface Keys {
   readonly replacedOrganisationOverrides: string
   /** Organisation -> override. */
   readonly organisationOverrides: string
+  /** Id -> grant. */
+  readonly grants: string
   readonly audit: string
   /** Entries of one kind that are older than those of `audit`. */
   olderAudit(kind: string): string
@@ -135,6 +137,7 @@ export function createKeys(prefix: string): Keys {
     stagedOrganisationOverrides: (name) => `${tag}:organisation-overrides:staged:${name}`,
     replacedOrganisationOverrides: `${tag}:organisation-overrides:replaced`,
     organisationOverrides: `${tag}:organisation-overrides`,
+    grants: `${tag}:grants`,
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,
     forgotten: `${tag}:audit:forgotten`,

@@ -1,5 +1,5 @@
 import { type ControlStore, STAGED_MS } from '../../control/control-store.ts'
-import { organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
+import { givenGrantOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
 import type { Versioned } from '../../control/state.ts'
 import { type OverridesStep, readAll } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
@@ -11,10 +11,14 @@ import type { Keys } from './keys.ts'
 /** Overrides that one step of HSCAN looks at. */
 const STEP = 500
 
-/** The overrides in force, those that are staged, and those that a file has replaced: hashes of users and of organisations. */
+/** The overrides in force, those that are staged, and those that a file has replaced: hashes of users and of organisations. Grants are kept alike. */
 export function redisOverrides(redis: RedisClient, keys: Keys, records: Records) {
   /** @returns reads some of a hash. @param from where the last step ended; `null` begins */
-  function stepsOf<T>(kind: 'override' | 'organisation_override', key: string, parse: (value: unknown) => T | null) {
+  function stepsOf<T>(
+    kind: 'override' | 'organisation_override' | 'grant',
+    key: string,
+    parse: (value: unknown) => T | null,
+  ) {
     const look = (id: string) => lookedUp(() => redis.hget(key, id))
     const list = records.list({ kind, list: key, parse: versionedBy(parse), look })
     return async (from: string | null): Promise<OverridesStep<T>> => {
@@ -40,6 +44,11 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
   return {
     users: stepsOf('override', keys.overrides, userOverrideOf),
     organisations: stepsOf('organisation_override', keys.organisationOverrides, organisationOverrideOf),
+    grants: stepsOf('grant', keys.grants, givenGrantOf),
+
+    async forgetGrants(ids: readonly string[]): Promise<void> {
+      if (ids.length > 0) await call(() => redis.hdel(keys.grants, ...ids))
+    },
 
     async stage(...[staged, overrides, of = 'users']: Parameters<ControlStore['stageOverrides']>): Promise<void> {
       const key = of === 'users' ? keys.stagedOverrides(staged) : keys.stagedOrganisationOverrides(staged)

@@ -23,6 +23,7 @@ import { attempt, transactions } from './database.ts'
 import { sqliteEditions } from './editions.ts'
 import { sqliteEmptying } from './emptying.ts'
 import { overwriting, sqliteForgetting } from './forgotten.ts'
+import { grantRows } from './grants.ts'
 import { organisationOverrides, userOverrides } from './overrides.ts'
 import { type Row, rowsOf } from './rows.ts'
 import { versionedBy } from './versioned.ts'
@@ -41,9 +42,9 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
   const { clock, bounds = AUDIT_BOUNDS } = options
   const listeners = new Set<() => void>()
   const { writing, reading } = transactions(database)
-  const { settings, users, organisations, audit } = controlRows(database, records, bounds)
+  const { settings, users, organisations, grants, audit } = controlRows(database, records, bounds)
   const editions = sqliteEditions(database, clock)
-  const changeNow = changing(database, { settings, users, organisations, audit }, editions, options)
+  const changeNow = changing(database, { settings, users, organisations, grants, audit }, editions, options)
 
   return {
     controlVersion: () => attempt(() => ({ ...audit.last(), at: clock() })),
@@ -54,6 +55,7 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
           attempt(() => reading(() => ({ ...audit.last(), settings: settings.read() ?? { version: 0, value: {} } }))),
         (from) => attempt(() => users.step(from)),
         (from) => attempt(() => organisations.step(from)),
+        (from) => attempt(() => grants.step(from)),
       ),
 
     changesSince: (from) => attempt(() => changesAfter(from, audit.from(from.version))),
@@ -77,6 +79,8 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
       }
     },
 
+    forgetGrants: (ids) => attempt(() => writing(() => grants.forget(ids))),
+
     readAudit: (before, limit) => attempt(() => audit.newest(before, limit)),
 
     forgottenChanges: () => attempt(audit.forgotten),
@@ -94,6 +98,7 @@ export function controlRows(database: DatabaseSync, records: Records, bounds = A
     settings: settingsRow(database, records),
     users: userOverrides(database, records),
     organisations: organisationOverrides(database, records),
+    grants: grantRows(database, records),
     audit: sqliteAudit(database, records, bounds),
   }
 }
@@ -123,7 +128,7 @@ function settingsRow(database: DatabaseSync, records: Records) {
 /** Makes a change and its entry in the audit. It belongs into a transaction. */
 function changing(
   database: DatabaseSync,
-  { settings, users, organisations, audit }: ControlRows,
+  { settings, users, organisations, grants, audit }: ControlRows,
   editions: ReturnType<typeof sqliteEditions>,
   { clock, retention = () => NO_RETENTION }: SqliteControlOptions,
 ): (change: Change, author: Author, expected: number | null) => Changed {
@@ -134,6 +139,7 @@ function changing(
   function storedOf(change: Change): Versioned<unknown> | null {
     if (change.kind === 'settings') return settings.read()
     if (change.kind === 'override') return users.one(change.user)
+    if (change.kind === 'grant') return grants.one(change.id)
     return change.kind === 'organisation_override' ? organisations.one(change.organisation) : null
   }
 
@@ -146,6 +152,7 @@ function changing(
     else if (change.kind === 'reset') emptying.ofUser(change.user)
     else if (change.kind === 'user_forgotten') forget(change)
     else if (change.kind === 'override') users.put(change.user, version, change.to && after)
+    else if (change.kind === 'grant') grants.put(change.id, version, after)
     else if (change.kind === 'organisation_override')
       organisations.put(change.organisation, version, change.to && after)
     for (const record of recordsIn(change)) keys.put(record)

@@ -94,6 +94,7 @@ const FILLED = [
   'settings',
   'overrides',
   'organisation_overrides',
+  'grants',
   'audit',
 ] as const
 
@@ -142,6 +143,9 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
   }
   for await (const some of rows(ORGANISATION_OVERRIDES)) {
     yield { kind: 'organisation_overrides', overrides: control.organisations.readable(some) }
+  }
+  for await (const some of rows('SELECT * FROM grants')) {
+    yield { kind: 'grants', grants: control.grants.readable(some) }
   }
   for await (const some of rows('SELECT * FROM audit ORDER BY version')) {
     yield { kind: 'audit', entries: control.audit.readable(some) }
@@ -268,6 +272,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   const organisationOverride = database.prepare(
     `INSERT OR REPLACE INTO organisation_overrides (edition, organisation, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
   )
+  const grant = database.prepare('INSERT OR REPLACE INTO grants (id, version, value) VALUES (?, ?, ?)')
   const entry = database.prepare(
     `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -307,6 +312,8 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     } else if (portion.kind === 'organisation_overrides') {
       for (const [id, { version, value }] of portion.overrides)
         organisationOverride.run(id, version, JSON.stringify(value))
+    } else if (portion.kind === 'grants') {
+      for (const [id, { version, value }] of portion.grants) grant.run(id, version, JSON.stringify(value))
     } else if (portion.kind === 'audit') {
       for (const { version, at, who, what, subject, from, to, why } of portion.entries) {
         entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { QuotaReset } from '../../control/control-store.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
+import { isAccount } from '../../quota/grant.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
 import type { HistoryScope } from '../../quota/history-store.ts'
 import { pack, unpack } from '../packed-value.ts'
@@ -63,6 +64,8 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
       const histories = touchHistories()
       const rows = sql.windowsOf.all(user) as unknown as { category: string; windows: Uint8Array }[]
       for (const { category, windows } of rows) {
+        // A grant is given once: what was taken of it stays taken.
+        if (isAccount(category)) continue
         const counter = unpack(windows)
         replace({ scope: 'personal', id: user, category, counter }, empty(counter, [], true, now).left, now, histories)
       }

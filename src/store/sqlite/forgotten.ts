@@ -154,6 +154,10 @@ export function sqliteForgetting(database: DatabaseSync, clock: () => number): (
     for (const { edition, user: other, value } of sql.overrides.all() as unknown as Row[]) {
       rewrite(value, forgetting, (json) => void sql.setOverride.run(json, edition, other))
     }
+    for (const { id, value } of sql.grants.all() as unknown as Row[]) {
+      if (parsed(value)?.user === user) sql.dropGrant.run(id)
+      else rewrite(value, forgetting, (json) => void sql.setGrant.run(json, id))
+    }
     for (const { edition, organisation, value } of sql.ofOrganisations.all() as unknown as Row[]) {
       rewrite(value, forgetting, (json) => void sql.setOfOrganisation.run(json, edition, organisation))
     }
@@ -204,6 +208,9 @@ function statements(database: DatabaseSync) {
     setSettings: database.prepare('UPDATE settings SET value = ?'),
     overrides: database.prepare('SELECT edition, user, value FROM overrides'),
     setOverride: database.prepare('UPDATE overrides SET value = ? WHERE edition = ? AND user = ?'),
+    grants: database.prepare('SELECT id, value FROM grants'),
+    setGrant: database.prepare('UPDATE grants SET value = ? WHERE id = ?'),
+    dropGrant: of('grants', 'id = ?'),
     ofOrganisations: database.prepare('SELECT edition, organisation, value FROM organisation_overrides'),
     setOfOrganisation: database.prepare(
       'UPDATE organisation_overrides SET value = ? WHERE edition = ? AND organisation = ?',

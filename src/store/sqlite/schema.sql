@@ -161,6 +161,12 @@ CREATE TABLE organisation_overrides (
   PRIMARY KEY (edition, organisation)
 ) WITHOUT ROWID;
 
+CREATE TABLE grants (
+  id TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  value TEXT NOT NULL          -- JSON
+) WITHOUT ROWID;
+
 CREATE TABLE audit (
   version INTEGER PRIMARY KEY, -- the highest is the number of the last change
   at INTEGER NOT NULL,

@@ -7,6 +7,7 @@ import { addRuns } from '../../../src/store/packed-history.ts'
 import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
 import { redisHistory } from '../../../src/store/redis/history.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
+import { grantsSuite } from '../../quota/grants.suite.ts'
 import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/history.suite.ts'
 import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
@@ -63,6 +64,7 @@ async function openKept(): Promise<KeptUnderTest> {
 describe('what Redis keeps', () => keptSuite(openKept))
 
 describe('histories in Redis', () => historyStoreSuite(open))
+describe('grants in Redis', () => grantsSuite(open))
 
 describe('invoices from Redis', () => invoiceSuite(open))
 

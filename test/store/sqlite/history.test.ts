@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe } from 'vitest'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { grantsSuite } from '../../quota/grants.suite.ts'
 import { historyStoreSuite, type OpenHistory } from '../../quota/history.suite.ts'
 import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
 import { invoiceSuite } from '../../usage/invoice.suite.ts'
@@ -58,4 +59,5 @@ async function openKept(now: number): Promise<KeptUnderTest> {
 
 describe('what the embedded store keeps', () => keptSuite(openKept))
 describe('histories in the embedded store', () => historyStoreSuite(open))
+describe('grants in the embedded store', () => grantsSuite(open))
 describe('invoices from the embedded store', () => invoiceSuite(open))

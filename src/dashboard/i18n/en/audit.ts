@@ -16,6 +16,7 @@ export const audit = {
   'audit.overrides': 'Overrides by a file',
   'audit.reset': 'Resets of users',
   'audit.quota_reset': 'Resets of shared windows',
+  'audit.grant': 'Extra tokens',
   'audit.token_created': 'Access keys created',
   'audit.token_revoked': 'Access keys revoked',
   'audit.tokens_revoked': 'All access keys of a user revoked',
@@ -49,6 +50,8 @@ export const audit = {
     '{total} overrides were put in force by a file of {who}: {added} added, {changed} changed, {removed} removed.',
   'audit.say.overrides.undo':
     '{who} undid change #{undone}, a file of overrides. {total} overrides were put in force again: {added} added, {changed} changed, {removed} removed.',
+  'audit.say.grant.given': '{who} gave {subject} {tokens} extra tokens for {category}, until {at}.',
+  'audit.say.grant.ended': '{who} ended the extra tokens of {subject} for {category}.',
   'audit.say.reset': '{who} emptied the windows of {subject}.',
   'audit.say.quota_reset': '{who} emptied the global windows of {category}. They had used:',
   'audit.say.quota_reset_organisation':

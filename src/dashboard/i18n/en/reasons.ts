@@ -37,6 +37,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   room_no_global: 'All windows have room for {cost}. All users together have no limit.',
   room_global_off: 'All windows have room for {cost}. The global scope is off.',
   room_bypass: 'All windows have room for {cost}. The user bypasses the global scope ({reason}).',
+  paid_by_grants: 'Not all windows have room for {cost}, but extra tokens pay for the request: {grants}.',
   refused: '429: the window {scope} {category} {window} is used up until {resetAt}.',
   would_be_refused: 'The window {scope} {category} {window} is used up until {resetAt}.',
   never_fits: '429: the cost {cost} is above the limit {limit} of {scope} {category} {window}. Waiting does not help.',

@@ -19,6 +19,7 @@ export const audit: Translated<typeof en> = {
   'audit.overrides': '由文件写入的特别设置',
   'audit.reset': '用户清零',
   'audit.quota_reset': '共用窗口清零',
+  'audit.grant': '额外额度',
   'audit.token_created': '创建访问密钥',
   'audit.token_revoked': '吊销访问密钥',
   'audit.tokens_revoked': '吊销某用户的全部访问密钥',
@@ -51,6 +52,8 @@ export const audit: Translated<typeof en> = {
   'audit.say.overrides': '{who} 用文件写入了 {total} 项特别设置：新增 {added}，更改 {changed}，取消 {removed}。',
   'audit.say.overrides.undo':
     '{who} 撤销了更改 #{undone}（特别设置文件）。{total} 项特别设置重新生效：新增 {added}，更改 {changed}，取消 {removed}。',
+  'audit.say.grant.given': '{who} 给 {subject} 发放了 {tokens} 的 {category} 额外额度，有效至 {at}。',
+  'audit.say.grant.ended': '{who} 终止了 {subject} 的 {category} 额外额度。',
   'audit.say.reset': '{who} 将 {subject} 的窗口清零。',
   'audit.say.quota_reset': '{who} 将 {category} 的全局窗口清零，清零前已用：',
   'audit.say.quota_reset_organisation': '{who} 将组织 {organisation} 的 {category} 窗口清零，清零前已用：',

@@ -36,6 +36,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   room_no_global: '所有窗口都还容得下 {cost}；所有用户合计没有上限。',
   room_global_off: '所有窗口都还容得下 {cost}；全局上限不适用：已关闭。',
   room_bypass: '所有窗口都还容得下 {cost}；全局上限不适用：已绕过（{reason}）。',
+  paid_by_grants: '并非所有窗口都容得下 {cost}，这个请求由额外额度支付：{grants}。',
   refused: '429：{scope} {category} {window} 窗口的额度已用完，到 {resetAt} 为止。',
   would_be_refused: '{scope} {category} {window} 窗口的额度已用完，到 {resetAt} 为止。',
   never_fits: '429：此请求的价格 {cost} 高于 {scope} {category} {window} 上限 {limit}，等待无济于事。',

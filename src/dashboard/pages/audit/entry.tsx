@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { SettingsResponse } from '../../../contract/api.ts'
+import type { GrantResponse, SettingsResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -99,6 +99,21 @@ function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }
       </a>
     ),
     ...partsOfKey(entry),
+    ...(entry.what === 'grant' && partsOfGrant(entry)),
+  }
+}
+
+/** A grant is known by whom it was given to. */
+function partsOfGrant({ to }: Entry): Record<string, ReactNode> {
+  const { user, organisation = '', category = '' } = (to ?? {}) as Partial<GrantResponse>
+  const [page, id] = user === undefined ? (['organisations', organisation] as const) : (['users', user] as const)
+  return {
+    category: <bdi>{category}</bdi>,
+    subject: (
+      <a href={hashOf(page, id)}>
+        <Name of={id} />
+      </a>
+    ),
   }
 }
 

@@ -8,6 +8,7 @@ import { isBlock } from '../../logic/quick-override.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
+import { Grants } from '../users/grants.tsx'
 import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
 import { OverrideEditor } from '../users/override.tsx'
@@ -63,6 +64,7 @@ function Organisation({ path }: { readonly path: string }) {
                 <OwnUsage kind="organisation" id={response.organisation} />
               </div>
             </div>
+            <Grants of={{ organisation: response.organisation }} categories={Object.keys(response.windows)} />
             <ListPanel kind="users" organisation={response.organisation} quota={quota} />
             <OverrideEditor
               quota={quota}

@@ -60,6 +60,7 @@ const OTHER_KINDS = [
   'token_revoked',
   'tokens_revoked',
   'tokens_imported',
+  'grant',
   'reset',
   'quota_reset',
   'user_forgotten',

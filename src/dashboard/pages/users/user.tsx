@@ -11,6 +11,7 @@ import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
+import { Grants } from './grants.tsx'
 import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
@@ -79,6 +80,7 @@ function User({ user }: { readonly user: string }) {
                 <OwnUsage kind="user" id={user} />
               </div>
             </div>
+            <Grants of={{ user }} categories={Object.keys(response.windows)} />
             <OverrideEditor
               quota={quota}
               response={{ kind: 'user', id: user, ...response }}

@@ -1,5 +1,6 @@
 import { BOOK_SECONDS } from '../../../quota/books.ts'
 import type { Counter } from '../../../quota/counter.ts'
+import { accountOf } from '../../../quota/grant.ts'
 import { StoreError } from '../../../quota/quota-store.ts'
 import { MOST_WINDOWS } from '../../../quota/window.ts'
 import type { WindowVisitor } from '../../owner-history.ts'
@@ -54,6 +55,7 @@ const [readStart, readTokens] = [READ[START], READ[TOKENS]]
 /** What the scripts call the parts of a section (script-words.ts): sizes in bytes, and formats. */
 export const SECTION_WORDS: Readonly<Record<string, number | string>> = {
   BOOK: BOOK_SECONDS,
+  GRANT_MARK: accountOf('').charCodeAt(0),
   LONGEST: LONGEST_VALUE,
   WIDE_MARK,
   LONGEST_NAME,

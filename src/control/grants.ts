@@ -1,0 +1,36 @@
+import { type Grant, grantOf } from '../quota/grant.ts'
+import type { GrantsInForce } from '../quota/owned-grants.ts'
+import type { GivenGrant, Versioned } from './state.ts'
+
+/** Whether a grant pays at a moment of the store's clock, as far as it has tokens left. */
+export function isLive({ until, endedAt }: GivenGrant, at: number): boolean {
+  return endedAt === null && at < until
+}
+
+/** When a grant ended or will end, in milliseconds since the epoch. */
+export function endOfGrant({ until, endedAt }: GivenGrant): number {
+  return endedAt ?? until
+}
+
+/** The grants of a state, by their owners. @param live those that pay now, by id; `undefined` if there are none */
+export function grantsInForce(live: ReadonlyMap<string, Versioned<GivenGrant>>): GrantsInForce | undefined {
+  if (live.size === 0) return undefined
+  const users = new Map<string, Map<string, Grant[]>>()
+  const organisations = new Map<string, Map<string, Grant[]>>()
+  for (const [id, { value }] of live) {
+    const { user, organisation, category, givenAt, until, tokens } = value
+    const [all, owner] = user === undefined ? [organisations, organisation ?? ''] : [users, user]
+    const byCategory = all.get(owner) ?? new Map<string, Grant[]>()
+    const grants = byCategory.get(category) ?? []
+    grants.push(grantOf(id, givenAt, until, tokens))
+    all.set(owner, byCategory.set(category, grants))
+  }
+  for (const all of [users, organisations]) {
+    for (const byCategory of all.values()) for (const grants of byCategory.values()) grants.sort(firstToEnd)
+  }
+  return { users, organisations }
+}
+
+function firstToEnd(a: Grant, b: Grant): number {
+  return a.until - b.until || (a.id < b.id ? -1 : 1)
+}

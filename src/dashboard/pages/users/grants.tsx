@@ -1,0 +1,223 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { GrantResponse, GrantsResponse } from '../../../contract/api.ts'
+import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { type Expiry, expiryOf } from '../../logic/override.ts'
+import { visible } from '../../logic/visible.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { ExpiryField } from '../../ui/expiry.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusKept } from '../../ui/focus-back.ts'
+import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { useKept } from '../../ui/kept-state.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
+import { Changing, Name, Tag } from '../../ui/small.tsx'
+
+const EVERY_MS = 5000
+/** Those that have ended are shown behind the others, so many in all. */
+const MOST_SHOWN = 20
+
+interface GrantsProps {
+  readonly of: { readonly user: string } | { readonly organisation: string }
+  readonly categories: readonly string[]
+}
+
+/** Extra tokens that were given to a user or an organisation, and the form that gives some. */
+export function Grants({ of, categories }: GrantsProps) {
+  const { t } = useTexts()
+  const path = `/api/grants?${new URLSearchParams({ ...of })}`
+  const poll = usePoll<GrantsResponse>(path, EVERY_MS)
+  const [ending, setEnding] = useState<GrantResponse | null>(null)
+  const name = 'user' in of ? of.user : of.organisation
+
+  async function end(reason: string): Promise<void> {
+    const body = reason === '' ? {} : { body: { reason } }
+    await call('DELETE', `/api/grants/${ending?.id}`, body)
+    await poll.read()
+  }
+
+  return (
+    <Panel title={t('grants.title')} text={t('grants.text')}>
+      <Loaded poll={poll} hasBanner>
+        {({ grants }) =>
+          grants.length === 0 ? (
+            <p className="muted">{t('grants.none')}</p>
+          ) : (
+            <GrantTable grants={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)} onEnd={setEnding} />
+          )
+        }
+      </Loaded>
+      <NewGrant of={of} categories={categories} read={poll.read} reload={poll.reload} />
+      {ending && (
+        <Confirm
+          title={t('grants.endOf', { name: visible(name) })}
+          action={t('grants.end')}
+          danger
+          onConfirm={end}
+          onClose={() => setEnding(null)}
+        >
+          <p>{t('grants.endText', { left: ending.left })}</p>
+        </Confirm>
+      )}
+    </Panel>
+  )
+}
+
+function liveFirst(a: GrantResponse, b: GrantResponse): number {
+  return Number(b.live) - Number(a.live)
+}
+
+interface GrantTableProps {
+  readonly grants: readonly GrantResponse[]
+  readonly onEnd: (grant: GrantResponse) => void
+}
+
+function GrantTable({ grants, onEnd }: GrantTableProps) {
+  const { t, exact } = useTexts()
+  return (
+    <DataTable
+      label={t('grants.title')}
+      rows={grants}
+      keyOf={({ id }) => id}
+      field="grants"
+      columns={[
+        { id: 'reason', head: t('grants.id'), cell: ({ reason }) => <Name of={reason} /> },
+        { id: 'category', head: t('grants.category'), cell: ({ category }) => <bdi>{category}</bdi> },
+        {
+          id: 'taken',
+          head: t('grants.taken'),
+          cell: ({ taken, tokens }) => t('grants.takenOf', { taken: exact(taken), tokens: exact(tokens) }),
+        },
+        { id: 'until', head: t('grants.until'), cell: ({ until, endedAt }) => <Moment at={endedAt ?? until} /> },
+        { id: 'state', head: t('users.state'), cell: (grant) => <State of={grant} onEnd={onEnd} /> },
+      ]}
+    />
+  )
+}
+
+function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: GrantTableProps['onEnd'] }) {
+  const { t } = useTexts()
+  if (!of.live) return <Tag tone="info">{t(of.endedAt === null ? 'grants.state.over' : 'grants.state.ended')}</Tag>
+  return (
+    <>
+      <Tag tone={of.left === 0 ? 'warn' : 'good'}>{t(of.left === 0 ? 'grants.state.empty' : 'grants.state.live')}</Tag>{' '}
+      <Changing label={t('grants.title')}>
+        <Button size="compact-sm" variant="default" onClick={() => onEnd(of)}>
+          {t('grants.end')}
+        </Button>
+      </Changing>
+    </>
+  )
+}
+
+interface NewGrantProps extends GrantsProps {
+  readonly read: () => Promise<void>
+  readonly reload: () => void
+}
+
+interface Draft {
+  /** `null` as long as nobody chose: then it is the first. */
+  readonly category: string | null
+  readonly tokens: string
+  readonly expiry: Expiry
+  readonly reason: string
+}
+
+const EMPTY: Draft = { category: null, tokens: '', expiry: { kind: 'hours', hours: 168 }, reason: '' }
+
+function NewGrant({ of, categories, read, reload }: NewGrantProps) {
+  const { t } = useTexts()
+  const [draft, setDraft] = useKept(`grant to ${JSON.stringify(of)}`, EMPTY)
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
+  const [outcome, setOutcome] = useState<GrantResponse | Error | null>(null)
+  const [busy, setBusy] = useState(false)
+  const button = useFocusKept(busy)
+  const ref = useFocusWrong(problems)
+  const edit = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
+  const category = draft.category ?? categories[0] ?? ''
+
+  async function give(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setOutcome(null)
+    const until = expiryOf(draft.expiry, serverNow())
+    const [tokens, reason] = [Number(draft.tokens.trim()), draft.reason.trim()]
+    const found = {
+      ...(!(Number.isSafeInteger(tokens) && tokens > 0) && { tokens: t('grants.problem.tokens') }),
+      ...(until == null && { until: t('problem.expiry') }),
+      ...(reason === '' && { reason: t('problem.required') }),
+    }
+    setProblems(found)
+    if (Object.keys(found).length > 0) return
+    setBusy(true)
+    try {
+      const body = { ...of, category, tokens, until, reason }
+      setOutcome((await call<GrantResponse>('POST', '/api/grants', { body })).data)
+      setDraft(() => EMPTY)
+      await read()
+    } catch (caught) {
+      setOutcome(caught as Error)
+      setProblems(fieldProblems(caught as Error))
+      if (isOutcomeUnknown(caught)) reload()
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <Changing label={t('grants.give')}>
+      <form ref={ref} onSubmit={give} noValidate>
+        <div className="fields">
+          <NativeSelect
+            label={t('grants.category')}
+            data={[...categories]}
+            value={category}
+            onChange={(event) => edit({ category: event.currentTarget.value })}
+            error={problems.category}
+          />
+          <TextInput
+            label={t('grants.tokens')}
+            inputMode="numeric"
+            required
+            value={draft.tokens}
+            onChange={(event) => edit({ tokens: event.currentTarget.value })}
+            error={problems.tokens}
+            autoComplete="off"
+          />
+        </div>
+        <ExpiryField
+          label={t('grants.expiry')}
+          value={draft.expiry}
+          keep={null}
+          hasNever={false}
+          error={problems.until}
+          onChange={(expiry) => edit({ expiry })}
+        />
+        <TextInput
+          label={t('word.reason')}
+          required
+          maxLength={500}
+          value={draft.reason}
+          onChange={(event) => edit({ reason: event.currentTarget.value })}
+          error={problems.reason}
+          autoComplete="off"
+        />
+        <div className="actions">
+          <Button ref={button} type="submit" loading={busy}>
+            {t('grants.give')}
+          </Button>
+        </div>
+      </form>
+      {outcome !== null && !(outcome instanceof Error) && (
+        <Note tone="good" live>
+          {t('grants.given')}
+        </Note>
+      )}
+      {outcome instanceof Error && <Note tone="bad">{messageOf(outcome, t)}</Note>}
+    </Changing>
+  )
+}

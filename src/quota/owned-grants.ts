@@ -1,0 +1,58 @@
+import type { Limits } from './charge.ts'
+import type { Grant } from './grant.ts'
+import type { Payer } from './payer.ts'
+
+/** By owner, then by category: the one that ends first comes first. */
+type ByOwner = ReadonlyMap<string, ReadonlyMap<string, readonly Grant[]>>
+
+/** A grant of somebody, and what it pays. */
+export interface OwnedGrant {
+  readonly scope: 'personal' | 'organisation'
+  readonly category: string
+  readonly grant: Grant
+}
+
+/** All grants that pay now. */
+export interface GrantsInForce {
+  readonly users: ByOwner
+  readonly organisations: ByOwner
+}
+
+const NONE: readonly Grant[] = []
+
+/** The grants of a caller, those of the user first. @param categories of the configuration: one of another category rests */
+export function grantsOwnedBy(
+  { users, organisations }: GrantsInForce,
+  { user, organisation }: Payer,
+  categories: readonly string[],
+): OwnedGrant[] {
+  const of = (scope: OwnedGrant['scope'], byCategory: ReadonlyMap<string, readonly Grant[]> | undefined) =>
+    categories.flatMap((category) =>
+      (byCategory?.get(category) ?? NONE).map((grant): OwnedGrant => ({ scope, category, grant })),
+    )
+  const theirs = organisation === null ? undefined : organisations.get(organisation)
+  return [...of('personal', users.get(user)), ...of('organisation', theirs)]
+}
+
+/**
+ * Gives limits the grants of one caller.
+ * @returns of a category: the very limits if nobody has given the caller anything, and for others always the same object
+ */
+export function grantedLimits(grants: GrantsInForce): (limits: Limits, category: string, payer: Payer) => Limits {
+  /** By the limits without grants, then by whose grants they are. */
+  const known = new WeakMap<Limits, Map<string, Limits>>()
+
+  return (limits, category, { user, organisation }) => {
+    const own = grants.users.get(user)?.get(category) ?? NONE
+    const theirs =
+      organisation === null || limits.organisation === null
+        ? NONE
+        : (grants.organisations.get(organisation)?.get(category) ?? NONE)
+    if (own.length === 0 && theirs.length === 0) return limits
+    const owners = JSON.stringify([own.length === 0 ? null : user, theirs.length === 0 ? null : organisation])
+    const byOwners = known.get(limits) ?? new Map<string, Limits>()
+    const granted = byOwners.get(owners) ?? { ...limits, grants: { personal: own, organisation: theirs } }
+    known.set(limits, byOwners.set(owners, granted))
+    return granted
+  }
+}

@@ -1,0 +1,67 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { GrantsResponse, NewTokenResponse } from '../../src/contract/api.ts'
+import { zh } from '../../src/dashboard/i18n/zh.ts'
+import type { OpenPage, View } from '../setup/browser.ts'
+import { SOON, type Stage, startStage } from './stage.ts'
+
+const QUOTA = `quota:
+  plans: { team: { organisation: { read: { 1h: 20 } } } }
+  baselines: { personal: { read: { 1h: 4 } }, global: { read: { 1h: 1000 } } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }`
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage({ rest: QUOTA })
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.close()
+})
+
+async function show(hash: string, view: View = {}): Promise<void> {
+  open = await stage.open(hash, view)
+  page = open.page
+}
+const panel = (title = 'Extra tokens') => page.locator('section', { has: page.getByRole('heading', { name: title }) })
+const given = (query: string) => stage.api<GrantsResponse>('GET', `/api/grants?${query}`)
+
+test('extra tokens are given on the page of a user, pay for a request beyond the limit, and are ended there', async () => {
+  const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', { user: 'bob', name: 'laptop' })
+  const ask = async () =>
+    (await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })).status
+  expect([await ask(), await ask()]).toEqual([200, 429])
+  await show('#/users/bob')
+  await panel().getByText('No extra tokens were given.').waitFor()
+  await panel().getByRole('button', { name: 'Give tokens' }).click()
+  await panel().getByText('Enter a whole number from 1').waitFor()
+  await panel().getByRole('textbox', { name: 'Tokens' }).fill('10')
+  await panel().getByRole('textbox', { name: 'Reason' }).fill('the audit of November')
+  await panel().getByRole('button', { name: 'Give tokens' }).click()
+  await panel().getByText('The tokens are given.').waitFor()
+  await panel().getByText('0 of 10').waitFor()
+  await expect.poll(ask, SOON).toBe(200)
+  await panel().getByText('4 of 10').waitFor()
+  await panel().getByRole('button', { name: 'End', exact: true }).click()
+  await page.getByRole('dialog').getByText('The 6 tokens that are left').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click()
+  await panel().getByText('ended by hand').waitFor()
+  expect((await given('user=bob')).grants).toMatchObject([{ taken: 4, live: false, reason: 'the audit of November' }])
+  await expect.poll(ask, SOON).toBe(429)
+})
+
+test('extra tokens of an organisation stand on its page and in the audit, in each language', async () => {
+  await stage.api('PUT', '/api/organisations/acme/override', { read: { '1h': 40 }, reason: 'a big event' })
+  const until = new Date(Date.now() + 86_400_000).toISOString()
+  const grant = { organisation: 'acme', category: 'read', tokens: 5000, until, reason: 'a launch' }
+  await stage.api('POST', '/api/grants', grant)
+  await show('#/organisations/acme', { language: 'zh-CN' })
+  await panel(zh['grants.title']).getByText('0 / 5,000').waitFor()
+  await panel(zh['grants.title']).getByText(zh['grants.state.live']).waitFor()
+  await page.goto(`${page.url().split('#')[0]}#/audit`)
+  await page.getByText('5,000 的 read 额外额度').waitFor()
+})
