@@ -112,7 +112,7 @@ const priceList = z.strictObject({
   windows: z.array(
     z.union([
       z.strictObject({ name: z.string(), seconds: z.int().min(1) }),
-      z.strictObject({ name: z.string(), calendar: z.string(), zone: z.string() }),
+      z.strictObject({ name: z.string(), calendar: z.string(), zone: z.string(), day: z.int().optional() }),
     ]),
   ),
   limits: table,

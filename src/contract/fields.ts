@@ -77,6 +77,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   '?.cursor': '`next` of the page before.',
   data: 'What happened.',
   datacontenttype: 'The form of `data`.',
+  day: 'Day with which a month begins, where that is not the first.',
   days: 'Days that the buckets cover.',
   decision: 'What would become of the request.',
   defaultPlan: 'The plan of whoever has none; null for none.',

@@ -27,11 +27,12 @@ export function isBook({ seconds }: Pick<Window, 'seconds'>): boolean {
 }
 
 /**
- * How stores name a window of which they know since when it is counted: by its identity, and the zone of its days.
+ * How stores name a window of which they know since when it is counted: by its identity, the zone of its days, and the day with which its months begin.
  * @param category in which it is counted. Default each
  */
 export function countedName({ seconds, calendar }: Window, category: string | null = null): string {
-  const name = calendar === undefined ? String(seconds) : `${seconds} ${calendar.zone}`
+  const day = calendar?.day === undefined ? '' : `@${calendar.day}`
+  const name = calendar === undefined ? String(seconds) : `${seconds} ${calendar.zone}${day}`
   return category === null ? name : `${name} ${category}`
 }
 

@@ -5,6 +5,8 @@ export interface Calendar {
   readonly unit: CalendarUnit
   /** IANA name that `Intl` knows. */
   readonly zone: string
+  /** Of a month, the day with which it begins, 1 to 31: the last day of a month that is shorter. Default 1. */
+  readonly day?: number
 }
 
 export const CALENDAR_UNITS = ['day', 'week', 'month'] as const
@@ -52,11 +54,12 @@ export function periodOf(calendar: Calendar, moment: number): Period {
  * Dates are milliseconds of UTC midnights. Where a clock is set back over midnight, a date shows twice: its period is
  * over with the first moment of the next date.
  */
-function findPeriod({ unit, zone }: Calendar, moment: number): Period {
-  let first = firstDateOf(unit, moment + offsetOf(moment, zone).ms)
+function findPeriod(calendar: Calendar, moment: number): Period {
+  const { zone } = calendar
+  let first = firstDateOf(calendar, moment + offsetOf(moment, zone).ms)
   let from = firstMomentOf(first, zone)
   for (;;) {
-    first = nextDateOf(unit, first)
+    first = nextDateOf(calendar, first)
     const to = firstMomentOf(first, zone)
     if (moment < to) return { from, to }
     from = to
@@ -64,16 +67,22 @@ function findPeriod({ unit, zone }: Calendar, moment: number): Period {
 }
 
 /** @param local the time of a zone's clock, as if it were UTC */
-function firstDateOf(unit: CalendarUnit, local: number): number {
+function firstDateOf({ unit, day = 1 }: Calendar, local: number): number {
   const date = Math.floor(local / DAY_MS) * DAY_MS
   if (unit === 'day') return date
   if (unit === 'week') return date - ((new Date(date).getUTCDay() + 6) % 7) * DAY_MS
-  return date - (new Date(date).getUTCDate() - 1) * DAY_MS
+  const begun = dayOfMonth(date, 0, day)
+  return begun <= date ? begun : dayOfMonth(date, -1, day)
 }
 
-function nextDateOf(unit: CalendarUnit, first: number): number {
-  if (unit !== 'month') return first + (unit === 'day' ? 1 : 7) * DAY_MS
-  return firstDateOf(unit, first + 31 * DAY_MS)
+function nextDateOf({ unit, day = 1 }: Calendar, first: number): number {
+  return unit === 'month' ? dayOfMonth(first, 1, day) : first + (unit === 'day' ? 1 : 7) * DAY_MS
+}
+
+/** A day of the month that lies so many behind that of a date, or its last day if it has fewer. */
+function dayOfMonth(date: number, behind: number, day: number): number {
+  const [year, month] = [new Date(date).getUTCFullYear(), new Date(date).getUTCMonth() + behind]
+  return Math.min(Date.UTC(year, month, day), Date.UTC(year, month + 1, 0))
 }
 
 /**

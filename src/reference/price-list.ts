@@ -18,7 +18,14 @@ export function priceList({ quota, routes, unmatched }: PriceOptions, policy: Po
   return {
     categories: quota.categories,
     windows: quota.windows.map(({ name, seconds, calendar }) =>
-      calendar === undefined ? { name, seconds } : { name, calendar: calendar.unit, zone: calendar.zone },
+      calendar === undefined
+        ? { name, seconds }
+        : {
+            name,
+            calendar: calendar.unit,
+            zone: calendar.zone,
+            ...(calendar.day !== undefined && { day: calendar.day }),
+          },
     ),
     limits: limitsInForce(policy).personal,
     plans: plansInForce(policy),

@@ -108,6 +108,59 @@ describe('the period that a moment lies in', () => {
   })
 })
 
+/** The same of months that begin with a day, by months of Temporal. */
+function monthByTemporal(zone: string, day: number, moment: number): { from: number; to: number } {
+  const date = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(zone).toPlainDate()
+  const starts = [-1, 0, 1, 2].map((behind) => {
+    const month = date.toPlainYearMonth().add({ months: behind })
+    const first = month.toPlainDate({ day: Math.min(day, month.daysInMonth) })
+    return first.toZonedDateTime({ timeZone: zone }).epochMilliseconds
+  })
+  const at = starts.findLastIndex((start) => start <= moment)
+  return { from: starts[at] as number, to: starts[at + 1] as number }
+}
+
+describe('a month with a day of its own', () => {
+  const months = (day: number, moment: string) => {
+    const { from, to } = periodOf({ unit: 'month', zone: 'Europe/Berlin', day }, Date.parse(moment))
+    return [iso(from), iso(to)]
+  }
+
+  it('a month with a day of its own begins with that day of the zone, and ends with it', () => {
+    expect(months(17, '2026-11-16T22:59:59.999Z')).toEqual(['2026-10-16T22:00:00.000Z', '2026-11-16T23:00:00.000Z'])
+    expect(months(17, '2026-11-16T23:00:00Z')).toEqual(['2026-11-16T23:00:00.000Z', '2026-12-16T23:00:00.000Z'])
+  })
+
+  it('a month with a day of its own begins with the last day of a month that is shorter', () => {
+    expect(months(31, '2027-02-15T12:00:00Z')).toEqual(['2027-01-30T23:00:00.000Z', '2027-02-27T23:00:00.000Z'])
+    expect(months(30, '2028-02-29T12:00:00Z')).toEqual(['2028-02-28T23:00:00.000Z', '2028-03-29T22:00:00.000Z'])
+    expect(months(31, '2026-04-30T12:00:00Z')).toEqual(['2026-04-29T22:00:00.000Z', '2026-05-30T22:00:00.000Z'])
+  })
+
+  it('a month with a day of its own agrees with Temporal in every zone, and lasts no longer than its identity says', () => {
+    const someMoment = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2035, 0, 1) })
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), fc.integer({ min: 1, max: 31 }), someMoment, (zone, day, moment) => {
+        const period = periodOf({ unit: 'month', zone, day }, moment)
+        expect(period).toEqual(monthByTemporal(zone, day, moment))
+        expect(period.to - period.from).toBeLessThan(LONGEST_SECONDS.month * 1000)
+        expect(periodOf({ unit: 'month', zone, day }, period.to).from).toBe(period.to)
+      }),
+      { numRuns: runs(1000) },
+    )
+  })
+
+  it('a month with a day of its own agrees with Temporal at each clock change of every zone', () => {
+    for (const zone of ZONES) {
+      for (const change of changesOf(zone)) {
+        const day = new Date(change).getUTCDate()
+        for (const moment of [change - 1, change])
+          expect(periodOf({ unit: 'month', zone, day }, moment)).toEqual(monthByTemporal(zone, day, moment))
+      }
+    }
+  })
+})
+
 describe('periods and Temporal', () => {
   it('periods and Temporal agree at each clock change of every zone from 2025 to 2028', () => {
     let changes = 0

@@ -33,12 +33,13 @@ export function worldTimeOf(random: Random): WorldTime {
   const zone = random.pick(ZONES)
   const units = CALENDAR_UNITS.filter(() => random.chance(0.5))
   const ending = random.pick(CALENDAR_UNITS)
+  const day = random.pick([1, 17, 30, 31])
   const windows = CALENDAR_UNITS.filter((unit) => unit === ending || units.includes(unit)).map((unit) => ({
     name: unit,
     seconds: LONGEST_SECONDS[unit],
-    calendar: { unit, zone },
+    calendar: { unit, zone, ...(unit === 'month' && day !== 1 && { day }) },
   }))
-  return { epoch: firstMoment(someDate(zone, random), ending, 1, zone) - random.integer(1000, 8000), windows }
+  return { epoch: firstMoment(someDate(zone, random), ending, 1, zone, day) - random.integer(1000, 8000), windows }
 }
 
 /** Each third one is the day of a change of the zone's clock, or the day before it. */
@@ -50,10 +51,18 @@ function someDate(zone: string, random: Random): Temporal.PlainDate {
 }
 
 /** The first moment of the period that is so many behind that of a date, in milliseconds since the epoch. */
-function firstMoment(date: Temporal.PlainDate, unit: CalendarUnit, behind: number, zone: string): number {
-  const first =
-    unit === 'day' ? date : unit === 'week' ? date.subtract({ days: date.dayOfWeek - 1 }) : date.with({ day: 1 })
+function firstMoment(date: Temporal.PlainDate, unit: CalendarUnit, behind: number, zone: string, day = 1): number {
+  if (unit === 'month') return firstOfMonth(date, behind, day).toZonedDateTime({ timeZone: zone }).epochMilliseconds
+  const first = unit === 'day' ? date : date.subtract({ days: date.dayOfWeek - 1 })
   return first.add({ [`${unit}s`]: behind }).toZonedDateTime({ timeZone: zone }).epochMilliseconds
+}
+
+/** A month of which this day has not come yet is the one before. */
+function firstOfMonth(date: Temporal.PlainDate, behind: number, day: number): Temporal.PlainDate {
+  const of = (month: Temporal.PlainYearMonth) => month.toPlainDate({ day: Math.min(day, month.daysInMonth) })
+  const month = date.toPlainYearMonth()
+  const isEarlier = Temporal.PlainDate.compare(date, of(month)) < 0
+  return of(month.add({ months: behind - (isEarlier ? 1 : 0) }))
 }
 
 /** When a run of a window that started then ends, in milliseconds since the epoch. */
@@ -74,10 +83,10 @@ export function endsBy(windows: readonly Window[]): EndOf {
 }
 
 /** A clock that is set back over midnight shows the end of a date once more: its period is over. */
-function endOfPeriod({ unit, zone }: Calendar, moment: number): number {
+function endOfPeriod({ unit, zone, day }: Calendar, moment: number): number {
   const date = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(zone).toPlainDate()
-  const end = firstMoment(date, unit, 1, zone)
-  return moment < end ? end : firstMoment(date, unit, 2, zone)
+  const end = firstMoment(date, unit, 1, zone, day)
+  return moment < end ? end : firstMoment(date, unit, 2, zone, day)
 }
 
 /** From the first of these days to the last but one. */

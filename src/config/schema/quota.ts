@@ -96,9 +96,19 @@ const calendar = section(
     zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
       description: 'IANA name of the time zone in which the periods begin',
     }),
+    day: integer(1, 31, {
+      description:
+        'Day with which a month begins, such as the billing day, 1 to 31: the last day of a month that is shorter. Default 1',
+    }).optional(),
   },
   'A window that runs from the beginning of a period of the calendar to that of the next',
-).transform(({ calendar, zone }) => ({ unit: calendar, zone }))
+)
+  .superRefine(({ calendar, day }, context) => {
+    if (day === undefined || calendar === 'month') return
+    const message = `is for calendar: month alone: remove it, or write calendar: month`
+    context.addIssue({ code: 'custom', path: ['day'], message })
+  })
+  .transform(({ calendar, zone, day }) => ({ unit: calendar, zone, ...(day !== undefined && day !== 1 && { day }) }))
 
 const A_CALENDAR = 'a calendar like { calendar: month, zone: Asia/Shanghai }'
 

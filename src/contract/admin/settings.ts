@@ -80,7 +80,9 @@ export const settingsInForce = z.strictObject({
     z.strictObject({
       name: z.string(),
       seconds: z.int().min(1),
-      calendar: z.strictObject({ unit: z.enum(CALENDAR_UNITS), zone: z.string() }).optional(),
+      calendar: z
+        .strictObject({ unit: z.enum(CALENDAR_UNITS), zone: z.string(), day: z.int().min(1).max(31).optional() })
+        .optional(),
     }),
   ),
   /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */

@@ -184,7 +184,7 @@ function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
   return a === b || (a.length === b.length && a.every(({ window }, i) => sameWindow(window, b[i]?.window)))
 }
 
-/** A reload may change the zone of a calendar. */
+/** A reload may change the zone of a calendar, and the day with which its months begin. */
 function sameWindow(a: Window, b: Window | undefined): boolean {
-  return a.seconds === b?.seconds && a.calendar?.zone === b.calendar?.zone
+  return a.seconds === b?.seconds && a.calendar?.zone === b.calendar?.zone && a.calendar?.day === b.calendar?.day
 }
