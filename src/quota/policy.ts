@@ -11,7 +11,14 @@ import {
   type QuotaSettings,
 } from './limit-layers.ts'
 import { isExact, multiplied } from './multiplied.ts'
-import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
+import {
+  because,
+  type OrganisationOverride,
+  type Override,
+  type Overrides,
+  ofOrganisation,
+  ofUser,
+} from './override-limits.ts'
 import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
 import type { Payer } from './payer.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
@@ -239,14 +246,20 @@ function createTraces({
 }: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'layerOf' | 'followsSettings'> {
   const { organisations = NO_OVERRIDES } = overrides
 
+  /** What an administrator has set for the user, or for the organisation, whose limit it is. */
+  function setFor(scope: LimitScope, { user, organisation }: Payer): OrganisationOverride | undefined {
+    if (scope === 'personal') return overrides.get(user)
+    const ofTheirs = organisation === null ? undefined : organisations.get(organisation)
+    return scope === 'organisation' ? ofTheirs : undefined
+  }
+
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
     const { personal, organisation, global } = limitsFor(category, payer)
     const override = overrides.get(payer.user)
-    const ofTheirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
-      const by = scope === 'personal' ? override : scope === 'organisation' ? ofTheirs : undefined
+      const by = setFor(scope, payer)
       const own = by?.limits.get(category)?.get(limit.window.name)
       const made =
         by !== undefined && own !== undefined
@@ -284,9 +297,7 @@ function createTraces({
   }
 
   function layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null {
-    const { user, organisation } = payer
-    const ofTheirs = organisation === null ? undefined : organisations.get(organisation)
-    const by = scope === 'personal' ? overrides.get(user) : scope === 'organisation' ? ofTheirs : undefined
+    const by = setFor(scope, payer)
     if (by?.factor === 0 || by?.limits.get(category)?.has(window)) return 'override'
     const ofPlan = layers.get(planOf(payer)?.name ?? null) as PlanLayers
     return ofPlan.layerOf(scope, category, window)
