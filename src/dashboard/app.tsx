@@ -1,22 +1,11 @@
-import { Loader } from '@mantine/core'
-import { type RefObject, useEffect, useRef } from 'react'
+import { Loader, Skeleton } from '@mantine/core'
+import { type ComponentType, lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from 'react'
 import { type Session, useSession } from './api/session.tsx'
 import { type Texts, useTexts } from './i18n/text.tsx'
-import { hashOf, type Place } from './logic/location.ts'
+import { hashOf, type Page, type Place } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
-import { AuditPage } from './pages/audit/page.tsx'
-import { ErrorsPage } from './pages/errors/page.tsx'
-import { KeysPage } from './pages/keys/keys.tsx'
-import { LimitsPage } from './pages/limits/page.tsx'
-import { OrganisationPage } from './pages/organisations/organisation.tsx'
-import { OverviewPage } from './pages/overview/overview.tsx'
-import { RefusalsPage } from './pages/refusals/refusals.tsx'
-import { ReplicasPage } from './pages/replicas/replicas.tsx'
-import { RoutesPage } from './pages/routes/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { ListPage } from './pages/users/list.tsx'
-import { UserPage } from './pages/users/user.tsx'
-import { usePlace } from './ui/address.tsx'
+import { leftAt, usePlace } from './ui/address.tsx'
 import { DIALOGS } from './ui/confirm.tsx'
 import { Guarded } from './ui/guarded.tsx'
 import { Keeping } from './ui/kept-state.tsx'
@@ -55,7 +44,9 @@ export function App() {
           <Keeping key={who.name}>
             <Shell page={place.page}>
               <Guarded key={place.page}>
-                <PageAt place={place} />
+                <Suspense fallback={<Skeleton height={320} />}>
+                  <PageAt place={place} />
+                </Suspense>
               </Guarded>
             </Shell>
           </Keeping>
@@ -70,40 +61,55 @@ function titleOf({ page, rest }: Place, t: Texts['t']): string {
   return rest === null ? t(`page.${page}`) : visible(rest)
 }
 
-function PageAt({ place: { page, rest } }: { readonly place: Place }) {
-  switch (page) {
-    case 'overview':
-      return <OverviewPage />
-    case 'limits':
-      return <LimitsPage />
-    case 'errors':
-      return <ErrorsPage />
-    case 'users':
-      return rest === null ? <ListPage key={page} kind={page} /> : <UserPage key={rest} user={rest} />
-    case 'organisations':
-      return rest === null ? <ListPage key={page} kind={page} /> : <OrganisationPage key={rest} organisation={rest} />
-    case 'refusals':
-      return <RefusalsPage />
-    case 'routes':
-      return <RoutesPage />
-    case 'keys':
-      return <KeysPage />
-    case 'replicas':
-      return <ReplicasPage />
-    case 'audit':
-      return <AuditPage />
-  }
+/** The list of users, or of organisations. */
+function listOf(kind: 'users' | 'organisations'): ComponentType {
+  return lazy(async () => {
+    const { ListPage } = await import('./pages/users/list.tsx')
+    return { default: () => <ListPage key={kind} kind={kind} /> }
+  })
 }
 
-/** A new place takes the focus to its heading, as the load of a page would. What is looked for on it does not. */
+type OfId = { readonly id: string }
+
+/** Each is loaded when it is opened for the first time. Lists and those they list have pages of their own. */
+const LISTS: Readonly<Record<Page, ComponentType>> = {
+  overview: lazy(async () => ({ default: (await import('./pages/overview/overview.tsx')).OverviewPage })),
+  errors: lazy(async () => ({ default: (await import('./pages/errors/page.tsx')).ErrorsPage })),
+  refusals: lazy(async () => ({ default: (await import('./pages/refusals/refusals.tsx')).RefusalsPage })),
+  routes: lazy(async () => ({ default: (await import('./pages/routes/routes.tsx')).RoutesPage })),
+  limits: lazy(async () => ({ default: (await import('./pages/limits/page.tsx')).LimitsPage })),
+  users: listOf('users'),
+  organisations: listOf('organisations'),
+  keys: lazy(async () => ({ default: (await import('./pages/keys/keys.tsx')).KeysPage })),
+  alerts: lazy(async () => ({ default: (await import('./pages/alerts/page.tsx')).AlertsPage })),
+  replicas: lazy(async () => ({ default: (await import('./pages/replicas/replicas.tsx')).ReplicasPage })),
+  audit: lazy(async () => ({ default: (await import('./pages/audit/page.tsx')).AuditPage })),
+}
+const ONES: Partial<Record<Page, ComponentType<OfId>>> = {
+  users: lazy(async () => ({ default: (await import('./pages/users/user.tsx')).UserPage })),
+  organisations: lazy(async () => ({
+    default: (await import('./pages/organisations/organisation.tsx')).OrganisationPage,
+  })),
+}
+
+function PageAt({ place: { page, rest } }: { readonly place: Place }) {
+  const One = ONES[page]
+  const List = LISTS[page]
+  return rest === null || One === undefined ? <List /> : <One key={rest} id={rest} />
+}
+
+/**
+ * A new place takes the focus to its heading, as the load of a page would. What is looked for on it does not. Back comes to where the page
+ * was left.
+ */
 function useFocusAtPlace({ page, rest }: Place): void {
   const first = useRef(true)
   const place = hashOf(page, rest)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another place moves the focus
-  useEffect(() => {
-    if (!first.current) focusHeading()
+  useLayoutEffect(() => {
+    const was = first.current ? undefined : leftAt()
+    if (!first.current) void headingOf(was ?? 0)
     first.current = false
-    window.scrollTo(0, 0)
   }, [place])
 }
 
@@ -118,7 +124,7 @@ function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | n
   useEffect(() => {
     if (state === 'in' && wasOut.current) {
       used.current?.focus()
-      if (document.activeElement === document.body) focusHeading()
+      if (document.activeElement === document.body) void headingOf(0)
     }
     // While a link signs somebody in, nobody is in yet.
     if (state !== 'asking') wasOut.current = state === 'out'
@@ -126,6 +132,22 @@ function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | n
   return used
 }
 
-function focusHeading(): void {
-  document.querySelector<HTMLElement>('main h1')?.focus()
+function headingFound(): HTMLElement | null {
+  return document.querySelector<HTMLElement>('main h1')
+}
+
+/** Looks of the screen that a page which is on its way may take: some seconds. */
+const MOST_LOOKS = 600
+
+/** Comes to a height of the page, and gives its heading the focus, once both are there. Whoever scrolls or goes on meanwhile is left alone. */
+async function headingOf(top: number): Promise<void> {
+  const here = location.hash
+  window.scrollTo(0, 0)
+  for (let looks = 0; looks < MOST_LOOKS && location.hash === here && window.scrollY === 0; looks++) {
+    const heading = headingFound()
+    if (heading !== null && document.activeElement !== heading) heading.focus({ preventScroll: true })
+    const isThere = document.documentElement.scrollHeight >= top + window.innerHeight
+    if (heading !== null && isThere) return window.scrollTo(0, top)
+    await new Promise(requestAnimationFrame)
+  }
 }

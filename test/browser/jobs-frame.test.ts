@@ -38,7 +38,7 @@ test('a user is found from any page by the keyboard alone: Ctrl-K, a part of the
   await actions.press(field(), 'ArrowDown')
   await actions.press(field(), 'Enter')
   await expect.poll(heading, SOON).toBe('bobby')
-  expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
+  await expect.poll(() => page.evaluate('document.activeElement.tagName'), SOON).toBe('H1')
 })
 
 test('a page and a route are found by a part of their names, with the pointer', async () => {

@@ -7,7 +7,7 @@ import { SOON, type Stage, startStage } from './stage.ts'
 
 /** Jobs with access keys, with the number of what is to be done for them, from the overview on. */
 
-const MOST_ACTIONS = 6
+const MOST_ACTIONS = 5
 const A_DAY_MS = 86_400_000
 let stage: Stage
 let open: OpenPage

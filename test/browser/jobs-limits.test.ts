@@ -60,7 +60,7 @@ test('the last change is undone in three actions, and it is shown what comes bac
   await undone.getByRole('link', { name: /^by change #\d+$/ }).waitFor()
   expect(await undone.getByRole('button').count()).toBe(0)
   expect((await quota()).baselines.personal.read).toEqual({ '1h': 120 })
-  expect(actions).toBeLessThanOrEqual(6)
+  expect(actions).toBeLessThanOrEqual(5)
   expect(open.errors).toEqual([])
 })
 
@@ -79,7 +79,7 @@ test('what was done an hour ago is found by kind and undone in four actions, and
   await open.page.getByText(/^Change #\d+ is undone/).waitFor()
   expect((await quota()).global.multiplier).toBe(1)
   expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { limits: { read: { '1h': 50 } } } })
-  expect(actions).toBeLessThanOrEqual(6)
+  expect(actions).toBeLessThanOrEqual(5)
 })
 
 test('the audit is searched by whom a change is about, and the address has the search', async () => {
@@ -119,7 +119,7 @@ test('a limit is tightened with a guard in five actions, and the page says what 
   await open.page.getByRole('heading', { name: 'What this change does' }).waitFor()
   await click(button('Apply'))
   await open.page.getByText(/^Applied as version \d+\./).waitFor()
-  expect(actions).toBeLessThanOrEqual(6)
+  expect(actions).toBeLessThanOrEqual(5)
   expect(await quota()).toMatchObject({
     baselines: { personal: { read: { '1h': 8 } } },
     layers: [{ who: 'admin', guard: { refused: 0.05 }, value: { baselines: { personal: { read: { '1h': 8 } } } } }],
@@ -148,7 +148,7 @@ test('what 20 % less would have done yesterday is seen in three actions', async 
     )
     .waitFor()
   await open.page.getByText(/^This is approximate: /).waitFor()
-  expect(actions).toBeLessThanOrEqual(6)
+  expect(actions).toBeLessThanOrEqual(5)
   expect((await quota()).baselines.personal.read).toEqual({ '1h': 9 })
   expect(open.errors).toEqual([])
 })

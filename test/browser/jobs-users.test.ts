@@ -59,7 +59,7 @@ const isDaysAway = (at: string | null | undefined, least: number, most: number):
 
 test('who was refused is found by 1 action', async () => {
   await goTo('Refusals')
-  await page.locator('.data-table').getByRole('link', { name: 'bob' }).waitFor()
+  await page.getByRole('region', { name: 'Refusals' }).getByRole('link', { name: 'bob' }).waitFor()
   expect(actions.count()).toBe(1)
 })
 
@@ -184,7 +184,7 @@ test('why bob was refused is read on his page after 2 actions, and what there wa
   await actions.click(button('Look'))
   await page.getByText('Nothing that matches was refused in this time.').waitFor()
   expect(await page.evaluate('location.hash')).toBe(
-    '#/refusals?user=bob&from=2026-01-01T03%3A30%3A00.000Z&until=2026-01-01T04%3A30%3A00.000Z&at=2026-01-01T04%3A00%3A00.000Z',
+    '#/refusals?user=bob&from=2026-01-01T03%3A30%3A00.000Z&to=2026-01-01T04%3A30%3A00.000Z&at=2026-01-01T04%3A00%3A00.000Z',
   )
   expect(actions.count()).toBe(4)
 })

@@ -38,7 +38,7 @@ afterEach(async () => {
   expect([...open.origins]).toEqual([stage.app.admin])
   expect(await page.evaluate('window.owned')).toBeUndefined()
   const active =
-    'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"], [href^="data:text/csv;"])'
+    'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"], [href^="/api/audit?"], [href^="data:text/csv;"])'
   expect(await page.locator(`main :is(${active})`).count()).toBe(0)
   await open.close()
 })

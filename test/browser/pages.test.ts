@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { hashOf, PAGES } from '../../src/dashboard/logic/location.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, openAccount, SOON, type Stage, startStage } from './stage.ts'
 
 const WIDE = 1280
 const NARROW = 360
@@ -72,6 +72,7 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
     }
     // What is folded away on a narrow window is sound too, once it is open.
     await page.getByRole('button', { name: language === 'zh-CN' ? '菜单' : 'Menu' }).click()
+    await openAccount(page)
     await judge(open, 'menu')
     await page.getByRole('button', { name: language === 'zh-CN' ? '退出' : 'Sign out' }).click()
     await page.locator('.sign-in').waitFor()
@@ -90,6 +91,7 @@ test.each(
   const menu = page.getByRole('button', { name: /^(Menu|菜单)$/ })
   if (view.width <= 768) await menu.click()
   expect(await menu.isVisible()).toBe(view.width <= 768)
+  await openAccount(page)
   const boxes = names.map((name) => page.getByRole('combobox', { name }).boundingBox())
   const [language, colours] = await Promise.all(boxes)
   expect(colours?.y).toBe(language?.y)

@@ -7,7 +7,7 @@ import type { AuditResponse, QuotaResetResponse, QuotaResponse, UsersResponse } 
 import { NOTHING } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, hold, OPS, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+import { ask, hold, OPS, SOON, type Stage, signIn, signOut, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -272,7 +272,7 @@ test('an edit waits while one looks at a user whom its preview names, and is gon
   expect(await quota()).toMatchObject({ mode: 'conservative' })
 
   await multiplier().fill('3')
-  await button('Sign out').click()
+  await signOut(page)
   await signIn(open, OPS)
   await expect.poll(() => multiplier().inputValue(), SOON).toBe('1')
   expect(open.errors.filter((error) => !error.includes('401'))).toEqual([])

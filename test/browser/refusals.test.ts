@@ -37,8 +37,10 @@ async function show(hash: string): Promise<void> {
   page = open.page
   await page.getByRole('search', { name: 'Filters' }).waitFor()
 }
-const rows = () => page.locator('.data-table tbody tr')
-const users = async () => (await page.locator('.data-table tbody th').allInnerTexts()).sort()
+const each = () => page.getByRole('region', { name: 'Refusals', exact: true })
+const groups = () => page.getByRole('region', { name: 'Counted by', exact: true })
+const rows = () => each().locator('tbody tr')
+const users = async () => (await each().locator('tbody th').allInnerTexts()).sort()
 const hash = () => page.evaluate('location.hash')
 
 test('each refusal names its user, its limit and what made it, when it ends, how much was used and what the request cost', async () => {
@@ -78,12 +80,12 @@ test('a refusal leads to its user, its limit and its route', async () => {
 
 test('what was let through in shadow is a choice of its own, by name', async () => {
   await show('#/refusals')
-  await page.getByLabel('What became of it').selectOption('in shadow')
+  await page.getByLabel('Enforcement').selectOption('in shadow')
   await page.getByRole('heading', { name: 'What the quota would have refused' }).waitFor()
   await expect.poll(users, SOON).toEqual(['dora'])
   expect(await rows().innerText()).toMatch(/Personal write 1h[\s\S]*4 of 4\s+4\s+GET \/exports\/\*/)
   expect(await hash()).toBe('#/refusals?shadow=true')
-  await page.getByLabel('User').fill('bob')
+  await page.getByLabel('User or organisation').fill('bob')
   await page.getByText('Nothing that matches would have been refused in this time.').waitFor()
 })
 
@@ -92,14 +94,13 @@ test('the refusals of a moment that is asked for are marked, or the nearest one 
   const last = Date.parse(refusals[0]?.last ?? '')
   const around = (at: number) => {
     const [from, until, moment] = [at - 1_800_000, at + 1_800_000, at].map((ms) => new Date(ms).toISOString())
-    return `#/refusals?${new URLSearchParams({ user: 'bob', from: from ?? '', until: until ?? '', at: moment ?? '' })}`
+    return `#/refusals?${new URLSearchParams({ user: 'bob', from: from ?? '', to: until ?? '', at: moment ?? '' })}`
   }
   await show(around(last))
   await rows().getByText('at that moment').waitFor()
   await page.getByText(/^Refusals around .*Those of that minute are marked/).waitFor()
-  expect(await page.getByLabel('Time', { exact: true }).locator('option:checked').innerText()).toMatch(
-    /\d\d:\d\d–\d\d:\d\d$/,
-  )
+  const dates = page.getByRole('search', { name: 'Range' }).getByRole('button')
+  expect(await dates.first().innerText()).toMatch(/\d\d:\d\d – .*\d\d:\d\d/)
   await open.close()
   await show(around(last - 600_000))
   await rows().getByText('nearest').waitFor()
@@ -108,32 +109,62 @@ test('the refusals of a moment that is asked for are marked, or the nearest one 
 
 test('filters are in the address: they are there again after a reload, and one button takes them away', async () => {
   await show('#/refusals')
-  await page.getByLabel('Scope').selectOption('Global')
+  await page.getByLabel('Scope', { exact: true }).selectOption('Global')
   await expect.poll(users, SOON).toEqual(['eve'])
   expect(await hash()).toBe('#/refusals?scope=Global')
-  await page.getByLabel('Route').selectOption('GET /items/*')
+  await page.getByRole('combobox', { name: 'Route' }).selectOption('GET /items/*')
   await page.getByText('Nothing that matches was refused in this time.').waitFor()
-  await page.getByLabel('Scope').selectOption('all')
-  await page.getByLabel('User', { exact: true }).fill('bob')
+  await page.getByLabel('Scope', { exact: true }).selectOption('all')
+  await page.getByLabel('User or organisation').fill('BO')
   await expect.poll(users, SOON).toEqual(['bob'])
   await page.reload()
   await expect.poll(users, SOON).toEqual(['bob'])
-  expect(await page.getByLabel('Route').inputValue()).toBe('GET /items/*')
+  expect(await page.getByRole('combobox', { name: 'Route' }).inputValue()).toBe('GET /items/*')
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
   expect(await hash()).toBe('#/refusals')
 })
 
-test('a time in which nobody was refused says so, and what the address has wrong is the default', async () => {
-  await show('#/refusals?from=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z')
+test('a time in which nobody was refused says so, and what the address has wrong is the last 7 days', async () => {
+  await show('#/refusals?from=2026-01-01&to=2026-01-02')
   await page.getByText('Nobody was refused in this time.').waitFor()
-  expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('range')
-  await page.getByLabel('Time', { exact: true }).selectOption('1h')
+  await page.getByRole('search', { name: 'Range' }).getByText('1 hour').click()
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
+  expect(await hash()).toBe('#/refusals?range=1h')
   await open.close()
-  await show('#/refusals?scope=everybody&since=yesterday&from=now')
+  await show('#/refusals?scope=everybody&range=yesterday&from=now')
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
-  expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('7d')
+  expect(await page.getByRole('radio', { name: '7 days' }).isChecked()).toBe(true)
+})
+
+test('refusals are counted over time, and by user, limit or route, of which each narrows the page', async () => {
+  await show('#/refusals')
+  await page.getByText('Refusals: 4. Users: 3.').waitFor()
+  await page.getByText(/^Since .*: Personal 3, Organisation 0, Global 1$/).waitFor()
+  await expect.poll(() => groups().locator('tbody tr').first().innerText(), SOON).toMatch(/bob\s+2 50%/)
+  await page.getByText('Limit reached').first().click()
+  await groups().getByRole('link', { name: 'Global write 1h' }).click()
+  await expect.poll(users, SOON).toEqual(['eve'])
+  expect(await hash()).toBe('#/refusals?by=limit&scope=Global&category=write')
+  await page.getByText('Refusals: 1. Users: 1.').waitFor()
+})
+
+test('the groups and the rows that are shown come as CSV', async () => {
+  await show('#/refusals?query=bo')
+  await page.getByText('Refusals: 2. Users: 1.').waitFor()
+  const ofGroups = decodeURIComponent((await page.getByText('This table as CSV').getAttribute('href')) ?? '')
+  expect(ofGroups).toMatch(/name,refusals,users,personal,organisation,global,last\r\nbob,2,1,2,0,0,/)
+  const href = await page.getByText('All of them as CSV').getAttribute('href')
+  const csv = await (await open.context.request.get(`${stage.app.admin}${href}`)).text()
+  expect(csv.trim().split('\r\n')).toHaveLength(2)
+  expect(csv).toContain('bob,pro')
+})
+
+test('refusals of one user alone are shown by a link, and of all again after a click', async () => {
+  await show('#/refusals?user=bob')
+  await expect.poll(users, SOON).toEqual(['bob'])
+  await page.getByRole('button', { name: 'Show others than bob too' }).click()
+  await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
 })
 
 test('one turns over the pages, and Back comes to the one before', async () => {
@@ -141,7 +172,7 @@ test('one turns over the pages, and Back comes to the one before', async () => {
   page = open.page
   const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
   const [first, second] = all.refusals
-  await page.route('**/api/refusals?**', (route) => {
+  await page.route('**/api/refusals?*limit=25*', (route) => {
     const isSecond = route.request().url().includes('cursor=behind')
     return route.fulfill({ json: { refusals: [isSecond ? second : first], next: isSecond ? null : 'behind' } })
   })

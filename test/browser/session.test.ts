@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { AuditResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ADMIN, hold, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+import { ADMIN, hold, SOON, type Stage, signIn, signOut, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -72,7 +72,7 @@ test('a wrong token is told at the field, and the right one then lets in', async
 test('one who signs out is out, also after a reload and with the old cookie gone', async () => {
   await visit()
   await signIn(open, ADMIN)
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await page.getByLabel('Admin token').waitFor()
   expect(await open.context.cookies()).toEqual([])
   expect(await page.locator('nav').count()).toBe(0)
@@ -89,7 +89,7 @@ test('while one signs out nothing is read: what is under way is given up, and wh
   await reading.asked
   const givenUp = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/now'))
   const leaving = await hold(page, 'DELETE', '**/api/session')
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await leaving.asked
   await givenUp
   const read: string[] = []
@@ -114,7 +114,7 @@ test('one who could not sign out reads on', async () => {
     route.request().method() === 'DELETE' ? route.abort() : route.continue(),
   )
   const refused = page.waitForEvent('requestfailed', (request) => request.method() === 'DELETE')
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await refused
   await page.waitForResponse((response) => response.url().endsWith('/api/now') && response.ok())
 })
@@ -123,7 +123,7 @@ test('nothing of one who signs out is shown to whoever signs in next', async () 
   await visit('#/keys')
   await signIn(open, ADMIN)
   await page.getByRole('row', { name: 'alice' }).waitFor()
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await page.getByLabel('Admin token').waitFor()
   const held = await hold(page, 'GET', '**/api/tokens')
   await signIn(open, VIEWER)
@@ -141,7 +141,7 @@ test('one whose way out failed is told to be signed in still, and no more once i
   await page.route('**/api/session', (route) =>
     fails && route.request().method() === 'DELETE' ? route.abort('connectionreset') : route.fallback(),
   )
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   const told = page.getByRole('alert').filter({ hasText: 'You are not signed out: try again.' })
   await told.waitFor()
   fails = false

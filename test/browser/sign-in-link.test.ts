@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { accessibilityFindings, type OpenPage, type View } from '../setup/browser.ts'
-import { ADMIN, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
+import { ADMIN, SOON, type Stage, signIn, signOut, startStage, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -45,7 +45,7 @@ test('a link that was used says so at the sign-in, where the token lets in', asy
   const link = hashOfLink()
   await visit(link)
   await overview().waitFor()
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await page.getByLabel('Admin token').waitFor()
   await enter(link)
   await noMore().waitFor()
@@ -85,7 +85,7 @@ test('a used link leaves who is signed in, and is not spoken of to whoever signs
   expect((await refused).status()).toBe(401)
   await overview().waitFor()
   expect(await who()).toBe('desk (viewer)')
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await page.getByLabel('Admin token').waitFor()
   expect(await noMore().count()).toBe(0)
   expect(but401()).toEqual([])

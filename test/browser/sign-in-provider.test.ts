@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { CLIENT_SECRET, type PeopleProvider, startPeopleProvider } from '../admin/people-provider.ts'
 import { type RunningApp, startApp } from '../e2e/harness.ts'
 import { accessibilityFindings, type Browser, type OpenPage, type View } from '../setup/browser.ts'
-import { ADMIN, configOf, SOON, sharedBrowser, signIn } from './stage.ts'
+import { ADMIN, configOf, SOON, sharedBrowser, signIn, signOut } from './stage.ts'
 
 let provider: PeopleProvider
 let app: RunningApp
@@ -57,7 +57,7 @@ test('one who signs in by the provider is back at the page that was opened, unde
   await page.reload()
   await heading('Audit').waitFor()
   const copy = await open.context.cookies(app.admin)
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(page)
   await button().waitFor()
   await open.context.addCookies(copy)
   await page.reload()

@@ -94,6 +94,16 @@ export async function signIn({ page }: OpenPage, token: string): Promise<void> {
   await page.locator('.sign-in button[type="submit"]').click()
 }
 
+/** What is behind the name in the header: language, colours, the way out. */
+export async function openAccount(page: Page): Promise<void> {
+  await page.locator('.top-end .dropdown-button').click()
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await openAccount(page)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+}
+
 async function callApi<T>(admin: string, method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(admin + path, {
     method,

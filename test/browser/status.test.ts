@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFindings } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, openAccount, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -20,7 +20,9 @@ test('every page says that nobody is refused, and then which global window refus
   expect(await status.innerText()).toMatch(/It ends at .* \(in (an hour|1 hour|60 minutes|59 minutes)\)/)
   expect(await status.getByText('Nobody is refused.').count()).toBe(0)
   expect(await accessibilityFindings(page)).toEqual([])
+  await openAccount(page)
   await page.getByLabel('Language').selectOption('zh')
+  await page.keyboard.press('Escape')
   await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1小时 已用完。').waitFor()
   await page.getByRole('link', { name: '更改设置' }).click()
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('上限')

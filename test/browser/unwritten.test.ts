@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFindings } from '../setup/browser.ts'
-import { type Stage, startStage } from './stage.ts'
+import { openAccount, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -23,7 +23,9 @@ test('limits that nobody wrote are shown on the overview, with the lines to writ
   })
   expect(beyond).toBe(0)
   await page.setViewportSize({ width: 1280, height: 900 })
+  await openAccount(page)
   await page.getByLabel('Language').selectOption('zh')
+  await page.keyboard.press('Escape')
   await page.getByText('以下上限并非由任何人设置').waitFor()
   await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 500 } } } })
   await page.getByText('以下上限并非由任何人设置').waitFor({ state: 'detached' })

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse, UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
+import { ask, configOf, hold, openAccount, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -338,7 +338,9 @@ test('an explanation has the language and the clock of the page, whatever zone t
   await expect
     .poll(() => said.innerText(), SOON)
     .toMatch(/^拒绝\s+429：个人 read 1h 窗口的额度已用完，到 .*\d.*后\) 为止。 此请求的价格为 4。$/)
+  await openAccount(page)
   await page.getByLabel('语言').selectOption('en')
+  await page.keyboard.press('Escape')
   await expect
     .poll(() => said.innerText(), SOON)
     .toMatch(/^Refused\s+429: the window Personal read 1h is used up until .*:\d\d \(in .*\)\. This request costs 4\.$/)
@@ -368,7 +370,7 @@ test('users are found by a part of their id', async () => {
   await page.getByText('No known user matches.').waitFor()
   await page.getByRole('link', { name: 'nobody/yet' }).click()
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('nobody/yet')
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('nobody/yet')
+  await expect.poll(() => page.evaluate('document.activeElement.textContent'), SOON).toBe('nobody/yet')
 })
 
 test('who comes back from a user finds the search, its order and its page as they were', async () => {

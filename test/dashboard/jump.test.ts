@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { goalsOf, type JumpSources } from '../../src/dashboard/logic/jump.ts'
+import { goalsOf, type JumpSources, typedOf } from '../../src/dashboard/logic/jump.ts'
 
 const SOURCES: JumpSources = {
   pages: [
@@ -10,9 +10,15 @@ const SOURCES: JumpSources = {
   users: ['bob', 'bobby'],
   areUsersRead: true,
   organisations: ['bob & sons'],
+  looks: [
+    ['dark', 'Dark colours'],
+    ['zh', 'Language: Chinese'],
+  ],
   routes: ['GET /a/bob', 'GET /b', 'GET /c/bob', ...Array.from({ length: 9 }, (_, i) => `GET /many/${i}`)],
 }
-const namesOf = (typed: string, sources = SOURCES) => goalsOf(typed, sources).map(({ kind, name }) => `${kind} ${name}`)
+const WORDS = { half: ['raise', '提高'], double: ['double'], block: ['block', '封禁'], refusals: ['refusals'] }
+const goals = (typed: string, sources = SOURCES) => goalsOf(typedOf(typed, WORDS), sources)
+const namesOf = (typed: string, sources = SOURCES) => goals(typed, sources).map(({ kind, name }) => `${kind} ${name}`)
 
 test('before anything is typed every page is offered', () => {
   expect(namesOf(' ')).toEqual(['page Overview', 'page Users', 'page Refusals'])
@@ -23,7 +29,7 @@ test('names that begin with what was typed come before those that only have it',
 })
 
 test('users, organisations and routes follow the pages, each with its address', () => {
-  expect(goalsOf('bob', SOURCES).map(({ href }) => href)).toEqual([
+  expect(goals('bob').map(({ href }) => href)).toEqual([
     '#/users/bob',
     '#/users/bobby',
     '#/organisations/bob%20%26%20sons',
@@ -34,7 +40,7 @@ test('users, organisations and routes follow the pages, each with its address', 
 
 test('a user of that very id is the last that is offered, if it begins the name of no user who is known', () => {
   const nobody = { ...SOURCES, users: [], organisations: [] }
-  expect(goalsOf('new one', nobody)).toEqual([{ kind: 'userById', name: 'new one', href: '#/users/new%20one' }])
+  expect(goals('new one', nobody)).toEqual([{ kind: 'userById', name: 'new one', href: '#/users/new%20one' }])
   expect(namesOf('bo').filter((name) => name.startsWith('userById'))).toEqual([])
   expect(namesOf('ob').at(-1)).toBe('userById ob')
   expect(namesOf('new one', { ...nobody, areUsersRead: false })).toEqual([])
@@ -42,4 +48,23 @@ test('a user of that very id is the last that is offered, if it begins the name 
 
 test('the first five of many routes are offered', () => {
   expect(namesOf('many').filter((name) => name.startsWith('route'))).toHaveLength(5)
+})
+
+test('a verb before a name is done with whoever the name begins, and a user whom nobody knows is taken by the very id', () => {
+  const deeds = (typed: string, sources = SOURCES) => goals(typed, sources).map(({ verb, href }) => [verb, href])
+  const nobody = { ...SOURCES, users: [], organisations: [] }
+  expect(deeds('Raise bob')).toEqual([
+    ['half', '#/users/bob?do=half'],
+    ['half', '#/users/bobby?do=half'],
+    ['half', '#/organisations/bob%20%26%20sons?do=half'],
+  ])
+  expect(deeds('open refusals of bob').slice(0, 1)).toEqual([['refusals', '#/refusals?user=bob']])
+  expect(deeds('封禁mallory', nobody)).toEqual([['block', '#/users/mallory?do=block']])
+  // Names may begin as verbs do.
+  expect(namesOf('blocky', nobody)).toEqual(['userById blocky'])
+  expect(namesOf('refus')).toContain('page Refusals')
+})
+
+test('a language and a colour scheme are found by their names', () => {
+  expect(goals('dark')).toContainEqual({ kind: 'look', name: 'Dark colours', href: '', look: 'dark' })
 })

@@ -11,7 +11,7 @@ const chinese = Object.entries({ ...zh, ...zhReasons })
 const LATIN = new Set([
   ...['API', 'CSV', 'ID', 'JSON', 'Redis', 'Tollgate', 'UTC', 'UTF-8', 'admin', 'p95', '4xx', '5xx'],
   ...['C', 'Ctrl', 'Page', 'Up', 'Down'],
-  ...['admin.token', 'admin.tokens', 'auth.shadow', 'quota.exempt', 'tollgate.log'],
+  ...['admin.token', 'admin.tokens', 'auth.shadow', 'quota.exempt', 'tollgate.log', 'usage.zone'],
   ...['configuration', 'loaded', 'rules', 'hash', 'public', 'unmatched', 'forward', 'unlimited'],
 ])
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { rangeOf, usageFrom } from '../../src/dashboard/logic/range.ts'
 import { moved, pointsOf, type SeriesPoint, sumsOf, ticksOf, type UsageRow } from '../../src/dashboard/logic/series.ts'
 
 const HALF_HOUR = 1_800_000
@@ -94,10 +93,4 @@ test('a chart is walked by keys, and not over its ends', () => {
   expect([go('ArrowLeft', 5), go('ArrowRight', 5), go('PageDown', 100), go('PageUp', 100)]).toEqual([4, 6, 52, 148])
   expect([go('ArrowLeft', 0), go('ArrowRight', 335), go('Home', 77), go('End', 77)]).toEqual([0, 335, 0, 335])
   expect(go('x', 5)).toBeNull()
-})
-
-test('a range that the address has wrong is the last 24 hours', () => {
-  expect(['7d', '1h', 'x', undefined].map(rangeOf)).toEqual(['7d', '1h', '24h', '24h'])
-  // The half-hour that is still counted, and the one before it.
-  expect(usageFrom('1h')).toBe('60m')
 })

@@ -32,6 +32,8 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
   [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
   [/^refusals\/users$/, members<api.RefusedUsersResponse>('from', 'users')],
+  [/^refusals\/groups$/, members<api.RefusalGroupsResponse>('from', 'groups', 'steps')],
+  [/^alerts\/[^/]+\/test$/, members<api.AlertTestResponse>('delivered', 'error')],
   [/^alerts$/, members<api.AlertsResponse>('alerts', 'former', 'events')],
   [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],

@@ -2,11 +2,27 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import type { ReasonCode } from '../../contract/api.ts'
 import * as format from '../logic/format.ts'
 import { en, enReasons, type TextKey } from './en.ts'
-import { zh, zhReasons } from './zh.ts'
 
 type Language = format.Language
-const WORDS: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en, zh }
-const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = { en: enReasons, zh: zhReasons }
+interface Words {
+  readonly texts: Readonly<Record<TextKey, string>>
+  readonly reasons: Readonly<Record<ReasonCode, string>>
+}
+const ENGLISH: Words = { texts: en, reasons: enReasons }
+/** Those that were loaded. English is a part of the page, others are loaded when they are chosen. */
+const LOADED = new Map<Language, Words>([['en', ENGLISH]])
+
+/** Over when there are words of a language; if they cannot be loaded, the page is in English. */
+export async function loadWords(language: Language): Promise<void> {
+  if (LOADED.has(language)) return
+  try {
+    const { zh, zhReasons } = await import('./zh.ts')
+    LOADED.set('zh', { texts: zh, reasons: zhReasons })
+  } catch {
+    // The connection is lost, which the page says by itself.
+  }
+}
+
 type Values = Readonly<Record<string, string | number>>
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
 const KEPT = 'tollgate.language'
@@ -27,6 +43,9 @@ export interface Texts {
   readonly clock: (at: Date) => string
   readonly minute: (at: Date) => string
   readonly day: (at: Date) => string
+  readonly date: (at: number) => string
+  readonly dateMinute: (at: number) => string
+  readonly month: (day: string) => string
   readonly span: (from: Date, to: Date, timeZone?: string) => string
   readonly duration: (ms: number) => string
   readonly relative: (ms: number) => string
@@ -44,7 +63,7 @@ export function TextProvider({ children }: { readonly children: ReactNode }) {
   const texts = useMemo(() => {
     function choose(next: Language): void {
       localStorage.setItem(KEPT, next)
-      setLanguage(next)
+      void loadWords(next).then(() => setLanguage(next))
     }
     return textsOf(language, choose)
   }, [language])
@@ -58,8 +77,7 @@ export function useTexts(): Texts {
 }
 
 function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
-  const words = WORDS[language]
-  const reasons = REASONS[language]
+  const { texts: words, reasons } = LOADED.get(language) ?? ENGLISH
   return {
     language,
     setLanguage,
@@ -74,6 +92,9 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     clock: (at) => format.formatClock(language, at),
     minute: (at) => format.formatMinute(language, at, new Date()),
     day: (at) => format.formatDay(language, at),
+    date: (at) => format.formatDate(language, at, false),
+    month: (day) => format.formatMonth(language, day),
+    dateMinute: (at) => format.formatDate(language, at, true),
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
     relative: (ms) => format.formatRelative(language, ms),
@@ -92,7 +113,7 @@ function filled(text: string, values: Values): string {
 }
 
 /** What was chosen before, or the first language of the browser that we know. */
-function firstLanguage(): Language {
+export function firstLanguage(): Language {
   const kept = localStorage.getItem(KEPT)
   if (kept === 'en' || kept === 'zh') return kept
   const known = navigator.languages

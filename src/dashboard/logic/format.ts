@@ -62,6 +62,20 @@ export function formatDay(language: Language, at: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
+/** `November 2026`. @param day one of it, as `2026-11-01` */
+export function formatMonth(language: Language, day: string): string {
+  return new Intl.DateTimeFormat(LOCALES[language], { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
+    Date.parse(day),
+  )
+}
+
+/** `1 Nov 2026`, and with `time` the minute too. In the browser's time zone. @param at milliseconds since the epoch */
+export function formatDate(language: Language, at: number, withTime: boolean): string {
+  const time = withTime ? ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const) : {}
+  const options = { day: 'numeric', month: 'short', ...(!withTime && { year: 'numeric' as const }), ...time } as const
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
+}
+
 /** A step of a chart: the day once, both ends; of a whole day, which may have 23 hours, the day alone. */
 export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
   const zone = timeZone === undefined ? {} : { timeZone }

@@ -1,12 +1,44 @@
 import { hashOf, type Page } from './location.ts'
 
-/** Where the search over all pages leads. */
+/** Where the search over all pages leads, and what it can do. */
 
 export interface Goal {
-  /** `userById`: of a user whom nobody knows. */
-  readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route'
+  /** `userById`: of a user whom nobody knows. A `verb` is done with whom it names, a `look` is a language or a colour scheme. */
+  readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route' | 'verb' | 'look'
   readonly name: string
+  /** Empty of a look. */
   readonly href: string
+  /** What is done with the name. */
+  readonly verb?: Verb
+  readonly look?: Look
+}
+
+export const VERBS = ['half', 'double', 'block', 'refusals'] as const
+/** `half` and `double` raise limits for a time, after a question. */
+export type Verb = (typeof VERBS)[number]
+
+export const LOOKS = ['dark', 'light', 'en', 'zh'] as const
+export type Look = (typeof LOOKS)[number]
+
+/** What is typed before a name: `raise bob`, `open refusals of bob`. */
+export interface Typed {
+  readonly verb: Verb | null
+  /** The rest. */
+  readonly name: string
+}
+
+/** @param words of each verb, in small letters */
+export function typedOf(text: string, words: Readonly<Record<Verb, readonly string[]>>): Typed {
+  const [, said = ''] = /^\s*(?:open\s+)?(.*?)\s*$/is.exec(text) ?? []
+  for (const verb of VERBS) {
+    for (const word of words[verb]) {
+      // A word of letters ends with a blank; one of Chinese need not.
+      const isSaid = said.toLowerCase().startsWith(word) && (!/\w$/.test(word) || /^\s/.test(said.slice(word.length)))
+      const name = said.slice(word.length).replace(/^\s+(?:of\s+)?/i, '')
+      if (isSaid && name !== '') return { verb, name }
+    }
+  }
+  return { verb: null, name: text.trim() }
 }
 
 export interface JumpSources {
@@ -18,6 +50,8 @@ export interface JumpSources {
   readonly organisations: readonly string[]
   /** Rules of the route map. */
   readonly routes: readonly string[]
+  /** With the names by which they are found. */
+  readonly looks: readonly (readonly [Look, string])[]
 }
 
 const MOST_ROUTES = 5
@@ -26,8 +60,8 @@ const MOST_ROUTES = 5
  * What the typed text may mean: pages, users, organisations, routes. Names that begin with it come first. If it begins the name of no
  * known user, a user of that very id is the last: overrides of such a user can be set.
  */
-export function goalsOf(typed: string, sources: JumpSources): readonly Goal[] {
-  const text = typed.trim()
+export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): readonly Goal[] {
+  if (verb !== null) return deedsOf(verb, text, sources)
   const pages = found(text, sources.pages, ([page, name]) => `${name} ${page}`).map(
     ([page, name]): Goal => ({ kind: 'page', name, href: hashOf(page) }),
   )
@@ -41,8 +75,23 @@ export function goalsOf(typed: string, sources: JumpSources): readonly Goal[] {
     ...sources.users.map((name): Goal => ({ kind: 'user', name, href: hashOf('users', name) })),
     ...sources.organisations.map((name): Goal => ({ kind: 'organisation', name, href: hashOf('organisations', name) })),
     ...routes.map((name): Goal => ({ kind: 'route', name, href: hashOf('routes', null, { route: name }) })),
+    ...found(text, sources.looks, ([, name]) => name).map(
+      ([look, name]): Goal => ({ kind: 'look', name, href: '', look }),
+    ),
     ...byId,
   ]
+}
+
+/** What is done with each user and each organisation whose name begins so; of a user whom nobody knows by the very id. */
+function deedsOf(verb: Verb, text: string, { users, organisations, areUsersRead }: JumpSources): readonly Goal[] {
+  const deed = (page: 'users' | 'organisations', name: string): Goal => {
+    const whose = page === 'users' ? { user: name } : { organisation: name }
+    const href = verb === 'refusals' ? hashOf('refusals', null, whose) : hashOf(page, name, { do: verb })
+    return { kind: 'verb', name, href, verb }
+  }
+  const isKnown = users.length + organisations.length > 0
+  const ids = isKnown || !areUsersRead ? users : [text]
+  return [...ids.map((name) => deed('users', name)), ...organisations.map((name) => deed('organisations', name))]
 }
 
 /** Those whose text has it, whatever its letter case; first those that begin with it. */

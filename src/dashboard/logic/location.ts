@@ -3,20 +3,15 @@
  * so that one file serves all pages.
  */
 
-/** In the order of the navigation. */
-export const PAGES = [
-  'overview',
-  'limits',
-  'errors',
-  'users',
-  'organisations',
-  'refusals',
-  'routes',
-  'keys',
-  'replicas',
-  'audit',
-] as const
-export type Page = (typeof PAGES)[number]
+/** The overview by itself, and behind it groups by what pages are for, in the order of the navigation. */
+export const GROUPS = {
+  traffic: ['errors', 'refusals', 'routes'],
+  quota: ['limits', 'users', 'organisations', 'keys'],
+  system: ['alerts', 'replicas', 'audit'],
+} as const
+
+export type Page = 'overview' | (typeof GROUPS)[keyof typeof GROUPS][number]
+export const PAGES: readonly Page[] = ['overview', ...Object.values(GROUPS).flat()]
 
 export interface Place {
   readonly page: Page

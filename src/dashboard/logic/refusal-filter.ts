@@ -1,15 +1,17 @@
-import type { Scope } from '../../contract/api.ts'
+import type { RefusalGroupsResponse, Scope } from '../../contract/api.ts'
 import type { Fields } from './location.ts'
+import { isDay, type Range, type Step } from './range.ts'
 
 /** What of the refusals is looked for, as the address has it. Pure. */
 
-export const SINCE_MS = { '1h': 3_600_000, '1d': 86_400_000, '7d': 604_800_000 } as const
-export type Since = keyof typeof SINCE_MS
-const USUAL: Since = '7d'
-
 export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
 
+export type Grouping = RefusalGroupsResponse['by']
+export const GROUPINGS = ['user', 'limit', 'route', 'organisation'] as const satisfies readonly Grouping[]
+
 export interface RefusalWish {
+  /** A part of the id of a user or of an organisation. */
+  readonly query: string
   readonly user: string
   readonly organisation: string
   readonly scope: Scope | ''
@@ -17,72 +19,51 @@ export interface RefusalWish {
   readonly route: string
   /** What would have been refused in shadow, instead of what was. */
   readonly shadow: boolean
-  readonly since: Since
-  /** A range of time instead of `since`, in ISO 8601. */
-  readonly range: { readonly from: string; readonly until: string } | null
+  /** By whom or by what they are counted. */
+  readonly by: Grouping
   /** The moment that is asked about, in ISO 8601. */
   readonly at: string | null
   readonly cursor: string
 }
 
-export function refusalWishOf({
-  user = '',
-  organisation = '',
-  scope,
-  category = '',
-  route = '',
-  shadow,
-  since,
-  from,
-  until,
-  at,
-  cursor = '',
-}: Fields) {
-  const wish: RefusalWish = {
-    user,
-    organisation,
-    scope: SCOPES.find((each) => each === scope) ?? '',
-    category,
-    route,
-    shadow: shadow === 'true',
-    since: isSince(since) ? since : USUAL,
-    range: isMoment(from) && isMoment(until) ? { from, until } : null,
-    at: isMoment(at) ? at : null,
-    cursor,
+export function refusalWishOf(fields: Fields): RefusalWish {
+  const { query = '', user = '', organisation = '', category = '', route = '', cursor = '', at = '' } = fields
+  return {
+    ...{ query, user, organisation, category, route, cursor },
+    scope: SCOPES.find((each) => each === fields.scope) ?? '',
+    shadow: fields.shadow === 'true',
+    by: GROUPINGS.find((each) => each === fields.by) ?? 'user',
+    at: !isDay(at) && !Number.isNaN(Date.parse(at)) ? at : null,
   }
-  return wish
 }
 
-function isSince(text: string | undefined): text is Since {
-  return text !== undefined && Object.hasOwn(SINCE_MS, text)
+export function isFiltered({ query, user, organisation, scope, category, route }: RefusalWish): boolean {
+  return [query, user, organisation, scope, category, route].some((each) => each.trim() !== '')
 }
 
-function isMoment(text: string | undefined): text is string {
-  return text !== undefined && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text))
-}
-
-export function isFiltered({ user, organisation, scope, category, route }: RefusalWish): boolean {
-  return [user, organisation, scope, category, route].some((each) => each.trim() !== '')
-}
-
-/** To the minute, so that two looks in one minute ask the same. */
-const STEP_MS = 60_000
-
-/** The question to the API. @param now milliseconds since the epoch, when one began to look */
-export function refusalQuery(wish: RefusalWish, now: number, limit: number): string {
-  const { user, organisation, scope, category, route, shadow, since, range, cursor } = wish
-  const begun = Math.floor((now - SINCE_MS[since]) / STEP_MS) * STEP_MS
-  const time = range === null ? { since: new Date(begun).toISOString() } : { since: range.from, until: range.until }
-  const parts = {
-    user: user.trim(),
-    organisation: organisation.trim(),
-    scope,
-    category,
-    route,
+/** The part of both questions to the API that says which refusals are meant. */
+function filterQuery(wish: RefusalWish, { from, to }: Range): Record<string, string> {
+  const { query, user, organisation, scope, category, route, shadow } = wish
+  return {
+    part: query.trim(),
+    ...{ user: user.trim(), organisation: organisation.trim(), scope, category, route },
     shadow: shadow ? 'true' : '',
-    ...time,
-    cursor,
-    limit: String(limit),
+    since: from,
+    until: to ?? '',
   }
+}
+
+/** Of GET /api/refusals, which has each of them. @param limit of a page; `csv` for a file of all */
+export function refusalQuery(wish: RefusalWish, range: Range, limit: number | 'csv'): string {
+  const page = limit === 'csv' ? { format: 'csv' } : { cursor: wish.cursor, limit: String(limit) }
+  return queryOf({ ...filterQuery(wish, range), ...page })
+}
+
+/** Of GET /api/refusals/groups, which counts them. */
+export function groupQuery(wish: RefusalWish, range: Range, step: Step): string {
+  return queryOf({ ...filterQuery(wish, range), by: wish.by, step, limit: '100' })
+}
+
+function queryOf(parts: Readonly<Record<string, string>>): string {
   return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString()
 }

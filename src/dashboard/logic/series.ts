@@ -23,6 +23,11 @@ export type ChartTone =
   | 'status4xx'
   | 'status5xx'
   | 'gateway5xx'
+  | PartTone
+
+/** Of categories, routes and what else has no colour of its own, in the order of their size. */
+export const PART_TONES = ['part1', 'part2', 'part3', 'part4', 'part5'] as const
+export type PartTone = (typeof PART_TONES)[number]
 
 export interface ChartSeries {
   readonly label: string
@@ -33,18 +38,25 @@ export interface ChartSeries {
 export type UsageRow = UsageResponse['rows'][number]
 
 const HALF_HOUR_MS = 1_800_000
-const STEP_MS = { '30m': HALF_HOUR_MS, '1h': 2 * HALF_HOUR_MS, '1d': 48 * HALF_HOUR_MS } as const
+const DAY_MS = 48 * HALF_HOUR_MS
+const STEP_MS = { '30m': HALF_HOUR_MS, '1h': 2 * HALF_HOUR_MS, '1d': DAY_MS } as const
+/** By so much the clock of a zone is set, at most: a day may have 23 or 25 hours. */
+const CLOCK_SET_MS = 4 * HALF_HOUR_MS
 
 /**
  * The steps of a response without a hole: a step in which nothing was counted has no row, and is 0 in the chart.
  * @param response with rows by step, of one name
  * @param pick what is drawn of a row: one value for each series of the chart
+ * @param now milliseconds since the epoch: what is to come is not drawn. Default all
  */
 export function pointsOf(
   { from, to, step, rows }: Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>,
   pick: (row: UsageRow) => readonly number[],
+  now = Number.POSITIVE_INFINITY,
 ): SeriesPoint[] {
   if (step === 'range' || step === 'run') return []
+  const end = Math.min(Date.parse(to), now)
+  if (step === '1d') return daysOf(rows, Date.parse(from), end, pick)
   const length = STEP_MS[step]
   const floor = (time: number): number => Math.floor(time / length) * length
   const byStart = new Map(rows.map((row) => [floor(Date.parse(row.start)), pick(row)]))
@@ -52,8 +64,27 @@ export function pointsOf(
   // Only half hours that begin in the range are counted.
   const first = floor(Math.ceil(Date.parse(from) / HALF_HOUR_MS) * HALF_HOUR_MS)
   const points: SeriesPoint[] = []
-  for (let start = first; start < Date.parse(to); start += length) {
+  for (let start = first; start < end; start += length) {
     points.push({ from: new Date(start), to: new Date(start + length), values: byStart.get(start) ?? none })
+  }
+  return points
+}
+
+/** Days of the zone of the API: each begins where its row does, or about a day behind the one before. */
+function daysOf(
+  rows: readonly UsageRow[],
+  from: number,
+  to: number,
+  pick: (row: UsageRow) => readonly number[],
+): SeriesPoint[] {
+  const starts = rows.map((row) => ({ at: Date.parse(row.start), values: pick(row) }))
+  const none = pick(EMPTY).map(() => 0)
+  const points: SeriesPoint[] = []
+  for (let at = from; at < to; ) {
+    const row = starts.find((each) => Math.abs(each.at - at) <= CLOCK_SET_MS)
+    const begin = row?.at ?? at
+    points.push({ from: new Date(begin), to: new Date(begin + DAY_MS), values: row?.values ?? none })
+    at = begin + DAY_MS
   }
   return points
 }
@@ -93,21 +124,6 @@ export function ticksOf(points: readonly SeriesPoint[]): Tick[] {
 /** Whether a step is a day or longer. A day in which the clock goes forward has 23 hours. */
 function isOfDay({ from, to }: SeriesPoint): boolean {
   return to.getTime() - from.getTime() >= 23 * 3_600_000
-}
-
-/** The days of some shorter steps, from midnight to midnight by the clock of this browser: the values of each are added up. */
-export function daysOf(points: readonly SeriesPoint[]): SeriesPoint[] {
-  const days = Map.groupBy(points, ({ from }) => dayOf(from).getTime())
-  return [...days].map(([start, parts]) => ({
-    from: new Date(start),
-    to: dayOf(new Date(start), 1),
-    values: sumsOf(parts),
-  }))
-}
-
-/** The midnight that a moment lies behind, or one some days later. */
-function dayOf(at: Date, later = 0): Date {
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + later)
 }
 
 /** Where a key of the keyboard leads from a bar: one bar, one day, or an end. `null` for other keys. */

@@ -1,5 +1,50 @@
 import { useEffect, useState } from 'react'
 import { type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
+import { rangeFields, usualRange } from '../logic/range.ts'
+
+/** The range that was chosen last. It goes along to each place whose address names none. */
+let carried = rangeFields(placeOf(location.hash).fields)
+
+/** How far down each place of the history was, by the number that its entry has. */
+const tops = new Map<number, number>()
+let entry = numberOf(history.state) ?? 0
+let newest = entry
+
+/** Of an entry that was visited before. */
+function numberOf(state: unknown): number | undefined {
+  return typeof state === 'number' ? state : undefined
+}
+
+/** How far down this place was left; `undefined` if one comes to it for the first time. In pixels. */
+export function leftAt(): number | undefined {
+  return tops.get(entry)
+}
+
+history.scrollRestoration = 'manual'
+window.addEventListener('scroll', () => tops.set(entry, window.scrollY), { passive: true })
+
+// Before anybody else hears of a place.
+window.addEventListener('hashchange', () => {
+  const known = numberOf(history.state)
+  entry = known ?? newest + 1
+  newest = Math.max(newest, entry)
+  if (known === undefined) tops.delete(entry)
+  history.replaceState(entry, '')
+  const place = placeOf(location.hash)
+  const { page, rest, fields } = place
+  if (fields.range !== undefined || fields.from !== undefined) carried = rangeFields(fields)
+  else if (usualRange(place) !== null && location.hash.startsWith(hashOf(page, rest))) {
+    const hash = hashOf(page, rest, { ...fields, ...carried })
+    if (Object.keys(carried).length > 0) replaceAddress(hash)
+  }
+})
+
+history.replaceState(entry, '')
+
+/** The place keeps what the history of the browser knows of it. */
+function replaceAddress(hash: string): void {
+  history.replaceState(history.state, '', hash)
+}
 
 /** The place that the address names, as it changes. */
 export function usePlace(): Place {
@@ -27,10 +72,12 @@ export function useFields(): [Fields, (changes: Changes, isStep?: boolean) => vo
 function changeFields(changes: Changes, isStep = false): void {
   const { page, rest, fields } = placeOf(location.hash)
   const wanted = Object.entries({ ...fields, ...changes }).filter(([, value]) => value !== null && value !== '')
-  const hash = hashOf(page, rest, Object.fromEntries(wanted) as Fields)
+  const next = Object.fromEntries(wanted) as Fields
+  const hash = hashOf(page, rest, next)
   if (hash === location.hash) return
+  carried = rangeFields(next)
   if (isStep) location.hash = hash
-  else history.replaceState(null, '', hash)
+  else replaceAddress(hash)
   // Replacing makes no event of its own.
   if (!isStep) window.dispatchEvent(new HashChangeEvent('hashchange'))
 }

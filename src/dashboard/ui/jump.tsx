@@ -1,10 +1,11 @@
-import { Button, Modal, TextInput } from '@mantine/core'
+import { Button, Modal, TextInput, useMantineColorScheme } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../contract/api.ts'
 import { usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
-import { type Goal, goalsOf } from '../logic/jump.ts'
+import { en } from '../i18n/en.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { type Goal, goalsOf, LOOKS, type Look, typedOf, VERBS, type Verb } from '../logic/jump.ts'
 import { PAGES } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
@@ -34,7 +35,13 @@ export function Jump() {
   }, [])
   return (
     <>
-      <Button size="xs" variant="default" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
+      <Button
+        className="jump-open"
+        size="xs"
+        variant="default"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => setOpen(true)}
+      >
         {t('jump.open')}
         <kbd className="jump-keys">Ctrl K</kbd>
       </Button>
@@ -59,11 +66,13 @@ function Search({ onLeave }: { readonly onLeave: () => void }) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const goals = useGoals(typed)
+  const wear = useLook()
   const chosen = Math.min(at, goals.length - 1)
 
-  function go({ href }: Goal): void {
+  function go({ href, look }: Goal): void {
     onLeave()
-    location.hash = href
+    if (look === undefined) location.hash = href
+    else wear(look)
   }
 
   function press(event: KeyboardEvent): void {
@@ -116,11 +125,14 @@ function Option({ goal, id, isChosen, onGo }: OptionProps) {
     // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
     <div role="option" id={id} aria-selected={isChosen} onClick={() => onGo(goal)}>
-      {goal.kind === 'userById' ? (
+      {goal.verb !== undefined ? (
+        <bdi>{t(`jump.do.${goal.verb}`, { name: visible(goal.name) })}</bdi>
+      ) : goal.kind === 'userById' ? (
         <bdi>{t('jump.userById', { id: visible(goal.name) })}</bdi>
       ) : (
         <>
-          <Name of={goal.name} /> <span className="muted">{t(`jump.${goal.kind}`)}</span>
+          <Name of={goal.name} />{' '}
+          <span className="muted">{t(`jump.${goal.kind as Exclude<Goal['kind'], 'verb' | 'userById'>}`)}</span>
         </>
       )}
     </div>
@@ -131,19 +143,37 @@ function optionId(i: number): string {
   return `${LIST}-${i}`
 }
 
+/** Chooses a language or a colour scheme. */
+function useLook(): (look: Look) => void {
+  const { setLanguage } = useTexts()
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  return (look) => {
+    if (look === 'en' || look === 'zh') setLanguage(look)
+    else setColorScheme(look)
+  }
+}
+
+/** English is understood in every language: whoever knows the words of the API types them. */
+function wordsOf(verb: Verb, t: Texts['t']): readonly string[] {
+  return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
+}
+
 /** The API is asked once one has stopped typing. */
-function useGoals(typed: string): readonly Goal[] {
+function useGoals(text: string): readonly Goal[] {
   const { t } = useTexts()
-  const [asked] = useDebouncedValue(typed.trim(), PAUSE_MS)
+  const words = Object.fromEntries(VERBS.map((verb) => [verb, wordsOf(verb, t)])) as Record<Verb, readonly string[]>
+  const typed = typedOf(text, words)
+  const [asked] = useDebouncedValue(typed.name, PAUSE_MS)
   const query = asked === '' ? null : `?query=${encodeURIComponent(asked)}&limit=${MOST}`
   const users = usePoll<UsersResponse>(query === null ? null : `/api/users${query}`, EVERY_MS)
   const organisations = usePoll<OrganisationsResponse>(query === null ? null : `/api/organisations${query}`, EVERY_MS)
   const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
   return goalsOf(typed, {
-    areUsersRead: (users.data !== null || users.error !== null) && asked === typed.trim(),
+    areUsersRead: (users.data !== null || users.error !== null) && asked === typed.name,
     pages: PAGES.map((page) => [page, t(`page.${page}`)] as const),
     users: (users.data?.users ?? []).map(({ user }) => user),
     organisations: (organisations.data?.organisations ?? []).map(({ organisation }) => organisation),
     routes: (routes?.routes ?? []).map(({ match }) => match),
+    looks: LOOKS.map((look) => [look, t(`jump.look.${look}`)] as const),
   })
 }

@@ -53,7 +53,18 @@ export function Moment({ at, isPast = false }: MomentProps) {
   )
 }
 
-/** The same with the time of day alone, for what ends soon. @param at in ISO 8601; shown in whole seconds, as the 429 has it */
+/** How long ago something was: `(3 minutes ago)`. @param at in ISO 8601 */
+export function Ago({ at }: { readonly at: string }) {
+  const { relative, time } = useTexts()
+  const ms = Date.parse(at) - useServerNow()
+  return (
+    <time dateTime={at} title={time(at)} className="muted">
+      ({relative(Math.min(0, ms))})
+    </time>
+  )
+}
+
+/** A moment to come with the time of day alone, for what ends soon. @param at in ISO 8601; shown in whole seconds, as the 429 has it */
 export function Until({ at: exact }: { readonly at: string }) {
   const { relative, clock, time } = useTexts()
   const now = useServerNow()

@@ -1,26 +1,132 @@
-import { SegmentedControl } from '@mantine/core'
-import { useTexts } from '../i18n/text.tsx'
-import { RANGES, type Range, rangeOf } from '../logic/range.ts'
-import { useFields } from './address.tsx'
+import { Button, Checkbox, SegmentedControl, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { serverNow } from '../api/client.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf, usualRange } from '../logic/range.ts'
+import { useFields, usePlace } from './address.tsx'
+import { Dropdown } from './dropdown.tsx'
+import './range.css'
 
-/** The range that the page looks at, in the address as `range`. */
+/** The range that the page looks at: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {
-  const [fields] = useFields()
-  return rangeOf(fields.range)
+  return rangeOf(usePlace())
 }
 
-/** Chooses it. */
-export function RangeSwitch() {
+/** Whether the time before stands beside it in charts: `compare` of the address. */
+export function useComparing(): boolean {
+  return usePlace().fields.compare === 'true'
+}
+
+/** A range by its moments, which Back leaves again. */
+export function useZoom(): (from: Date, to: Date) => void {
+  const [, change] = useFields()
+  return (from, to) => change({ ...NOWHERE, from: from.toISOString(), to: to.toISOString(), range: null }, true)
+}
+
+/** Chooses the range of all pages, in the header. Nothing on a page that looks at no time. */
+export function RangeControl() {
   const { t } = useTexts()
-  const [fields, change] = useFields()
+  const place = usePlace()
+  const [, change] = useFields()
+  const usual = usualRange(place)
+  if (usual === null) return null
+  const { name } = rangeOf(place)
+  const names = usual === 'all' ? [...NAMED, 'all' as const] : NAMED
   return (
-    <SegmentedControl
-      className="range"
-      aria-label={t('range.label')}
-      value={rangeOf(fields.range)}
-      // A half-hour that was chosen may lie in no other range.
-      onChange={(range) => change({ range, half: null })}
-      data={RANGES.map((range) => ({ value: range, label: t(`range.${range}`) }))}
-    />
+    <search className="range" aria-label={t('range.label')}>
+      <SegmentedControl
+        size="xs"
+        aria-label={t('range.label')}
+        value={name ?? ''}
+        // A half-hour that was chosen may lie in no other range.
+        onChange={(range) => change({ ...NOWHERE, range: range === 'all' ? null : range })}
+        data={names.map((each) => ({ value: each, label: t(`range.${each}`) }))}
+      />
+      <Dates key={location.hash} range={rangeOf(place)} />
+    </search>
   )
+}
+
+const NOWHERE = { from: null, to: null, half: null, at: null, cursor: null, before: null } as const
+
+function Dates({ range }: { readonly range: Range }) {
+  const texts = useTexts()
+  const { t } = texts
+  const [, change] = useFields()
+  const compares = useComparing()
+  return (
+    <Dropdown label={range.name === null ? rangeWords(range, texts) : t('range.dates')} isOn={range.name === null}>
+      <div className="actions">
+        {[0, 1].map((before) => (
+          <Button
+            key={before}
+            size="compact-sm"
+            variant="default"
+            onClick={() => change({ ...NOWHERE, range: null, ...monthOf(new Date(serverNow()), before) })}
+          >
+            {t(before === 0 ? 'range.thisMonth' : 'range.lastMonth')}
+          </Button>
+        ))}
+      </div>
+      <DaysForm range={range} />
+      <Checkbox
+        label={t('range.compare')}
+        description={t('range.compareText')}
+        checked={compares}
+        onChange={(event) => change({ compare: event.currentTarget.checked ? 'true' : null })}
+      />
+    </Dropdown>
+  )
+}
+
+function DaysForm({ range }: { readonly range: Range }) {
+  const { t } = useTexts()
+  const [, change] = useFields()
+  const { from, to } = endsOf(range, serverNow())
+  const [first, setFirst] = useState(() => localDay(from === 0 ? serverNow() : from))
+  const [last, setLast] = useState(() => localDay(to - 1))
+  const isWrong = !(first <= last && isDay(first) && isDay(last))
+  function submit(event: FormEvent): void {
+    event.preventDefault()
+    if (!isWrong) change({ ...NOWHERE, range: null, from: first, to: dayLater(last, 1) })
+  }
+  return (
+    <form onSubmit={submit} noValidate>
+      <TextInput
+        type="date"
+        size="xs"
+        label={t('range.first')}
+        value={first}
+        onChange={(event) => setFirst(event.currentTarget.value)}
+      />
+      <TextInput
+        type="date"
+        size="xs"
+        label={t('range.last')}
+        value={last}
+        onChange={(event) => setLast(event.currentTarget.value)}
+        error={isWrong ? t('range.wrong') : undefined}
+      />
+      <Button type="submit" size="xs" variant="default">
+        {t('range.apply')}
+      </Button>
+    </form>
+  )
+}
+
+/** As a field of a form has it. @param at milliseconds since the epoch */
+function localDay(at: number): string {
+  const date = new Date(at)
+  const two = (part: number): string => String(part).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+/** `24 hours`, `1 Nov – 30 Nov`, `28 Nov, 14:00 – 28 Nov, 18:30`. */
+export function rangeWords({ name, from, to }: Range, { t, date, dateMinute }: Texts): string {
+  if (name !== null) return t(`range.${name}`)
+  const begin = isDay(from) ? date(momentOf(from)) : dateMinute(momentOf(from))
+  if (to === null) return t('range.since', { from: begin })
+  const lastDay = isDay(to) ? dayLater(to, -1) : to
+  const end = isDay(to) ? date(momentOf(lastDay)) : dateMinute(momentOf(to))
+  return isDay(from) && lastDay === from ? begin : `${begin} – ${end}`
 }

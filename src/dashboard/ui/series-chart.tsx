@@ -1,7 +1,9 @@
 import { useElementSize } from '@mantine/hooks'
-import { type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from 'react'
+import { serverNow } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type ChartSeries, moved, type SeriesPoint, sumsOf } from '../logic/series.ts'
+import { useZoom } from './range.tsx'
 import { Drawing, MARGIN, Numbers, xOf } from './series-drawing.tsx'
 import './series-chart.css'
 import { SeriesTable } from './series-table.tsx'
@@ -12,8 +14,8 @@ interface SeriesChartProps {
   readonly series: readonly ChartSeries[]
   /** Oldest first, of one length. Each has a value for each of the series. */
   readonly points: readonly SeriesPoint[]
-  /** `bars` (default) stand on each other in the order of the series. */
-  readonly shape?: 'bars' | 'lines'
+  /** The sums of another time, point by point, and how that time is called. */
+  readonly before?: { readonly label: string; readonly values: readonly number[] } | null
   /** In pixels. Default 160. */
   readonly height?: number
   /** Index of a point that was chosen, which is marked; -1 (default) for none. */
@@ -27,14 +29,15 @@ const LEAST_BAR = 1.75
 const DAY_MS = 86_400_000
 
 /**
- * Values over time, above them the exact ones of the step that is looked at, and all of them as a table below. To the keyboard and to
- * screen readers the chart is a slider over the steps.
+ * Values over time as bars that stand on each other in the order of the series, above them the exact ones of the step that is looked at,
+ * and all of them as a table below. To the keyboard and to screen readers the chart is a slider over the steps. Who drags the pointer over
+ * some steps looks at their time alone, on this page and on others.
  */
 export function SeriesChart({
   title,
   series,
   points,
-  shape = 'bars',
+  before = null,
   height = 160,
   marked = -1,
   opening,
@@ -50,6 +53,7 @@ export function SeriesChart({
   const shown = Math.min(hovered ?? chosen, latest)
   const width = Math.max(seen, MARGIN.right + points.length * LEAST_BAR)
   const x = xOf(points, width)
+  const drag = useDrag({ points, onMove: setHovered, onChoose: open })
 
   // Where the bars are wider than the window, the one that the keyboard is at is brought into it; at first the latest.
   // biome-ignore lint/correctness/useExhaustiveDependencies: hovering must not scroll
@@ -62,8 +66,9 @@ export function SeriesChart({
   if (point === undefined) return null
   const aDay = Math.max(1, Math.round(DAY_MS / (point.to.getTime() - point.from.getTime())))
   const values = series.map(({ label }, i) => `${label} ${number(point.values[i] ?? 0)}`)
+  if (before !== null) values.push(`${before.label} ${number(before.values[shown] ?? 0)}`)
 
-  function indexOf(event: MouseEvent<HTMLElement>): number {
+  function indexOf(event: PointerEvent<HTMLElement>): number {
     const left = event.clientX - event.currentTarget.getBoundingClientRect().left
     return Math.min(latest, Math.max(0, Math.floor(left / x.step())))
   }
@@ -85,17 +90,9 @@ export function SeriesChart({
   const keys = t(opening === undefined ? 'series.keys' : 'series.keysOpen', { open: opening?.label ?? '' })
   return (
     <div className="chart">
-      <p className="readout" aria-hidden="true">
-        <strong>{span(point.from, point.to)}</strong>
-        {series.map(({ label, tone }, i) => (
-          <span key={label} className={tone === null ? undefined : `key ${tone} ${shape}`}>
-            {label}: <strong>{number(point.values[i] ?? 0)}</strong>
-          </span>
-        ))}
-        {shown === latest && <span className="muted">{t('series.latest')}</span>}
-      </p>
+      <Readout series={series} point={point} before={before} at={shown} isLatest={shown === latest} />
       <div className="chart-frame">
-        <Numbers series={series} points={points} shape={shape} height={height} />
+        <Numbers series={series} points={points} before={before?.values ?? null} height={height} />
         <div ref={ref} className="chart-scroll">
           <div
             role="slider"
@@ -106,9 +103,8 @@ export function SeriesChart({
             aria-valuenow={shown + 1}
             aria-valuetext={`${span(point.from, point.to)}: ${values.join(t('word.listComma'))}`}
             onKeyDown={press}
-            onMouseMove={(event) => setHovered(indexOf(event))}
-            onMouseLeave={() => setHovered(null)}
-            onClick={(event) => open(indexOf(event))}
+            {...drag.handlers(indexOf)}
+            title={t('series.zoom')}
             className={opening === undefined ? 'chart-slider' : 'chart-slider opens'}
           >
             <svg width={width} height={height} aria-hidden="true">
@@ -118,28 +114,100 @@ export function SeriesChart({
               <rect
                 ref={cursor}
                 className="cursor"
-                x={x(shown)}
-                width={x.bandwidth()}
+                x={x(Math.min(drag.from ?? shown, shown))}
+                width={x.bandwidth() + x.step() * Math.abs((drag.from ?? shown) - shown)}
                 y={MARGIN.top}
                 height={height - MARGIN.top - MARGIN.bottom}
               />
-              <Drawing id={id} series={series} points={points} shape={shape} width={width} height={height} />
+              <Drawing
+                id={id}
+                series={series}
+                points={points}
+                before={before?.values ?? null}
+                width={width}
+                height={height}
+              />
             </svg>
           </div>
         </div>
       </div>
-      <Legend series={series} points={points} />
+      <Sums series={series} points={points} />
       <SeriesTable title={title} series={series} points={points} />
     </div>
   )
 }
 
+interface ReadoutProps extends Pick<SeriesChartProps, 'series'> {
+  readonly point: SeriesPoint
+  readonly before: NonNullable<SeriesChartProps['before']> | null
+  /** Index of the point. */
+  readonly at: number
+  readonly isLatest: boolean
+}
+
+/** The exact values of one step. */
+function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
+  const { t, number, span } = useTexts()
+  return (
+    <p className="readout" aria-hidden="true">
+      <strong>{span(point.from, point.to)}</strong>
+      {series.map(({ label, tone }, i) => (
+        <span key={label} className={tone === null ? undefined : `key ${tone} bars`}>
+          {label}: <strong>{number(point.values[i] ?? 0)}</strong>
+        </span>
+      ))}
+      {before !== null && (
+        <span className="key before lines">
+          {before.label}: <strong>{number(before.values[at] ?? 0)}</strong>
+        </span>
+      )}
+      {isLatest && point.to.getTime() > serverNow() && <span className="muted">{t('series.latest')}</span>}
+    </p>
+  )
+}
+
+interface DragOptions {
+  readonly points: readonly SeriesPoint[]
+  readonly onMove: (index: number | null) => void
+  /** Of a click. */
+  readonly onChoose: (index: number) => void
+}
+
+/** Whether the pointer is dragged over steps, and from which one on. A finger scrolls instead. */
+function useDrag({ points, onMove, onChoose }: DragOptions) {
+  const zoom = useZoom()
+  const [from, setFrom] = useState<number | null>(null)
+  function end(index: number): void {
+    const [first, last] = [points[Math.min(from ?? index, index)], points[Math.max(from ?? index, index)]]
+    setFrom(null)
+    if (from === null || from === index) onChoose(index)
+    else if (first !== undefined && last !== undefined) zoom(first.from, last.to)
+  }
+  return {
+    from,
+    handlers: (indexOf: (event: PointerEvent<HTMLElement>) => number) => ({
+      onPointerDown: (event: PointerEvent<HTMLElement>) => {
+        if (event.pointerType === 'mouse' && event.button === 0) setFrom(indexOf(event))
+      },
+      onPointerMove: (event: PointerEvent<HTMLElement>) => onMove(indexOf(event)),
+      onPointerUp: (event: PointerEvent<HTMLElement>) => {
+        if (event.button === 0) end(indexOf(event))
+      },
+      onPointerLeave: () => {
+        setFrom(null)
+        onMove(null)
+      },
+    }),
+  }
+}
+
 /** The sums of all that is shown. */
-function Legend({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
+function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   const { t, number, time } = useTexts()
   const sums = sumsOf(points)
-  const first = points[0]
-  if (first === undefined) return null
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined) return null
   const all = series.map(({ label }, i) => `${label} ${number(sums[i] ?? 0)}`).join(t('word.listComma'))
-  return <p className="muted">{t('series.sums', { from: time(first.from), sums: all })}</p>
+  const words = { from: time(first.from), to: time(last.to), sums: all }
+  return <p className="muted">{t(last.to.getTime() > serverNow() ? 'series.sums' : 'series.sumsTo', words)}</p>
 }

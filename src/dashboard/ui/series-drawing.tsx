@@ -15,12 +15,13 @@ const NUMBERS_WIDTH = 44
  * Of a name on the axis of time, which stands behind its moment: in the middle it would be half over what was before. A day that has no
  * room for its weekday has its number.
  */
-const NAME_WIDTH = { day: { en: 43, zh: 56 }, number: { en: 20, zh: 32 }, time: 40 } as const
+const NAME_WIDTH = { day: { en: 45, zh: 58 }, number: { en: 21, zh: 33 }, time: 40 } as const
 
 interface DrawingProps {
   readonly series: readonly ChartSeries[]
   readonly points: readonly SeriesPoint[]
-  readonly shape: 'bars' | 'lines'
+  /** The sums of another time, point by point, as a line over the bars. */
+  readonly before: readonly number[] | null
   readonly height: number
 }
 
@@ -29,12 +30,15 @@ export function xOf(points: readonly SeriesPoint[], width: number) {
   return scaleBand({ domain, range: [0, width - MARGIN.right], paddingInner: 0.15 })
 }
 
-function yOf({ series, points, shape, height }: DrawingProps) {
-  const drawn = ({ values }: SeriesPoint) => values.filter((_, i) => series[i]?.tone !== null)
-  const high = points.map((point) =>
-    shape === 'bars' ? drawn(point).reduce((sum, value) => sum + value, 0) : Math.max(0, ...drawn(point)),
+function yOf({ series, points, before, height }: DrawingProps) {
+  const high = points.map(({ values }) =>
+    values.reduce((sum, value, i) => (series[i]?.tone === null ? sum : sum + value), 0),
   )
-  return scaleLinear({ domain: [0, Math.max(4, ...high)], range: [height - MARGIN.bottom, MARGIN.top], nice: true })
+  return scaleLinear({
+    domain: [0, Math.max(4, ...high, ...(before ?? []))],
+    range: [height - MARGIN.bottom, MARGIN.top],
+    nice: true,
+  })
 }
 
 export const Numbers = memo(function Numbers(props: DrawingProps) {
@@ -57,12 +61,13 @@ export const Drawing = memo(function Drawing({
   width,
   ...props
 }: DrawingProps & { readonly id: string; readonly width: number }) {
-  const { points, shape, height } = props
+  const { points, before, height } = props
   const x = xOf(points, width)
   return (
     <>
       <Patterns id={id} />
-      {shape === 'bars' ? <Bars id={id} x={x} {...props} /> : <Lines x={x} {...props} />}
+      <Bars id={id} x={x} {...props} />
+      {before !== null && <Before x={x} before={before} y={yOf(props)} />}
       <Times points={points} x={x} width={width} top={height - MARGIN.bottom} />
     </>
   )
@@ -76,6 +81,10 @@ const HATCHED = {
   organisation: 'diagonalRightToLeft',
   gateway5xx: 'diagonalRightToLeft',
   status4xx: 'horizontal',
+  part2: 'diagonal',
+  part3: 'horizontal',
+  part4: 'diagonalRightToLeft',
+  part5: 'vertical',
 } as const
 
 function Patterns({ id }: { readonly id: string }) {
@@ -124,19 +133,20 @@ function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonl
   })
 }
 
-function Lines({ x, ...props }: DrawingProps & { readonly x: X }) {
-  const { series, points } = props
-  const y = yOf(props)
-  return series.map(({ label, tone }, k) =>
-    tone === null ? null : (
-      <LinePath
-        key={label}
-        className={`line ${tone}`}
-        data={points.map(({ values }) => Math.max(0, values[k] ?? 0))}
-        x={(_, i) => (x(i) ?? 0) + x.bandwidth() / 2}
-        y={(value) => y(value)}
-      />
-    ),
+interface BeforeProps {
+  readonly before: readonly number[]
+  readonly x: X
+  readonly y: ReturnType<typeof yOf>
+}
+
+function Before({ before, x, y }: BeforeProps) {
+  return (
+    <LinePath
+      className="line before"
+      data={[...before]}
+      x={(_, i) => (x(i) ?? 0) + x.bandwidth() / 2}
+      y={(value) => y(value)}
+    />
   )
 }
 

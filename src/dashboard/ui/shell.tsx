@@ -4,14 +4,13 @@ import { connection, ring } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
 import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
-import { hashOf, PAGES, type Page } from '../logic/location.ts'
+import { GROUPS, hashOf, type Page } from '../logic/location.ts'
+import { Dropdown } from './dropdown.tsx'
 import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
+import { RangeControl } from './range.tsx'
 import './shell.css'
 import { StatusLine } from './status-line.tsx'
-
-const GROUP = ['limits', 'errors'] as const
-const OTHERS = PAGES.filter((page) => page !== 'overview' && !GROUP.some((name) => name === page))
 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
@@ -27,7 +26,6 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           <img src={icon} alt="" width="26" height="26" />
           Tollgate
         </a>
-        <Jump />
         <Button
           className="menu"
           size="xs"
@@ -38,24 +36,24 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         >
           {t('app.menu')}
         </Button>
+        <Jump />
+        <RangeControl />
         <div className="top-end">
-          <span className="muted">{t('app.zone', { zone: zoneNow() })}</span>
-          <Preferences />
           <Who />
         </div>
       </header>
       <nav id="menu" className="nav" aria-label={t('app.nav')}>
         <PageLink to="overview" page={page} />
-        {/* biome-ignore lint/a11y/useSemanticElements: two links are no form */}
-        <div role="group" aria-label={t('page.group')} className="nav-group">
-          <span aria-hidden="true">{t('page.group')}</span>
-          {GROUP.map((name) => (
-            <PageLink key={name} to={name} page={page} />
-          ))}
-        </div>
-        {OTHERS.map((name) => (
-          <PageLink key={name} to={name} page={page} />
+        {(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).map((group) => (
+          // biome-ignore lint/a11y/useSemanticElements: links are no form
+          <div key={group} role="group" aria-label={t(`page.group.${group}`)} className="nav-group">
+            <span aria-hidden="true">{t(`page.group.${group}`)}</span>
+            {GROUPS[group].map((name) => (
+              <PageLink key={name} to={name} page={page} />
+            ))}
+          </div>
         ))}
+        <p className="muted zone">{t('app.zone', { zone: zoneNow() })}</p>
       </nav>
       <div className="page">
         <StatusLine />
@@ -105,18 +103,23 @@ function Who() {
     setFailed(false)
     signOut().catch(() => setFailed(true))
   }
+  const label = (
+    <span className="who">
+      <bdi>{who.name}</bdi> ({t(`app.role.${who.role}`)})
+    </span>
+  )
   return (
-    <>
-      <span className="who">
-        <bdi>{who.name}</bdi> <span className="muted">({t(`app.role.${who.role}`)})</span>
-      </span>
+    <Dropdown label={label} title={t('app.account')}>
+      <div className="actions">
+        <Preferences />
+      </div>
       {who.canSignOut && (
         <Button size="xs" variant="default" onClick={leave}>
           {t('app.signOut')}
         </Button>
       )}
-      {failed && <span role="alert">{t('app.signOutFailed')}</span>}
-    </>
+      {failed && <p role="alert">{t('app.signOutFailed')}</p>}
+    </Dropdown>
   )
 }
 

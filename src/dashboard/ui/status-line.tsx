@@ -75,7 +75,7 @@ function useReadingOfChanges(version: number | undefined): void {
 
 function Refused({ status: { full, users, organisations, store, storeOutage } }: { readonly status: StatusResponse }) {
   const { t, number } = useTexts()
-  const refusals = hashOf('refusals', null, { since: '1h' })
+  const refusals = hashOf('refusals', null, { range: '1h' })
   return (
     <>
       {!store.answers && (

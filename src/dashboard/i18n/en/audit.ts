@@ -1,5 +1,6 @@
 export const audit = {
   'audit.title': 'Changes at run time',
+  'audit.csv': 'These as CSV',
   'audit.none': 'Nothing was changed at run time yet.',
   'audit.noneFound': 'No change matches.',
   'audit.noneHere': 'None of the latest 2,000 changes matches. Older ones may.',

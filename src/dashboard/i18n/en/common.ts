@@ -10,6 +10,7 @@ export const common = {
   'app.theme.dark': 'Dark',
   'app.signOut': 'Sign out',
   'app.signOutFailed': 'You are not signed out: try again.',
+  'app.account': 'Language, colours and sign-out',
   'app.role.viewer': 'viewer',
   'app.role.admin': 'admin',
   'app.viewer':
@@ -18,7 +19,9 @@ export const common = {
   'app.crashed': 'This page has failed. Reload it. The gateway is not affected.',
 
   'page.overview': 'Overview',
-  'page.group': 'Quotas & errors',
+  'page.group.traffic': 'Traffic',
+  'page.group.quota': 'Quota',
+  'page.group.system': 'System',
   'page.limits': 'Limits',
   'page.errors': 'Errors',
   'page.users': 'Users',
@@ -26,6 +29,7 @@ export const common = {
   'page.refusals': 'Refusals',
   'page.routes': 'Routes',
   'page.keys': 'Access keys',
+  'page.alerts': 'Alerts',
   'page.replicas': 'Replicas',
   'page.audit': 'Audit',
 

@@ -32,6 +32,7 @@ export const errors = {
   'blame.most': 'Most of them:',
   'blame.mostAt': '{span} ({count})',
   'errors.byHalfHour': 'counted by half-hour',
+  'errors.ofDates': 'Of {range}.',
   'errors.ofRange': 'Of the last {range}.',
   'errors.ofHalfHour': 'Of the half-hour {span}.',
   'errors.wholeRange': 'Back to the whole range',

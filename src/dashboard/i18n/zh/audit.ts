@@ -3,6 +3,7 @@ import type { Translated } from '../translated.ts'
 
 export const audit: Translated<typeof en> = {
   'audit.title': '运行时更改',
+  'audit.csv': '以上记录导出为 CSV',
   'audit.none': '运行时还没有更改。',
   'audit.noneFound': '没有符合条件的更改。',
   'audit.noneHere': '最近 2,000 项更改中没有符合条件的，更早的可能有。',

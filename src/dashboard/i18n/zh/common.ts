@@ -13,6 +13,7 @@ export const common: Translated<typeof en> = {
   'app.theme.dark': '深色',
   'app.signOut': '退出',
   'app.signOutFailed': '您尚未退出：请重试。',
+  'app.account': '语言、配色与退出',
   'app.role.viewer': '只读',
   'app.role.admin': '管理员',
   'app.viewer': '您以只读身份登录：可以查看一切，但不能更改。要更改，请用 admin 角色的管理口令登录。',
@@ -20,7 +21,9 @@ export const common: Translated<typeof en> = {
   'app.crashed': '此页面出错。请重新加载；网关不受影响。',
 
   'page.overview': '概览',
-  'page.group': '配额与错误',
+  'page.group.traffic': '流量',
+  'page.group.quota': '额度',
+  'page.group.system': '系统',
   'page.limits': '上限',
   'page.errors': '错误',
   'page.users': '用户',
@@ -28,6 +31,7 @@ export const common: Translated<typeof en> = {
   'page.refusals': '拒绝记录',
   'page.routes': '路由',
   'page.keys': '访问密钥',
+  'page.alerts': '告警',
   'page.replicas': '副本',
   'page.audit': '审计',
 

@@ -31,6 +31,7 @@ export const errors: Translated<typeof en> = {
   'blame.most': '最多的时段：',
   'blame.mostAt': '{span}（{count}）',
   'errors.byHalfHour': '按半小时统计',
+  'errors.ofDates': '{range}。',
   'errors.ofRange': '最近 {range}。',
   'errors.ofHalfHour': '半小时时段：{span}。',
   'errors.wholeRange': '返回整个范围',

@@ -10,6 +10,7 @@ import type { Fields } from '../../logic/location.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { useRange } from '../../ui/range.tsx'
 import './audit.css'
 import { EntryItem } from './entry.tsx'
 import { Filters, filtersOf } from './filters.tsx'
@@ -28,21 +29,29 @@ export function AuditPage() {
   const [fields, change] = useFields()
   const filters = filtersOf(fields)
   const before = placeIn(fields)
-  const wish = Object.entries({ ...filters, before, limit: String(A_PAGE) }).filter(([, value]) => value !== '')
-  const poll = usePoll<AuditResponse>(`/api/audit?${new URLSearchParams(wish)}`, EVERY_MS)
+  const { from, to } = useRange()
+  const asked = { ...filters, from, to: to ?? '' }
+  const queryOf = (more: Readonly<Record<string, string>>) =>
+    new URLSearchParams(Object.entries({ ...asked, ...more }).filter(([, value]) => value !== ''))
+  const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ before, limit: String(A_PAGE) })}`, EVERY_MS)
   const file = usePoll<QuotaResponse>('/api/quota', FILE_EVERY_MS).data?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
   // An undo may stand on a page before, or not match the filter.
-  const isNewest = filters.who === '' && filters.what === '' && filters.about === '' && before === ''
+  const isNewest = Object.values(asked).every((each) => each === '') && before === ''
   const newest = usePoll<AuditResponse>(isNewest ? null : `/api/audit?limit=${LATEST}`, LATEST_EVERY_MS)
   const undone = undoneBy([...(poll.data?.entries ?? []), ...(newest.data?.entries ?? [])])
-  const hasFilter = filters.who !== '' || filters.what !== '' || filters.about !== ''
+  const hasFilter = Object.values(asked).some((each) => each !== '')
   return (
     <>
       <PageTitle>{t('page.audit')}</PageTitle>
       <Panel title={t('audit.title')}>
         <Filters filters={filters} onChange={(part) => change({ ...part, before: null })} />
+        <p>
+          <a href={`/api/audit?${queryOf({ format: 'csv' })}`} download>
+            {t('audit.csv')}
+          </a>
+        </p>
         {done !== null && (
           <Note tone="good" live>
             {t(done.wasNeeded ? 'undo.done' : 'undo.already', { version: done.version })}

@@ -1,10 +1,10 @@
 import { Checkbox } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
-import { halfHourOf } from '../../logic/half-hour.ts'
+import { HALF_HOUR_MS, halfHourOf } from '../../logic/half-hour.ts'
 import type { SeriesPoint } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { useRange } from '../../ui/range.tsx'
+import { useRange, useZoom } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 
 interface FailuresProps {
@@ -18,7 +18,8 @@ interface FailuresProps {
 export function Failures({ route, points }: FailuresProps) {
   const { t } = useTexts()
   const [{ draw, half }, change] = useFields()
-  const range = useRange()
+  const { name, from, to } = useRange()
+  const zoom = useZoom()
   const title = route === '' ? t('chart.title') : t('chart.titleOf', { route })
   const with4xx = draw === '4xx'
   const start = halfHourOf(half)?.from.getTime()
@@ -29,6 +30,11 @@ export function Failures({ route, points }: FailuresProps) {
     { label: t('chart.total'), tone: null },
     { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
   ] as const
+  // A day is looked into.
+  function openPoint({ from, to }: SeriesPoint): void {
+    if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
+    else change({ half: from.toISOString() })
+  }
   return (
     <Panel title={title} text={t('chart.text')}>
       <Checkbox
@@ -37,13 +43,13 @@ export function Failures({ route, points }: FailuresProps) {
         onChange={(event) => change({ draw: event.currentTarget.checked ? '4xx' : null })}
       />
       <SeriesChart
-        key={`${range} ${route}`}
+        key={`${name} ${from} ${to} ${route}`}
         title={title}
         series={series}
         points={points}
         height={240}
         marked={points.findIndex(({ from }) => from.getTime() === start)}
-        opening={{ label: t('chart.open'), open: ({ from }) => change({ half: from.toISOString() }) }}
+        opening={{ label: t('chart.open'), open: openPoint }}
       />
     </Panel>
   )

@@ -1,15 +1,16 @@
 import { NativeSelect } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { VALUES } from '../../logic/blame.ts'
 import { halfHourOf } from '../../logic/half-hour.ts'
-import { usageFrom } from '../../logic/range.ts'
+import { stepOf, timeQuery } from '../../logic/range.ts'
 import { countedIn } from '../../logic/route-usage.ts'
 import { pointsOf, type UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
-import { RangeSwitch, useRange } from '../../ui/range.tsx'
+import { useRange } from '../../ui/range.tsx'
 import { Verdict } from './blame.tsx'
 import './errors.css'
 import { FailingRoutes } from './failing-routes.tsx'
@@ -29,14 +30,13 @@ export function ErrorsPage() {
   const { t } = useTexts()
   const [{ route = '' }] = useFields()
   const { byRoute, all, overTime } = useCounts(route)
-  const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf)
+  const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf, serverNow())
   const rowOf = ({ rows }: UsageResponse) => (route === '' ? rows[0] : rows.find((row) => row.route === route))
   return (
     <>
       <PageTitle>{t('page.errors')}</PageTitle>
       <search className="error-search">
         <RouteSelect route={route} />
-        <RangeSwitch />
         <span className="muted">{t('errors.byHalfHour')}</span>
       </search>
       <Panel title={t('blame.title')}>
@@ -62,14 +62,16 @@ function valuesOf(row: UsageRow): readonly number[] {
 /** Of the chosen half-hour, or of the whole range if none is chosen; and over the whole range. */
 function useCounts(route: string) {
   const [{ half }] = useFields()
-  const from = usageFrom(useRange())
+  const range = useRange()
   const chosen = halfHourOf(half)
-  const time = chosen === null ? `from=${from}` : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
+  const time = chosen === null ? timeQuery(range) : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
+  // Half-hours as far back as they are kept: one of them is chosen for the whole page.
+  const step = stepOf(range, serverNow()) === '1d' ? '1d' : '30m'
   const of = route === '' ? 'by=all' : `by=route&route=${encodeURIComponent(route)}`
   return {
     byRoute: usePoll<UsageResponse>(`/api/usage?by=route&${time}&limit=1000`, EVERY_MS),
     all: usePoll<UsageResponse>(route === '' ? `/api/usage?by=all&${time}` : null, EVERY_MS),
-    overTime: usePoll<UsageResponse>(`/api/usage?${of}&step=30m&from=${from}&limit=1000`, EVERY_MS),
+    overTime: usePoll<UsageResponse>(`/api/usage?${of}&step=${step}&${timeQuery(range)}&limit=1000`, EVERY_MS),
   }
 }
 

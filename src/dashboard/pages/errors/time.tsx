@@ -2,11 +2,12 @@ import { Button } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { halfHourOf } from '../../logic/half-hour.ts'
 import { useFields } from '../../ui/address.tsx'
-import { useRange } from '../../ui/range.tsx'
+import { rangeWords, useRange } from '../../ui/range.tsx'
 
 /** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
 export function TimeInQuestion() {
-  const { t, span } = useTexts()
+  const texts = useTexts()
+  const { t, span } = texts
   const [{ half }, change] = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
@@ -14,7 +15,7 @@ export function TimeInQuestion() {
     <p className="error-time">
       <span aria-live="polite">
         {chosen === null
-          ? t('errors.ofRange', { range: t(`range.${range}`) })
+          ? t(range.name === null ? 'errors.ofDates' : 'errors.ofRange', { range: rangeWords(range, texts) })
           : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
       </span>
       {chosen !== null && (

@@ -23,7 +23,7 @@ import { isStep } from '../users/user.tsx'
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
 
-export function OrganisationPage({ organisation }: { readonly organisation: string }) {
+export function OrganisationPage({ id: organisation }: { readonly id: string }) {
   const { t } = useTexts()
   return (
     <>
@@ -61,7 +61,7 @@ function Organisation({ path }: { readonly path: string }) {
               <Windows response={response} quota={quota} />
               <div>
                 <RecentRefusals of={{ organisation: response.organisation }} />
-                <OwnUsage kind="organisation" id={response.organisation} />
+                <OwnUsage of={{ organisation: response.organisation }} />
               </div>
             </div>
             <Grants of={{ organisation: response.organisation }} categories={Object.keys(response.windows)} />

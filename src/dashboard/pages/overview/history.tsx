@@ -1,10 +1,12 @@
 import type { UsageResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { stepOf, usageFrom } from '../../logic/range.ts'
+import { stepOf, timeQuery } from '../../logic/range.ts'
 import { type ChartSeries, pointsOf, type UsageRow } from '../../logic/series.ts'
+import { CategoryChart } from '../../ui/category-chart.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { RangeSwitch, useRange } from '../../ui/range.tsx'
+import { useRange } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 
 /** Half hours that are over stay as they are. */
@@ -14,11 +16,10 @@ const EVERY_MS = 30_000
 export function History() {
   const { t } = useTexts()
   const range = useRange()
-  const path = `/api/usage?by=all&step=${stepOf(range)}&from=${usageFrom(range)}&limit=1000`
+  const path = `/api/usage?by=all&step=${stepOf(range, serverNow())}&${timeQuery(range)}&limit=1000`
   const poll = usePoll<UsageResponse>(path, EVERY_MS)
   return (
     <Panel title={t('history.title')}>
-      <RangeSwitch />
       <Loaded poll={poll} hasBanner>
         {(response) => <Charts response={response} />}
       </Loaded>
@@ -30,12 +31,10 @@ function Charts({ response }: { readonly response: UsageResponse }) {
   const { t } = useTexts()
   return (
     <div className="history">
-      <Chart
-        title={t('now.tokens')}
-        series={[{ label: t('history.tokens'), tone: 'tokens' }]}
-        {...{ response }}
-        pick={tokensOf}
-      />
+      <section>
+        <h3>{t('now.tokens')}</h3>
+        <CategoryChart title={t('now.tokens')} of={{ all: true }} height={90} />
+      </section>
       <Chart
         title={t('now.refused')}
         series={[
@@ -59,7 +58,6 @@ function Charts({ response }: { readonly response: UsageResponse }) {
   )
 }
 
-const tokensOf = ({ tokens }: UsageRow) => [tokens]
 const refusedOf = (row: UsageRow) => [row.refusedPersonal ?? 0, row.refusedOrganisation ?? 0, row.refusedGlobal ?? 0]
 const failedOf = ({ status0 = 0, status5xx = 0 }: UsageRow) => [status0, status5xx]
 
@@ -74,7 +72,7 @@ function Chart({ title, series, response, pick }: ChartProps) {
   return (
     <section>
       <h3>{title}</h3>
-      <SeriesChart title={title} series={series} points={pointsOf(response, pick)} height={90} />
+      <SeriesChart title={title} series={series} points={pointsOf(response, pick, serverNow())} height={90} />
     </section>
   )
 }

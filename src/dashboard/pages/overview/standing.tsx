@@ -7,8 +7,8 @@ import { visible } from '../../logic/visible.ts'
 import { Acknowledgeable, type Standing } from '../../ui/acknowledged.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
+import { ALERTS_PATH } from '../alerts/alerts.tsx'
 import { AilingNote, ailingOf } from '../replicas/notes.tsx'
-import { ALERTS_PATH } from './alerts.tsx'
 import { LetIn, Unwritten } from './notes.tsx'
 
 const ALERTS_EVERY_MS = 10_000

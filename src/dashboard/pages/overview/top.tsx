@@ -1,8 +1,8 @@
-import type { RefusedUsersResponse, UsageResponse } from '../../../contract/api.ts'
+import type { RefusalGroupsResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
-import { usageFrom } from '../../logic/range.ts'
+import { timeQuery } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
 import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -24,9 +24,10 @@ export function Top() {
 
 function Consumers() {
   const { t, number, share, time } = useTexts()
-  const from = usageFrom(useRange())
-  const poll = usePoll<UsageResponse>(`/api/usage?by=user&order=tokens&from=${from}&limit=${SHOWN}`, EVERY_MS)
-  const all = usePoll<UsageResponse>(`/api/usage?by=category&from=${from}&limit=1000`, EVERY_MS).data
+  const range = useRange()
+  const asked = `/api/usage?by=user&order=tokens&${timeQuery(range, 'days')}&limit=${SHOWN}`
+  const poll = usePoll<UsageResponse>(asked, EVERY_MS)
+  const all = usePoll<UsageResponse>(`/api/usage?by=category&${timeQuery(range, 'days')}&limit=1000`, EVERY_MS).data
   const allOf = (category: string) => all?.rows.find((row) => row.category === category)?.tokens ?? 0
   return (
     <Panel title={t('top.consumers')}>
@@ -69,20 +70,26 @@ function shareText(part: number | null, share: (part: number) => string): string
 
 function Refused() {
   const { t, number } = useTexts()
-  const from = usageFrom(useRange())
-  const poll = usePoll<RefusedUsersResponse>(`/api/refusals/users?from=${from}&limit=${SHOWN}`, EVERY_MS)
+  const { from, to } = useRange()
+  const asked = new URLSearchParams({
+    by: 'user',
+    limit: String(SHOWN),
+    since: from,
+    ...(to !== null && { until: to }),
+  })
+  const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)
   return (
     <Panel title={t('top.refused')}>
       <Loaded poll={poll} hasBanner>
-        {({ users }) =>
-          users.length === 0 ? (
+        {({ groups }) =>
+          groups.length === 0 ? (
             <p className="muted">{t('top.nobody')}</p>
           ) : (
             <Rows
               label={t('top.refused')}
               head={[t('word.user'), t('top.count'), t('word.personal'), t('top.organisation'), t('word.global')]}
             >
-              {users.map(({ user, count, scopes }) => (
+              {groups.map(({ name: user, count, scopes }) => (
                 <tr key={user ?? ''}>
                   <th scope="row">
                     {user === null ? (

@@ -1,9 +1,11 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core'
 import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { isFiltered, type RefusalWish, SCOPES, SINCE_MS, type Since } from '../../logic/refusal-filter.ts'
+import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { visible } from '../../logic/visible.ts'
+import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
 
 /** What the choices are made of changes seldom. */
@@ -17,7 +19,7 @@ interface RefusalFiltersProps {
 /** Who, by which limit, where and when. */
 export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   const { t } = useTexts()
-  const { user, organisation, scope, category, route, shadow } = wish
+  const { query, user, organisation, scope, category, route, shadow } = wish
   const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
@@ -25,17 +27,11 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   return (
     <search className="filters" aria-label={t('refusals.filters')}>
       <TextInput
-        label={t('word.user')}
-        placeholder={t('refusals.exactUser')}
+        label={t('refusals.query')}
+        type="search"
         maxLength={256}
-        value={user}
-        onChange={(event) => change({ user: event.currentTarget.value })}
-      />
-      <TextInput
-        label={t('users.organisation')}
-        maxLength={256}
-        value={organisation}
-        onChange={(event) => change({ organisation: event.currentTarget.value })}
+        value={query}
+        onChange={(event) => change({ query: event.currentTarget.value })}
       />
       <NativeSelect
         label={t('refusals.scope')}
@@ -64,56 +60,53 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         value={shadow ? 'true' : ''}
         onChange={(event) => change({ shadow: event.currentTarget.value })}
       />
-      <WhenSelect wish={wish} change={change} />
-      {(isFiltered(wish) || shadow || wish.range !== null) && (
+      {(isFiltered(wish) || shadow) && (
         <Button variant="default" onClick={() => change(NOTHING)}>
           {t('refusals.clear')}
         </Button>
+      )}
+      {(user !== '' || organisation !== '') && (
+        <p className="filters-whole">
+          {user !== '' && <Only name="user" value={user} change={change} />}{' '}
+          {organisation !== '' && <Only name="organisation" value={organisation} change={change} />}
+        </p>
       )}
     </search>
   )
 }
 
+interface OnlyProps extends Pick<RefusalFiltersProps, 'change'> {
+  readonly name: 'user' | 'organisation'
+  readonly value: string
+}
+
+/** Of whom alone the refusals are shown, and the way back to all. */
+function Only({ name, value, change }: OnlyProps) {
+  const { t } = useTexts()
+  return (
+    <Tag tone="info">
+      {t(name === 'user' ? 'word.user' : 'word.organisation')}: <Name of={value} />{' '}
+      <CloseButton
+        size="xs"
+        aria-label={t('refusals.ofAll', { name: visible(value) })}
+        onClick={() => change({ [name]: null, at: null })}
+      />
+    </Tag>
+  )
+}
+
 const NOTHING = {
+  query: null,
   user: null,
   organisation: null,
   scope: null,
   category: null,
   route: null,
   shadow: null,
-  from: null,
-  until: null,
   at: null,
 }
 
 /** The choices, and what the address has chosen, though it may be gone from the configuration. */
 function withChosen(choices: readonly string[], chosen: string): readonly string[] {
   return [...new Set(chosen === '' ? choices : [...choices, chosen])]
-}
-
-/** Less than the shortest day has. */
-const A_DAY_MS = 23 * 3_600_000
-
-function WhenSelect({ wish: { since, range }, change }: RefusalFiltersProps) {
-  const { t, time, span } = useTexts()
-  const named = (Object.keys(SINCE_MS) as Since[]).map((value) => ({ value, label: t(`refusals.since.${value}`) }))
-  const own = range && {
-    value: 'range',
-    label:
-      Date.parse(range.until) - Date.parse(range.from) < A_DAY_MS
-        ? span(new Date(range.from), new Date(range.until))
-        : t('refusals.since.at', { from: time(range.from), until: time(range.until) }),
-  }
-  function choose(value: string): void {
-    if (value !== 'range') change({ since: value, from: null, until: null, at: null })
-  }
-  return (
-    <NativeSelect
-      className={own === null ? '' : 'filter-range'}
-      label={t('refusals.since')}
-      data={own === null ? named : [own, ...named]}
-      value={own?.value ?? since}
-      onChange={(event) => choose(event.currentTarget.value)}
-    />
-  )
 }

@@ -7,7 +7,7 @@ import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Filled } from '../../ui/filled.tsx'
-import { Moment, Until } from '../../ui/moment.tsx'
+import { Ago, Until } from '../../ui/moment.tsx'
 import { At, Name, Tag } from '../../ui/small.tsx'
 
 export type Refusal = RefusalsResponse['refusals'][number]
@@ -27,7 +27,11 @@ export function RefusalTable({ label, refusals, isOfOne = false, marked, mark = 
   const texts = useTexts()
   const markOf = (refusal: Refusal) => (marked?.has(refusal) === true ? mark : null)
   const columns = columnsOf(texts, markOf).filter(({ id }) => !isOfOne || id !== 'user')
-  return <DataTable label={label} columns={columns} rows={refusals} keyOf={keyOf} />
+  return (
+    <div className="lines">
+      <DataTable label={label} columns={columns} rows={refusals} keyOf={keyOf} />
+    </div>
+  )
 }
 
 /** One user, limit and run. */
@@ -71,8 +75,8 @@ function LimitReached({ refusal }: { readonly refusal: Refusal }) {
     <div>
       <a href={placeOfLimit(refusal)}>
         {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
-      </a>
-      <div className="muted">{sourceWords(source, t)}</div>
+      </a>{' '}
+      <span className="muted">{sourceWords(source, t)}</span>
     </div>
   )
 }
@@ -86,15 +90,15 @@ export function placeOfLimit({ scope, category, window, source, user, organisati
 }
 
 function When({ refusal: { first, last, count }, mark }: { readonly refusal: Refusal; readonly mark: string | null }) {
-  const { t } = useTexts()
+  const { dateMinute, clock } = useTexts()
+  const isOne = count === 1 || first === last
   return (
     <div>
-      <Moment at={last} isPast /> {mark !== null && <Tag tone="info">{mark}</Tag>}
-      {count > 1 && (
-        <div className="muted">
-          <Filled text={t('refusals.first')} parts={{ at: <At at={first} /> }} />
-        </div>
-      )}
+      <span>
+        <time dateTime={first}>{dateMinute(Date.parse(first))}</time>
+        {!isOne && <time dateTime={last}> – {clock(new Date(last))}</time>}
+      </span>{' '}
+      <Ago at={last} /> {mark !== null && <Tag tone="info">{mark}</Tag>}
     </div>
   )
 }

@@ -1,7 +1,5 @@
 import { useDebouncedValue } from '@mantine/hooks'
-import { useState } from 'react'
 import type { RefusalsResponse } from '../../../contract/api.ts'
-import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
@@ -9,34 +7,45 @@ import { refusalsAt } from '../../logic/refusal-moment.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { useRange } from '../../ui/range.tsx'
 import { At } from '../../ui/small.tsx'
 import { RefusalFilters } from './filters.tsx'
+import { Groups } from './groups.tsx'
 import { type Refusal, RefusalTable } from './refusal-table.tsx'
 
-const EVERY_MS = 10_000
-const A_PAGE = 50
+const EVERY_MS = 15_000
+const A_PAGE = 25
+const PAUSE_MS = 300
 
-/** What the quota refused, with filters that the address has. */
+/** What the quota refused, with filters that the address has: over time, by whom or what, and each of them. */
 export function RefusalsPage() {
   const { t } = useTexts()
   const [fields, change] = useFields()
   const wish = refusalWishOf(fields)
-  // Of one look at the page: the question does not change with each minute that goes by.
-  const [now] = useState(serverNow)
-  const [path] = useDebouncedValue(`/api/refusals?${refusalQuery(wish, now, A_PAGE)}`, 300)
+  const range = useRange()
+  const [path] = useDebouncedValue(`/api/refusals?${refusalQuery(wish, range, A_PAGE)}`, PAUSE_MS)
   const poll = usePoll<RefusalsResponse>(path, EVERY_MS)
+  const filter = (changes: Readonly<Record<string, string | null>>) => change({ ...changes, cursor: null })
   return (
     <>
       <PageTitle>{t('page.refusals')}</PageTitle>
-      <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')} text={t('refusals.text')}>
-        <RefusalFilters wish={wish} change={(changes) => change({ ...changes, cursor: null })} />
+      <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')}>
+        <RefusalFilters wish={wish} change={filter} />
+        <Groups wish={wish} change={filter} />
+      </Panel>
+      <Panel title={t('refusals.each')} text={t('refusals.text')}>
         <Loaded poll={poll}>
           {({ refusals, next }) => (
             <>
               {refusals.length === 0 ? (
                 <p role="status">{t(nothingOf(wish))}</p>
               ) : (
-                <Found refusals={refusals} at={wish.at} />
+                <>
+                  <a href={`/api/refusals?${refusalQuery(wish, range, 'csv')}`} download>
+                    {t('refusals.csv')}
+                  </a>
+                  <Found refusals={refusals} at={wish.at} />
+                </>
               )}
               <Turning
                 onFirst={wish.cursor === '' ? null : () => change({ cursor: null }, true)}

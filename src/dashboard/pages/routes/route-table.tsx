@@ -1,11 +1,8 @@
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
-import type { Range } from '../../logic/range.ts'
-import type { Since } from '../../logic/refusal-filter.ts'
 import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Price } from '../../ui/price.tsx'
-import { useRange } from '../../ui/range.tsx'
 import { Tag } from '../../ui/small.tsx'
 import './routes.css'
 
@@ -18,11 +15,10 @@ interface RouteTableProps {
 /** Each route with its counts, and the ways to its refusals and errors. */
 export function RouteTable({ usages, allTokens }: RouteTableProps) {
   const texts = useTexts()
-  const range = useRange()
   return (
     <DataTable
       label={texts.t('routes.title')}
-      columns={columnsOf(texts, allTokens, range)}
+      columns={columnsOf(texts, allTokens)}
       rows={usages}
       keyOf={({ match, rule }) => `${rule?.line} ${match}`}
       usual="tokens"
@@ -30,7 +26,7 @@ export function RouteTable({ usages, allTokens }: RouteTableProps) {
   )
 }
 
-function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Column<RouteUsage>[] {
+function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>[] {
   const { t, number } = texts
   const count = (id: 'requests' | 'status4xx', head: string): Column<RouteUsage> => ({
     ...{ id, head, isNumber: true },
@@ -57,7 +53,7 @@ function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Colu
           count={refused}
           part={shareOf(refused, requests)}
           link={{
-            href: hashOf('refusals', null, { route: match, since: SINCE[range] }),
+            href: hashOf('refusals', null, { route: match }),
             label: 'routes.toRefusals',
             route: match,
           }}
@@ -73,7 +69,7 @@ function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Colu
           count={errorsOf(row)}
           part={shareOf(errorsOf(row), row.forwarded)}
           link={{
-            href: hashOf('errors', null, { route: row.match, range }),
+            href: hashOf('errors', null, { route: row.match }),
             label: 'routes.toErrors',
             route: row.match,
           }}
@@ -92,9 +88,6 @@ function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Colu
 function errorsOf({ status5xx, status0 }: RouteUsage): number {
   return status5xx + status0
 }
-
-/** How far back the refusals are shown: as far as the table, or further. */
-const SINCE = { '1h': '1h', '6h': '1d', '24h': '1d', '7d': '7d' } as const satisfies Record<Range, Since>
 
 interface CountedProps {
   readonly count: number

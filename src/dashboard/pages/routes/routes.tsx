@@ -2,11 +2,11 @@ import { TextInput } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { usageFrom } from '../../logic/range.ts'
+import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
-import { RangeSwitch, useRange } from '../../ui/range.tsx'
+import { useRange } from '../../ui/range.tsx'
 import { RouteTable } from './route-table.tsx'
 import { Unmatched } from './unmatched.tsx'
 
@@ -19,7 +19,7 @@ export function RoutesPage() {
   const { t } = useTexts()
   const [{ route = '' }, change] = useFields()
   const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
-  const asked = `/api/usage?by=route&from=${usageFrom(useRange())}`
+  const asked = `/api/usage?by=route&${timeQuery(useRange())}`
   const usage = usePoll<UsageResponse>(`${asked}&limit=1000`, USAGE_EVERY_MS)
   return (
     <>
@@ -29,7 +29,6 @@ export function RoutesPage() {
           <>
             <Panel title={t('routes.title')} text={t('routes.text', { file })}>
               <search className="route-search">
-                <RangeSwitch />
                 <TextInput
                   aria-label={t('routes.find')}
                   placeholder={t('routes.find')}

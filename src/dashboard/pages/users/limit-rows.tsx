@@ -61,8 +61,8 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
   return <DataTable label={label} columns={columns} rows={limits} keyOf={keyOf} />
 }
 
-function nameOf({ scope, category, window }: Row, { t }: Texts): string {
-  return [t(SCOPE_WORDS[scope]), category, window].filter((part) => part !== undefined).join(' ')
+function nameOf({ scope, category, window }: Row, { t, windowName }: Texts): string {
+  return [t(SCOPE_WORDS[scope]), category, windowName(window)].filter((part) => part !== undefined).join(' ')
 }
 
 interface OfRow {

@@ -1,53 +1,94 @@
+import { NativeSelect } from '@mantine/core'
+import { useState } from 'react'
 import type { UsageResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { ownUsageOf, ownUsagePath } from '../../logic/own-usage.ts'
-import type { Range } from '../../logic/range.ts'
-import type { ChartSeries } from '../../logic/series.ts'
-import { Loaded, Panel } from '../../ui/panel.tsx'
-import { RangeSwitch, useRange } from '../../ui/range.tsx'
-import { SeriesChart } from '../../ui/series-chart.tsx'
+import { monthOf } from '../../logic/range.ts'
+import { CategoryChart } from '../../ui/category-chart.tsx'
+import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
 
-const EVERY_MS = 30_000
+const EVERY_MS = 60_000
+/** Months that can be chosen: as far back as a configuration may keep days. */
+const MONTHS = 13
 
-interface OwnUsageProps {
-  readonly kind: 'user' | 'organisation'
-  readonly id: string
+type Whose = { readonly user: string } | { readonly organisation: string }
+
+/** What one user, or one organisation, used: over the range of the page, and in a month. */
+export function OwnUsage({ of }: { readonly of: Whose }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <Panel title={t('users.history')}>
+        <CategoryChart title={t('users.history')} of={of} />
+      </Panel>
+      <Bill of={of} />
+    </>
+  )
 }
 
-/** The tokens that one user, or one organisation, used over the chosen range. */
-export function OwnUsage({ kind, id }: OwnUsageProps) {
-  const { t } = useTexts()
-  const range = useRange()
-  const poll = usePoll<UsageResponse>(ownUsagePath(kind, id, range), EVERY_MS)
+/** A month as its invoice has it, and the days of it as a file. */
+function Bill({ of }: { readonly of: Whose }) {
+  const { t, month } = useTexts()
+  const [before, setBefore] = useState(1)
+  const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i), i }))
+  const { from = '', to = '' } = months[before] ?? {}
+  const kind = 'user' in of ? 'user' : 'organisation'
+  const path = `/api/usage?by=${kind}&${new URLSearchParams(of)}&from=${from}&to=${to}`
+  const poll = usePoll<UsageResponse>(`${path}&limit=1000`, EVERY_MS)
   return (
-    <Panel title={t('users.history')}>
-      <RangeSwitch />
+    <Panel title={t('bill.title')} text={t('bill.text')}>
+      <div className="actions">
+        <NativeSelect
+          aria-label={t('bill.month')}
+          value={String(before)}
+          data={months.map((each) => ({ value: String(each.i), label: month(each.from) }))}
+          onChange={(event) => setBefore(Number(event.currentTarget.value))}
+        />
+        <a href={`${path}&format=csv`} download>
+          {t('bill.csv')}
+        </a>
+        <a href={`${path}&step=1d&format=csv`} download>
+          {t('bill.csvDays')}
+        </a>
+      </div>
       <Loaded poll={poll} hasBanner>
-        {(response) => <Drawn response={response} range={range} />}
+        {(response) => <Items response={response} />}
       </Loaded>
     </Panel>
   )
 }
 
-function Drawn({ response, range }: { readonly response: UsageResponse; readonly range: Range }) {
+function Items({ response: { rows, complete } }: { readonly response: UsageResponse }) {
   const { t, number } = useTexts()
-  const { categories, points } = ownUsageOf(response, range)
-  const over = response.rows.reduce((sum, row) => sum + (row.over ?? 0), 0)
-  const total: ChartSeries = { label: t('history.tokens'), tone: 'tokens' }
-  const parts = categories.map((label): ChartSeries => ({ label, tone: null }))
+  const all = rows.reduce((sum, { tokens }) => sum + tokens, 0)
+  const hasOver = rows.some(({ over = 0 }) => over > 0)
   return (
     <>
-      {categories.length === 0 ? (
-        <p role="status">{t('users.history.none')}</p>
+      {rows.length === 0 ? (
+        <p role="status">{t('bill.nothing')}</p>
       ) : (
-        <SeriesChart title={t('users.history')} series={[total, ...parts]} points={points} />
+        <Rows
+          label={t('bill.title')}
+          head={[t('word.category'), t('history.tokens'), ...(hasOver ? [t('bill.over')] : [])]}
+        >
+          {rows.map(({ category = '', tokens, over = 0 }) => (
+            <tr key={category}>
+              <th scope="row">{category}</th>
+              <td className="num">{number(tokens)}</td>
+              {hasOver && <td className="num">{number(over)}</td>}
+            </tr>
+          ))}
+          <tr>
+            <th scope="row">{t('bill.total')}</th>
+            <td className="num">
+              <strong>{number(all)}</strong>
+            </td>
+            {hasOver && <td className="num">{number(rows.reduce((sum, { over = 0 }) => sum + over, 0))}</td>}
+          </tr>
+        </Rows>
       )}
-      <p className="muted">
-        {response.window !== null && t('users.history.runs', { window: response.window })}{' '}
-        {over > 0 && t('users.history.over', { over: number(over) })}{' '}
-        {(!response.complete || response.next !== null) && t('users.history.short')}
-      </p>
+      {!complete && <p className="muted">{t('bill.incomplete')}</p>}
     </>
   )
 }

@@ -1,12 +1,14 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { OverrideResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
+import { useFields } from '../../ui/address.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -35,6 +37,7 @@ export function QuickActions(props: QuickProps) {
     setDone(undefined)
     setAsking(kind)
   }
+  useWanted((kind) => kind === 'block' || !isFixed, ask)
   return (
     <section className="quick">
       <Changing label={t('quick.title')}>
@@ -57,6 +60,21 @@ export function QuickActions(props: QuickProps) {
     </section>
   )
 }
+
+/** Asks what the address does, as the search over all pages has it: once, and only whoever may do it. */
+function useWanted(canDo: (kind: QuickKind) => boolean, ask: (kind: QuickKind) => void): void {
+  const [{ do: wish }, change] = useFields()
+  const may = useMayChange()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the address alone that asks
+  useEffect(() => {
+    if (wish === undefined) return
+    change({ do: null })
+    const kind = KINDS.find((each) => each === wish)
+    if (kind !== undefined && may && canDo(kind)) ask(kind)
+  }, [wish])
+}
+
+const KINDS = ['half', 'double', 'block'] as const satisfies readonly QuickKind[]
 
 /** Why no limit can be raised. */
 function whyFixed({

@@ -58,7 +58,7 @@ function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) 
     setIsWrong(Number.isNaN(at))
     if (Number.isNaN(at)) return
     const iso = (time: number): string => new Date(time).toISOString()
-    const fields = { from: iso(at - NEAR_MS), until: iso(at + NEAR_MS), at: iso(at) }
+    const fields = { from: iso(at - NEAR_MS), to: iso(at + NEAR_MS), at: iso(at) }
     location.hash = hashOf('refusals', null, { ...of, ...fields })
   }
   return (

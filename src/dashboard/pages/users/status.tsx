@@ -55,8 +55,8 @@ export function Status({ full, exempt = false, shadow, block, room = 'users.stat
 
 /** A window whose limit is 0 has no room behind its end either. */
 function FullLine({ of: { scope, category, window, used, limit, resetAt, plan } }: { readonly of: FullWindow }) {
-  const { t, number, time, duration } = useTexts()
-  const name = `${t(SCOPE_WORDS[scope])} ${category} ${window}`
+  const { windowName, t, number, time, duration } = useTexts()
+  const name = `${t(SCOPE_WORDS[scope])} ${category} ${windowName(window)}`
   if (limit === 0) return t('users.status.zero', { name })
   return (
     <>

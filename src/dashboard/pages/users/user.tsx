@@ -26,7 +26,7 @@ import { type FullWindow, Status } from './status.tsx'
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
 
-export function UserPage({ user }: { readonly user: string }) {
+export function UserPage({ id: user }: { readonly id: string }) {
   const { t } = useTexts()
   return (
     <>
@@ -77,7 +77,7 @@ function User({ user }: { readonly user: string }) {
               <Windows response={response} quota={quota} />
               <div>
                 <RecentRefusals of={{ user }} />
-                <OwnUsage kind="user" id={user} />
+                <OwnUsage of={{ user }} />
               </div>
             </div>
             <Grants of={{ user }} categories={Object.keys(response.windows)} />

@@ -1,23 +1,31 @@
-import type { AlertsResponse } from '../../../contract/api.ts'
-import { serverNow } from '../../api/client.ts'
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import type { AlertsResponse, AlertTestResponse } from '../../../contract/api.ts'
+import { call, serverNow } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type AlertState, alertStates } from '../../logic/alert-state.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { messageOf } from '../../ui/failure.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 
-const EVERY_MS = 10_000
+const EVERY_MS = 15_000
 /** As many as the API has at once: the latest event of each alert should be among them. */
 const EVENTS = 200
 export const ALERTS_PATH = `/api/alerts?limit=${EVENTS}`
 
+export function useAlerts() {
+  return usePoll<AlertsResponse>(ALERTS_PATH, EVERY_MS)
+}
+
 /** The alerts of the configuration, and whether their receivers take them. Nothing if none is configured. */
 export function Alerts() {
   const { t, number } = useTexts()
-  const { data, error } = usePoll<AlertsResponse>(ALERTS_PATH, EVERY_MS)
+  const { data, error } = useAlerts()
   if (data === null || data.alerts.length + data.former.length === 0) return null
   const states = alertStates(data, serverNow())
   return (
@@ -42,20 +50,22 @@ export function Alerts() {
 
 function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
   const { t } = useTexts()
+  const may = useMayChange()
   const columns: readonly Column<AlertState>[] = [
     { id: 'name', head: t('alerts.name'), cell: ({ alert }) => <Name of={alert.name} /> },
     { id: 'watches', head: t('alerts.watches'), cell: (state) => <Watches of={state.alert} /> },
     { id: 'state', head: t('alerts.state'), cell: (state) => <Latest of={state} /> },
     { id: 'delivery', head: t('alerts.delivery'), cell: (state) => <Delivery of={state} /> },
     { id: 'receiver', head: t('alerts.receiver'), cell: ({ alert }) => <code>{alert.receiver}</code> },
+    { id: 'test', head: t('word.action'), cell: ({ alert }) => may && <Test alert={alert.name} /> },
   ]
   return <DataTable label={t('alerts.title')} columns={columns} rows={states} keyOf={({ alert }) => alert.name} />
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
-  const { t, share } = useTexts()
+  const { t, share, windowName } = useTexts()
   const what = scope === 'failures' ? t('alerts.failures') : t(`word.${scope}`)
-  const of = [what, category, window].filter((part) => part !== null).join(' ')
+  const of = [what, category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' ')
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
 }
 
@@ -65,7 +75,7 @@ function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {
   return (
     <div>
       <Tag tone={raised ? 'warn' : 'good'}>{t(raised ? 'alerts.raised' : 'alerts.over')}</Tag> {share(latest.threshold)}{' '}
-      {latest.subject !== null && <Name of={latest.subject} />} <Moment at={latest.at} />
+      {latest.subject !== null && <Name of={latest.subject} />} <Moment at={latest.at} isPast />
     </div>
   )
 }
@@ -75,7 +85,47 @@ function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
   return (
     <div>
       {alert.pending > 0 && <Tag tone="warn">{t('alerts.pending', { count: number(alert.pending) })}</Tag>}{' '}
-      {delivered === null ? <span className="muted">{t('alerts.nothingYet')}</span> : <Moment at={delivered} />}
+      {delivered === null ? <span className="muted">{t('alerts.nothingYet')}</span> : <Moment at={delivered} isPast />}
+    </div>
+  )
+}
+
+/** Sends the receiver an event that says it is a test, and shows what it said. */
+function Test({ alert }: { readonly alert: string }) {
+  const { t } = useTexts()
+  const [state, setState] = useState<'idle' | 'busy' | AlertTestResponse | Error>('idle')
+  async function send(): Promise<void> {
+    setState('busy')
+    const path = `/api/alerts/${encodeURIComponent(alert)}/test`
+    setState(
+      await call<AlertTestResponse>('POST', path, { body: {} }).then(
+        ({ data }) => data,
+        (error: Error) => error,
+      ),
+    )
+  }
+  return (
+    <div>
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={state === 'busy'}
+        aria-label={t('alerts.testOf', { alert })}
+        onClick={() => void send()}
+      >
+        {t('alerts.test')}
+      </Button>{' '}
+      <span aria-live="polite">
+        {state instanceof Error ? (
+          <Tag tone="bad">{messageOf(state, t)}</Tag>
+        ) : (
+          typeof state === 'object' && (
+            <Tag tone={state.delivered ? 'good' : 'bad'}>
+              {state.delivered ? t('alerts.testTaken') : t('alerts.testNotTaken', { error: state.error ?? '' })}
+            </Tag>
+          )
+        )}
+      </span>
     </div>
   )
 }

@@ -1,0 +1,83 @@
+import type { UsageResponse } from '../../contract/api.ts'
+import { type Range, type Step, stepOf, timeQuery } from './range.ts'
+import { PART_TONES, pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
+
+/** What was used over time, by category. Pure. */
+
+interface CategoryUsage {
+  /** Those with the most tokens first, at most five; of more the last one is `null` and stands for all others. */
+  readonly categories: readonly (string | null)[]
+  /** One value for each category. */
+  readonly points: readonly SeriesPoint[]
+}
+
+type Response = Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>
+
+/** @param now milliseconds since the epoch: what is to come is left out */
+export function categoryUsageOf(response: Response, now: number): CategoryUsage {
+  const all = categoriesOf(response.rows)
+  const most = PART_TONES.length
+  const categories = all.length > most ? [...all.slice(0, most - 1), null] : all
+  const each = categories.map((name) => {
+    const isOf = ({ category = '' }: UsageRow) =>
+      name === null ? all.indexOf(category) >= most - 1 : category === name
+    return pointsOf({ ...response, rows: summed(response.rows.filter(isOf)) }, tokensOf, now)
+  })
+  const points = pointsOf({ ...response, rows: summed(response.rows) }, tokensOf, now)
+  return {
+    categories,
+    points: points.map((point, i) => ({ ...point, values: each.map((of) => of[i]?.values[0] ?? 0) })),
+  }
+}
+
+const tokensOf = ({ tokens }: UsageRow) => [tokens]
+
+/** The rows of one step as one. */
+function summed(rows: readonly UsageRow[]): readonly UsageRow[] {
+  return [...Map.groupBy(rows, ({ start }) => start).values()].flatMap((some) => {
+    const [first] = some
+    return first === undefined ? [] : [{ ...first, tokens: some.reduce((sum, { tokens }) => sum + tokens, 0) }]
+  })
+}
+
+function categoriesOf(rows: readonly UsageRow[]): readonly string[] {
+  const sums = new Map<string, number>()
+  for (const { category = '', tokens } of rows) sums.set(category, (sums.get(category) ?? 0) + tokens)
+  return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([category]) => category)
+}
+
+/** Whose usage is drawn: of all, of one user or of one organisation. */
+export type Whose = { readonly all: true } | { readonly user: string } | { readonly organisation: string }
+
+/**
+ * The question to GET /api/usage. Of users and organisations runs are counted where they begin, so that half an hour more of a short range is
+ * read.
+ */
+export function categoryPath(whose: Whose, range: Range, now: number): string {
+  if ('all' in whose) return pathOf('by=category', stepOf(range, now), timeQuery(range))
+  const kind = 'user' in whose ? 'user' : 'organisation'
+  const of = `by=${kind}&${new URLSearchParams(whose)}`
+  if (range.name === '7d') return pathOf(of, '1d', timeQuery(range, 'days'))
+  const step = range.name === '24h' ? '1h' : stepOf(range, now)
+  const [, minutes] = /^from=(\d+)m$/.exec(timeQuery(range, 'days')) ?? []
+  return pathOf(of, step, minutes === undefined ? timeQuery(range, 'days') : `from=${Number(minutes) + 30}m`)
+}
+
+function pathOf(of: string, step: Step, time: string): string {
+  return `/api/usage?${of}&step=${step}&${time}&limit=1000`
+}
+
+const DAY_MS = 86_400_000
+/** Days are compared with those of the week before, which have the same names; what is shorter with the day before. */
+const SHIFT_MS = { '30m': DAY_MS, '1h': DAY_MS, '1d': 7 * DAY_MS } as const
+
+/** The same question for the time before. @param points what is drawn */
+export function pathBefore(path: string, points: readonly SeriesPoint[]): string | null {
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const query = new URLSearchParams(path.slice(path.indexOf('?')))
+  const shift = SHIFT_MS[(query.get('step') ?? '30m') as Step]
+  query.set('from', new Date(first.from.getTime() - shift).toISOString())
+  query.set('to', new Date(last.to.getTime() - shift).toISOString())
+  return `/api/usage?${query}`
+}

@@ -1,0 +1,139 @@
+import { NativeSelect } from '@mantine/core'
+import type { AlertsResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { endsOf } from '../../logic/range.ts'
+import { useFields } from '../../ui/address.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { useRange } from '../../ui/range.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
+import './alerts.css'
+import { Alerts, useAlerts } from './alerts.tsx'
+
+type AlertEvent = AlertsResponse['events'][number]
+
+/** The rules of the configuration, and each event with whom it was about and what became of its delivery. */
+export function AlertsPage() {
+  const { t } = useTexts()
+  const poll = useAlerts()
+  return (
+    <>
+      <PageTitle>{t('page.alerts')}</PageTitle>
+      <Loaded poll={poll}>
+        {({ alerts, former, events }) => (
+          <>
+            {alerts.length + former.length === 0 && (
+              <Panel title={t('alerts.title')}>
+                <p role="status">{t('alerts.noneConfigured')}</p>
+                <pre className="alert-example">{EXAMPLE}</pre>
+              </Panel>
+            )}
+            <Alerts />
+            {events.length > 0 && <Events events={events} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+const EXAMPLE = `alerts:
+  - name: global-read
+    scope: global
+    category: read
+    window: 1d
+    at: [80%, 100%]
+    webhook: { url: "https://hooks.example.org/T0", secret: "\${ALERTS_SECRET}" }`
+
+function Events({ events }: { readonly events: readonly AlertEvent[] }) {
+  const { t } = useTexts()
+  const [{ alert = '' }, change] = useFields()
+  const { from, to } = endsOf(useRange(), serverNow())
+  const names = [...new Set(events.map((event) => event.alert))].sort()
+  const shown = events.filter((event) => {
+    const at = Date.parse(event.at)
+    return (alert === '' || event.alert === alert) && at >= from && at <= to
+  })
+  return (
+    <Panel title={t('alerts.events')} text={t('alerts.eventsText')}>
+      <NativeSelect
+        className="alert-choice"
+        label={t('alerts.name')}
+        data={[{ value: '', label: t('refusals.any') }, ...names]}
+        value={alert}
+        onChange={(event) => change({ alert: event.currentTarget.value })}
+      />
+      {shown.length === 0 ? <p role="status">{t('alerts.noEvents')}</p> : <EventTable events={shown} />}
+    </Panel>
+  )
+}
+
+const TONES = { pending: 'warn', delivered: 'good', given_up: 'bad' } as const
+
+function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
+  const { t, number, share, windowName } = useTexts()
+  const columns: readonly Column<AlertEvent>[] = [
+    { id: 'alert', head: t('alerts.name'), sort: (event) => event.alert, cell: (event) => <Name of={event.alert} /> },
+    { id: 'at', head: t('alerts.when'), sort: ({ at }) => Date.parse(at), cell: ({ at }) => <Moment at={at} isPast /> },
+    {
+      id: 'subject',
+      head: t('alerts.subject'),
+      sort: ({ subject }) => subject ?? '',
+      cell: (event) => <Subject of={event} />,
+    },
+    {
+      ...{ id: 'reached', head: t('alerts.reached'), isNumber: true },
+      sort: ({ threshold }) => threshold,
+      cell: ({ threshold, used, limit, category, window }) =>
+        t('alerts.reachedOf', {
+          share: share(threshold),
+          used: number(used),
+          limit: number(limit),
+          of: [category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' '),
+        }),
+    },
+    {
+      ...{ id: 'state', head: t('alerts.delivery') },
+      sort: ({ state }) => state,
+      cell: (event) => <Outcome of={event} />,
+    },
+    {
+      id: 'tries',
+      head: t('alerts.tries'),
+      isNumber: true,
+      sort: ({ attempts }) => attempts,
+      cell: ({ attempts }) => number(attempts),
+    },
+  ]
+  return (
+    <div className="lines">
+      <DataTable label={t('alerts.events')} columns={columns} rows={events} keyOf={({ id }) => id} />
+    </div>
+  )
+}
+
+function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {
+  const { t } = useTexts()
+  if (scope === 'failures') return t('alerts.failures')
+  if (subject === null) return t('word.global')
+  return (
+    <a href={hashOf(scope === 'organisation' ? 'organisations' : 'users', subject)}>
+      <Name of={subject} />
+    </a>
+  )
+}
+
+function Outcome({ of: { state, doneAt, nextAttemptAt, lastError } }: { readonly of: AlertEvent }) {
+  const { t } = useTexts()
+  const at = doneAt ?? nextAttemptAt
+  return (
+    <div>
+      <Tag tone={TONES[state]}>{t(`alerts.is.${state}`)}</Tag>{' '}
+      {at !== null && <Moment at={at} isPast={doneAt !== null} />}
+      {state !== 'delivered' && lastError !== null && <span className="muted">{lastError}</span>}
+    </div>
+  )
+}

@@ -1,0 +1,176 @@
+import { SegmentedControl } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import type { RefusalGroupsResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { tableHref } from '../../logic/list-csv.ts'
+import { hashOf } from '../../logic/location.ts'
+import { stepOf } from '../../logic/range.ts'
+import { GROUPINGS, type Grouping, groupQuery, type RefusalWish } from '../../logic/refusal-filter.ts'
+import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { useFields } from '../../ui/address.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Loaded } from '../../ui/panel.tsx'
+import { useRange } from '../../ui/range.tsx'
+import { SeriesChart } from '../../ui/series-chart.tsx'
+import { Name } from '../../ui/small.tsx'
+
+const EVERY_MS = 15_000
+const PAUSE_MS = 300
+
+type Group = RefusalGroupsResponse['groups'][number]
+type Change = (changes: Readonly<Record<string, string | null>>) => void
+
+interface GroupsProps {
+  readonly wish: RefusalWish
+  readonly change: Change
+}
+
+/** The refusals over time, and by whom or by what. */
+export function Groups({ wish, change }: GroupsProps) {
+  const range = useRange()
+  const step = stepOf(range, serverNow())
+  const [path] = useDebouncedValue(`/api/refusals/groups?${groupQuery(wish, range, step)}`, PAUSE_MS)
+  const poll = usePoll<RefusalGroupsResponse>(path, EVERY_MS)
+  return (
+    <Loaded poll={poll}>
+      {(response) => response.count > 0 && <Counted response={response} wish={wish} change={change} />}
+    </Loaded>
+  )
+}
+
+function Counted({ response, wish, change }: GroupsProps & { readonly response: RefusalGroupsResponse }) {
+  const texts = useTexts()
+  const { t, number } = texts
+  const { count, users, groups, more, steps } = response
+  const points = steps.map(({ start, end, Personal, Organisation, Global }) => ({
+    from: new Date(start),
+    to: new Date(end),
+    values: [Personal, Organisation, Global],
+  }))
+  return (
+    <>
+      <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
+      <SeriesChart
+        title={t('refusals.overTime')}
+        series={[
+          { label: t('word.personal'), tone: 'personal' },
+          { label: t('word.organisation'), tone: 'organisation' },
+          { label: t('word.global'), tone: 'global' },
+        ]}
+        points={points}
+      />
+      <p className="muted">{t('refusals.spread')}</p>
+      <div className="refusal-groups-head">
+        <SegmentedControl
+          size="xs"
+          aria-label={t('refusals.by')}
+          value={wish.by}
+          onChange={(by) => change({ by: by === 'user' ? null : by })}
+          data={GROUPINGS.map((value) => ({ value, label: t(HEADS[value]) }))}
+        />
+        <a
+          href={tableHref(
+            HEAD_CELLS,
+            groups.map((group) => cellsOf(group, texts)),
+          )}
+          download={`refusals-by-${response.by}.csv`}
+        >
+          {t('refusals.groupsCsv')}
+        </a>
+      </div>
+      <div className="lines">
+        <DataTable
+          label={t('refusals.by')}
+          columns={columnsOf(texts, response.by, count)}
+          rows={groups}
+          keyOf={({ name, limit }) => JSON.stringify([name, limit])}
+          usual="count"
+          field="groups"
+        />
+      </div>
+      {more > 0 && <p className="muted">{t('refusals.more', { count: number(more) })}</p>}
+      {response.by === 'route' && <p className="muted">{t('refusals.ofRoutes')}</p>}
+    </>
+  )
+}
+
+const HEADS = {
+  user: 'word.user',
+  limit: 'refusals.limit',
+  route: 'refusals.route',
+  organisation: 'word.organisation',
+} as const satisfies Record<Grouping, string>
+
+const HEAD_CELLS = ['name', 'refusals', 'users', 'personal', 'organisation', 'global', 'last'] as const
+
+function cellsOf({ name, limit, count, users, scopes, last }: Group, { t }: Texts): readonly (string | number)[] {
+  const words = limit === null ? (name ?? '') : `${t(SCOPE_WORDS[limit.scope])} ${limit.category} ${limit.window}`
+  return [words, count, users, scopes.Personal, scopes.Organisation, scopes.Global, last]
+}
+
+function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Group>[] {
+  const { t, number, share } = texts
+  const one = (scope: keyof Group['scopes']): Column<Group> => ({
+    ...{ id: scope, head: t(SCOPE_WORDS[scope]), isNumber: true, isWideOnly: true },
+    sort: ({ scopes }) => scopes[scope],
+    cell: ({ scopes }) => number(scopes[scope]),
+  })
+  return [
+    {
+      id: 'name',
+      head: t(HEADS[by]),
+      sort: (group) => String(cellsOf(group, texts)[0]),
+      cell: (group) => <Named group={group} by={by} />,
+    },
+    {
+      ...{ id: 'count', head: t('top.count'), isNumber: true },
+      sort: ({ count }) => count,
+      cell: ({ count }) => (
+        <span>
+          {number(count)} <span className="muted">{share(count / all)}</span>
+        </span>
+      ),
+    },
+    ...(by === 'user'
+      ? []
+      : [
+          {
+            id: 'users',
+            head: t('page.users'),
+            isNumber: true,
+            sort: (g: Group) => g.users,
+            cell: (g: Group) => number(g.users),
+          },
+        ]),
+    ...(by === 'limit' ? [] : [one('Personal'), one('Organisation'), one('Global')]),
+    {
+      id: 'last',
+      head: t('refusals.latest'),
+      sort: ({ last }) => Date.parse(last),
+      cell: ({ last }) => <Moment at={last} isPast />,
+    },
+  ]
+}
+
+/** A name narrows the page to its own refusals. */
+function Named({ group: { name, limit }, by }: { readonly group: Group; readonly by: Grouping }) {
+  const { t, windowName } = useTexts()
+  const [{ cursor: _, ...fields }] = useFields()
+  if (limit !== null) {
+    const { scope, category, window } = limit
+    return (
+      <a href={hashOf('refusals', null, { ...fields, scope, category })}>
+        {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
+      </a>
+    )
+  }
+  if (name === null) return <span className="muted">{t(by === 'user' ? 'refusals.unnamed' : 'word.none')}</span>
+  return (
+    <a href={hashOf('refusals', null, { ...fields, [by]: name })}>
+      <Name of={name} />
+    </a>
+  )
+}

@@ -1,0 +1,94 @@
+import type { UsageResponse } from '../../contract/api.ts'
+import { serverNow } from '../api/client.ts'
+import { usePoll } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { categoryPath, categoryUsageOf, pathBefore, type Whose } from '../logic/category-usage.ts'
+import { type ChartSeries, PART_TONES, sumsOf } from '../logic/series.ts'
+import { Loaded } from './panel.tsx'
+import { useComparing, useRange } from './range.tsx'
+import { SeriesChart } from './series-chart.tsx'
+
+const EVERY_MS = 30_000
+/** What is over stays as it is. */
+const BEFORE_EVERY_MS = 600_000
+
+interface CategoryChartProps {
+  readonly title: string
+  readonly of: Whose
+  /** In pixels. Default that of any chart. */
+  readonly height?: number
+}
+
+/** The tokens of the range of the page by category, and the sum of the time before beside them if that is chosen. */
+export function CategoryChart({ title, of, height }: CategoryChartProps) {
+  const path = categoryPath(of, useRange(), serverNow())
+  const poll = usePoll<UsageResponse>(path, EVERY_MS)
+  return (
+    <Loaded poll={poll} hasBanner>
+      {(response) => <Drawn title={title} path={path} response={response} height={height} />}
+    </Loaded>
+  )
+}
+
+interface DrawnProps {
+  readonly title: string
+  readonly path: string
+  readonly response: UsageResponse
+  readonly height: number | undefined
+}
+
+function Drawn({ title, path, response, height }: DrawnProps) {
+  const { t, number } = useTexts()
+  const { categories, points } = categoryUsageOf(response, serverNow())
+  const compares = useComparing()
+  const earlier = usePoll<UsageResponse>(compares ? pathBefore(path, points) : null, BEFORE_EVERY_MS).data
+  const over = response.rows.reduce((sum, row) => sum + (row.over ?? 0), 0)
+  const total: ChartSeries = { label: t('history.tokens'), tone: null }
+  const parts = categories.map(
+    (name, i): ChartSeries => ({
+      label: name ?? t('series.other'),
+      tone: PART_TONES[i] ?? null,
+    }),
+  )
+  const withTotal = points.map((point) => ({
+    ...point,
+    values: [point.values.reduce((sum, value) => sum + value, 0), ...point.values],
+  }))
+  return (
+    <>
+      {categories.length === 0 ? (
+        <p role="status">{t('users.history.none')}</p>
+      ) : (
+        <SeriesChart
+          title={title}
+          {...(height !== undefined && { height })}
+          series={[total, ...parts]}
+          points={withTotal}
+          before={
+            earlier && {
+              label: t(response.step === '1d' ? 'series.before.week' : 'series.before.day'),
+              values: totalsOf(earlier),
+            }
+          }
+        />
+      )}
+      <p className="muted">
+        {isOfWindow(response) && t('users.history.runs', { window: response.window ?? '' })}{' '}
+        {over > 0 && t('users.history.over', { over: number(over) })}{' '}
+        {(!response.complete || response.next !== null) && t('users.history.short')}
+      </p>
+    </>
+  )
+}
+
+/** One number for each step. */
+function totalsOf(response: UsageResponse): readonly number[] {
+  return categoryUsageOf(response, Number.POSITIVE_INFINITY).points.map((point) =>
+    sumsOf([point]).reduce((a, b) => a + b, 0),
+  )
+}
+
+/** Days are no runs of a window. */
+function isOfWindow({ window, step }: UsageResponse): boolean {
+  return window !== null && step !== '1d'
+}
