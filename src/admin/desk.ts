@@ -3,6 +3,7 @@ import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
+import { ledBy } from '../control/role.ts'
 import type { SessionStore } from '../control/session-store.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
@@ -18,7 +19,7 @@ import type { ReplicaStore } from '../replicas/presence.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
 import type { UsageSource } from '../usage/usage-reading.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
-import { type AdminResponse, type Call, refusal } from './http.ts'
+import { type AdminResponse, type Call, type Identity, refusal } from './http.ts'
 import { type IfMatch, readIfMatch } from './if-match.ts'
 import { type Setup, type View, viewOf } from './state.ts'
 
@@ -113,13 +114,14 @@ export class Desk {
   }
 
   /**
-   * Users with what their credentials named last: whose limits they have. Nobody is asked for without plans and overrides of
+   * Users with what their credentials named last: whose limits they have. Nobody is asked for without plans, leads and overrides of
    * organisations.
    * @throws StoreError
    */
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
     const { organisationOverrides, grants } = this.control.state()
-    const namesMatter = this.setup().quota.plans !== undefined || organisationOverrides.size + grants.size > 0
+    const { quota, hasLeads } = this.setup()
+    const namesMatter = hasLeads || quota.plans !== undefined || organisationOverrides.size + grants.size > 0
     if (!namesMatter) return users.map(payerOf)
     const memberships = await this.store.readMemberships(users)
     return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
@@ -214,18 +216,26 @@ function outcomeUnknown(cause: StoreError): OutcomeUnknown {
   return new OutcomeUnknown('the store failed in the middle of a change', { cause })
 }
 
+/** What the audit calls somebody by. Who acts as a lead is named as one. */
+export function authorName(identity: Identity | null): string {
+  if (identity === null) return 'nobody'
+  const organisation = ledBy(identity.role)
+  return organisation === null ? identity.name : `${identity.name} (lead of ${organisation})`
+}
+
 /** Who makes a change and why. The route has seen to it that a reason that is there is a good one. */
 function authorOf({ identity, body }: Call, before?: string): Author {
   const { reason } = (body ?? {}) as { reason?: unknown }
   const whys = [before, reason].filter((text) => typeof text === 'string')
-  return { who: identity?.name ?? 'nobody', why: whys.length === 0 ? null : whys.join(': ') }
+  return { who: authorName(identity), why: whys.length === 0 ? null : whys.join(': ') }
 }
 
 export function etag(version: number): { etag: string } {
   return { etag: `"${version}"` }
 }
 
-function conflict(seen: number | null, { isStrange }: IfMatch): AdminResponse {
+/** @param seen the version that there is, `null` for nothing */
+export function conflict(seen: number | null, { isStrange }: IfMatch): AdminResponse {
   const version = seen ?? 0
   const now = seen === null ? 'There is none now' : `It was changed meanwhile and has version ${version}`
   const what = isStrange ? 'If-Match names no version, which is a number in quotation marks and nothing else' : now

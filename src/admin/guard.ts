@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type AdminResponse, type Guard, type Identity, type Method, refusal } from './http.ts'
+import { type AdminResponse, type Guard, type Identity, type Method, type Route, refusal } from './http.ts'
 import { formatOf } from './line-body.ts'
 import { type Login, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
 import type { People } from './people.ts'
+import { refusedTo } from './permissions.ts'
 import { type AdminToken, cameByTls, identityOf } from './session-cookie.ts'
 import { type TrustedProxy, vouchedFor } from './trusted-proxy.ts'
 
@@ -43,6 +44,8 @@ export interface Asked {
   readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly address: string
+  /** The route that it is for, if there is one. */
+  readonly operation?: Pick<Route, 'method' | 'path'> | undefined
 }
 
 /** Whose request it is, `null` for nobody's; or why it goes no further. */
@@ -63,8 +66,10 @@ export function createGuard(options: GuardOptions) {
     // The first visit of a page is no fault: a 401 would stand on the browser's console.
     if (guard === 'session' && identity === UNAUTHORIZED && asked.headers.authorization === undefined) return NOBODY
     if ('status' in identity) return identity
-    if (guard === 'read' || guard === 'session') return { identity }
-    if (identity.role !== 'admin') return forbidden(identity)
+    if (guard === 'session') return { identity }
+    const refused = refusedTo(identity, guard === 'read' ? 'read' : 'change', asked.operation)
+    if (refused !== null) return refused
+    if (guard === 'read') return { identity }
     return identity.isAmbient === true && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
   }
 
@@ -88,13 +93,6 @@ export function guardedWithout(guard: Guard): Guarded {
 }
 
 const NOBODY: Guarded = Object.freeze({ identity: null })
-
-function forbidden({ name }: Identity): AdminResponse {
-  return refusal(
-    'forbidden',
-    `"${name}" has the role viewer, which may look at everything and change nothing: ask with the role admin.`,
-  )
-}
 
 /**
  * Whether somebody on this machine asks without a token: whoever sends one is judged by it. What comes through a proxy

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Role } from '../contract/api.ts'
+import type { Role } from '../control/role.ts'
 
 /** What a route of the admin listener says, in a form that knows no web framework. */
 export interface AdminResponse {
@@ -65,8 +65,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  * - `page` anybody: nothing here is secret
  * - `login` anybody but pages of others
  * - `session` whoever has a token or a session, and whoever sent none
- * - `read` an admin token of any role
- * - `change` an admin token of role admin; by a session only from our own page
+ * - `read` an admin token of the role admin or viewer, and of a lead what `permissions.ts` says
+ * - `change` an admin token of role admin, and of a lead what `permissions.ts` says; by a session only from our own page
  */
 export type Guard = 'open' | 'machine' | 'page' | 'login' | 'session' | 'read' | 'change'
 

@@ -10,6 +10,7 @@ import { type Asked, createGuard, type Guarded, guardedWithout } from './guard.t
 import {
   type AdminResponse,
   badFields,
+  type Call,
   type FieldProblem,
   type Guard,
   type Identity,
@@ -23,6 +24,7 @@ import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
 import type { People } from './people.ts'
+import { permitted } from './permissions.ts'
 import { Rosters } from './rosters.ts'
 import { alertRoutes, type TestAlert } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -83,6 +85,12 @@ type Check = ReturnType<typeof createGuard>
 /** The same, with a look whether the session was signed out. */
 type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 
+/** Who may use a route: before the body is read, and then for what the call is about. */
+interface Rules {
+  readonly check: WholeCheck
+  readonly permit: (call: Call, route: Route) => Promise<Call | AdminResponse>
+}
+
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
@@ -91,13 +99,15 @@ export function createAdmin(options: AdminOptions): Admin {
   const check = createGuard({ ...options, login, encrypted, names: [listen.host.toLowerCase(), ...hosts] })
   const app = createServer(certificate, (request) => isUrgent(request, check), observe)
   const ended = new EndedSessions(options.store, now)
-  const routes = routesOf(options, login, ended)
+  const desk = new Desk(options)
+  const routes = routesOf(options, login, ended, desk)
   const checkWhole: WholeCheck = async (guard, asked) => {
     const guarded = check(guard, asked)
     const isEnded = 'identity' in guarded && guarded.identity !== null && (await ended.has(guarded.identity))
     return isEnded ? guardedWithout(guard) : guarded
   }
-  for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, checkWhole)
+  const rules: Rules = { check: checkWhole, permit: (call, route) => permitted(call, route, desk) }
+  for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, rules)
   addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
@@ -116,8 +126,7 @@ function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): b
 }
 
 /** Every route of the listener, but for the files of the dashboard. */
-export function routesOf(options: AdminOptions, login: Login, ended: EndedSessions): Route[] {
-  const desk = new Desk(options)
+export function routesOf(options: AdminOptions, login: Login, ended: EndedSessions, desk = new Desk(options)): Route[] {
   const rosters = new Rosters(desk)
   const routes = [
     ...probeRoutes(options),
@@ -149,17 +158,17 @@ function guardOfOthers(guard: Guard): Guard {
 }
 
 /** A path whose body is no JSON has a context of its own. */
-function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: WholeCheck): void {
+function addPath(app: FastifyInstance, path: string, routes: readonly Route[], rules: Rules): void {
   if (routes.some(({ takesLines }) => takesLines === true)) {
     app.register(async (own) => {
       readLineBodies(own)
-      addMethods(own, path, routes, check)
+      addMethods(own, path, routes, rules)
     })
-  } else addMethods(app, path, routes, check)
+  } else addMethods(app, path, routes, rules)
 }
 
 /** One path with all its methods. Whether a request may go on is settled before its body is read. */
-function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], check: WholeCheck): void {
+function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], rules: Rules): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
   const usual = guardOfOthers(routes[0]?.guard ?? 'read')
@@ -171,7 +180,7 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
     async onRequest(request, reply) {
       const { method, headers, ip } = request
       const route = routeOf(method)
-      const guarded = await check(route?.guard ?? usual, { method, headers, address: ip })
+      const guarded = await rules.check(route?.guard ?? usual, { method, headers, address: ip, operation: route })
       if ('status' in guarded) return send(reply, guarded)
       if (route === undefined) return send(reply, notAllowed(allow))
       const isOfLines = formatOf(headers['content-type'] ?? '') !== null
@@ -191,7 +200,9 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
       if (unread.length > 0) return send(reply, badFields(unread))
       const identity = identities.get(request) ?? null
       const call = { params, query, body, headers, address, identity, signal: untilGone(reply) }
-      const response = await route.handle(call)
+      const judged = await rules.permit(call, route)
+      if ('status' in judged) return send(reply, judged)
+      const response = await route.handle(judged)
       return send(reply, route.method === 'GET' ? await inForm(response, headers) : response)
     },
   })

@@ -9,6 +9,7 @@ import { parametersOf, requestBody } from '../lib/openapi-schemas.ts'
 import { LEAST_TAGGED } from './form.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
+import { isForLeads } from './permissions.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
 
@@ -91,7 +92,7 @@ function operation({ method, path, guard, doc }: Route): object {
     operationId: operationId(method, path.replace(/^\/api/, '')),
     tags: PARTS.flatMap(([name, paths]) => (paths.test(path) ? [name] : [])),
     summary: doc.summary,
-    description: ASKED_BY[guard],
+    description: `${ASKED_BY[guard]}${isForLeads({ method, path }) ? FOR_LEADS : ''}`,
     ...(parameters.length > 0 && { parameters }),
     ...(doc.body !== undefined && {
       requestBody:
@@ -210,9 +211,11 @@ const ASKED_BY: Readonly<Record<Guard, string>> = {
   page: 'For anybody.',
   login: 'For anybody but the pages of others.',
   session: 'For whoever has an admin token or a session, and for whoever sent none.',
-  read: 'For an admin token of any role, or a session.',
+  read: 'For an admin token of the role admin or viewer, or a session.',
   change: 'For an admin token of the role admin, or a session of that role from the page of the same origin.',
 }
+
+const FOR_LEADS = ' Also for a lead, for what belongs to the own organisation.'
 
 /** The empty entry says that a request may come without a credential. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
@@ -247,7 +250,7 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   page: ['host_not_allowed', 'overloaded'],
   login: ['host_not_allowed', 'not_from_our_page', 'overloaded'],
   session: [...OF_SIGNED_IN, 'overloaded'],
-  read: [...OF_SIGNED_IN, 'store_unavailable', 'overloaded'],
+  read: [...OF_SIGNED_IN, 'store_unavailable', 'forbidden', 'overloaded'],
   change: [...OF_SIGNED_IN, 'store_unavailable', 'outcome_unknown', 'forbidden', 'not_from_our_page', 'overloaded'],
 }
 

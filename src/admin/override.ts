@@ -8,13 +8,14 @@ import { layersShown } from './layers-shown.ts'
 export function overrideOf(state: ControlState, user: string, at: number): OverrideResponse | null {
   const found = state.overrides.get(user)
   if (found === undefined) return null
-  const { limits, factor, plan, bypassGlobal, shadow, reason, expiresAt } = found.value
+  const { limits, factor, plan, within, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
   return {
     version: found.version,
     limits,
     ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
+    ...(within !== undefined && { within }),
     bypassGlobal,
     shadow,
     reason,

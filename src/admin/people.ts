@@ -1,5 +1,5 @@
-import type { Role } from '../contract/api.ts'
 import { COMMAND_LINE, GUARD, SCHEDULE } from '../control/control-store.ts'
+import { ledBy, type Role } from '../control/role.ts'
 import type { SignedIn, SignInProvider } from '../control/sign-in-provider.ts'
 import { isUserId } from '../control/user-id.ts'
 import { type AdminResponse, refusal } from './http.ts'
@@ -58,8 +58,8 @@ export function personOf(
   if ([...RESERVED, ...tokens.map((token) => token.name)].some((taken) => looks(taken) === looks(name))) {
     return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
   }
-  const group = groupWith('admin', roles, groups) ?? groupWith('viewer', roles, groups)
-  if (group !== null) return { name, group, role: roles.get(group) ?? 'viewer' }
+  const found = RANKS.flatMap((isOf) => groupsOf(isOf, roles, groups))[0]
+  if (found !== undefined) return { name, ...found }
   const has = groups.length === 0 ? 'has nothing' : `has ${listed(groups)}`
   const msg = `You are ${name}, and have no role here: ${source.ofGroups} ${has}, and ${source.key} names none of that.`
   return refusal('no_role', msg)
@@ -75,8 +75,19 @@ function looks(name: string): string {
     .toLowerCase()
 }
 
-function groupWith(role: Role, roles: Roles, groups: readonly string[]): string | null {
-  return groups.find((group) => roles.get(group) === role) ?? null
+/** Of the roles that somebody's groups give the first of these counts. Of several organisations it is the one that the configuration names first. */
+const RANKS: readonly ((role: Role) => boolean)[] = [
+  (role) => role === 'admin',
+  (role) => role === 'viewer',
+  (role) => ledBy(role) !== null,
+]
+
+function groupsOf(
+  isOf: (role: Role) => boolean,
+  roles: Roles,
+  groups: readonly string[],
+): { readonly group: string; readonly role: Role }[] {
+  return [...roles].flatMap(([group, role]) => (isOf(role) && groups.includes(group) ? [{ group, role }] : []))
 }
 
 /** Somebody may be in a thousand groups. */

@@ -1,5 +1,4 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { Role } from '../contract/api.ts'
 import {
   ADMIN_SESSION,
   ADMIN_SESSIONS,
@@ -7,6 +6,7 @@ import {
   SECURE_ADMIN_SESSION,
   SECURE_ADMIN_SIGN_IN,
 } from '../control/admin-session.ts'
+import type { Role } from '../control/role.ts'
 import type { Headers, Identity } from './http.ts'
 import { type People, type Person, personOf, sourceOf } from './people.ts'
 

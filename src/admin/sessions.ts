@@ -2,6 +2,7 @@ import { z } from 'zod'
 import * as schemas from '../contract/admin.ts'
 import type { SessionResponse, SignInBegunResponse } from '../contract/api.ts'
 import { ADMIN_SESSIONS } from '../control/admin-session.ts'
+import { ledBy, type Role } from '../control/role.ts'
 import { type SignedIn, SignInError } from '../control/sign-in-provider.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { EndedSessions } from './ended-sessions.ts'
@@ -93,7 +94,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
       handle: ({ identity }) =>
         ok({
           name: identity?.name ?? null,
-          role: identity?.role ?? null,
+          ...roleShown(identity?.role ?? null),
           expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
           ...providerOf(people()),
         } satisfies SessionResponse),
@@ -171,8 +172,15 @@ interface SigningIn {
 function signIn(found: AdminToken | AdminResponse, { now, isSecure }: Omit<SigningIn, 'call'>): AdminResponse {
   if ('status' in found) return found
   const expiresAt = now + SESSION_MS
-  const response: SessionResponse = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }
+  const response: SessionResponse = { name: found.name, ...roleShown(found.role), expiresAt: iso(expiresAt) }
   return ok(response, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
+}
+
+/** The organisation is there for a lead. */
+function roleShown(role: Role | null): Pick<SessionResponse, 'role' | 'organisation'> {
+  const organisation = role === null ? null : ledBy(role)
+  if (organisation !== null) return { role: 'lead', organisation }
+  return { role: role as 'admin' | 'viewer' | null }
 }
 
 function providerOf(people: People | null): Pick<SessionResponse, 'provider'> {
@@ -242,7 +250,7 @@ async function finish(returned: string, options: Finishing): Promise<AdminRespon
       : personOf(found, { roles: people.roles, tokens: options.tokens, source: sourceOf(people) })
   if ('status' in person) return withCookies(person, [endedSignInCookie(isSecure)])
   const expiresAt = now + people.sessionMs
-  const response: SessionResponse = { name: person.name, role: person.role, expiresAt: iso(expiresAt) }
+  const response: SessionResponse = { name: person.name, ...roleShown(person.role), expiresAt: iso(expiresAt) }
   const session = personCookie(people, { person, expiresAt }, isSecure)
   return withCookies(ok({ ...response, ...providerOf(people) }), [session, endedSignInCookie(isSecure)])
 }

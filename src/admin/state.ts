@@ -25,6 +25,8 @@ export interface Setup {
   readonly store: 'sqlite' | 'redis'
   /** Whether `auth.shadow` lets everybody in. */
   readonly authShadow: boolean
+  /** Whether somebody may lead an organisation: then it matters whose credentials named it. */
+  readonly hasLeads: boolean
   /** By category: the share of the limits that is admitted while the store is out. */
   readonly storeOutage: ReadonlyMap<string, number>
   /** In the order of the file. */

@@ -19,7 +19,7 @@ import { openAdminListener } from './admin-listener.ts'
 import { testAlert } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
-import { peopleOf, proxyOf } from './people.ts'
+import { hasLeads, peopleOf, proxyOf } from './people.ts'
 import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions
@@ -127,6 +127,7 @@ export function setupOf(config: Config): Setup {
     upstream: addressOf(upstream),
     store: store.location.kind,
     authShadow: auth.shadow,
+    hasLeads: hasLeads(config.admin),
     storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,

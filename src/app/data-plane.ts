@@ -38,6 +38,7 @@ import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
+import { hasLeads } from './people.ts'
 import { admitsAlone, noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { booksOf, countedBy } from './retention.ts'
 import { createRuntime, type Runtime, retire, type Surroundings } from './runtime.ts'
@@ -189,7 +190,8 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const livePolicy = createLivePolicy({ store, observe, current, onHistory: alerts.noteFailures })
   follow(livePolicy.observer)
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
-  const memberships = new Memberships({ store, namesMatter: () => state.current.rules.policy().namesMatter })
+  const namesMatter = () => state.current.rules.policy().namesMatter || hasLeads(state.current.config.admin)
+  const memberships = new Memberships({ store, namesMatter })
   follow(knownUsers.observer)
   follow(memberships.observer)
   const around: Surroundings = {

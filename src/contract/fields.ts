@@ -204,6 +204,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   msg: 'One sentence for people that says what is wrong and what helps.',
   multiplier: 'What the limits of all users together are multiplied by.',
   name: 'Name in the configuration.',
+  'Session.organisation': 'The organisation that a lead leads; only for the role lead.',
   'Session.name': 'Name of the admin token; null for nobody.',
   lastUsedAt: 'When the key let a request in last, to within five minutes; null for never.',
   'Token.state': 'Whether the key works: `valid`, or why not.',
@@ -285,6 +286,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   retryAfterSeconds: 'Whole seconds to wait, as Retry-After says.',
   retryAtBeijing: 'The same moment as resetAt in Asia/Shanghai, `YYYY-MM-DD hh:mm:ss`.',
   revoked: 'How many keys were revoked.',
+  within:
+    'The organisation within which it holds, for requests whose credential names it, and never above what they would have without it; only if it was set.',
   revokedAt: 'When the key was revoked; null if it was not.',
   role: 'What the admin token may do: `viewer` reads, `admin` changes.',
   route: 'The rule that the request meets; null for none.',

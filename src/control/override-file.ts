@@ -213,9 +213,9 @@ function oneOf<T extends UserOverride | OrganisationOverride>(
   return 'problems' in made ? [...made.problems] : made.override
 }
 
-const TEXTS = ['plan', 'reason', 'expiresAt'] as const
+const TEXTS = ['plan', 'within', 'reason', 'expiresAt'] as const
 const FLAGS = ['bypassGlobal', 'shadow'] as const
-const FIXED = ['user', 'organisation', 'factor', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
+const FIXED = ['user', 'organisation', 'factor', 'plan', 'within', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
 
 /** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
 function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read {
@@ -297,11 +297,12 @@ function flagOf(cell: string): boolean | string {
 
 /** An override as a line has it, without whose it is. */
 export function fieldsOf(override: UserOverride | OrganisationOverride): Json {
-  const { limits, factor, plan, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
+  const { limits, factor, plan, within, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
   return {
     ...limits,
     ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
+    ...(within !== undefined && { within }),
     ...(bypassGlobal === true && { bypassGlobal }),
     ...(shadow === true && { shadow }),
     reason,

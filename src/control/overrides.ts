@@ -18,6 +18,7 @@ import {
 import { categoriesOf, type FileSettings } from './settings.ts'
 import type { ControlState, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
+import { isUserId, USER_ID } from './user-id.ts'
 
 /**
  * Reads the body of `PUT /api/users/{id}/override`: limits by category and window beside the other fields. What is missing
@@ -36,11 +37,14 @@ export function overrideFrom(
     limits: limitsIn(body, categories),
     ...factorIn(body),
     ...(typeof body.plan === 'string' && { plan: body.plan }),
+    ...(typeof body.within === 'string' && { within: body.within }),
     bypassGlobal: body.bypassGlobal === true,
     shadow: body.shadow === true,
     reason: body.reason as string,
     expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
   }
+  if (override.within !== undefined && !setsLessAlone(override))
+    return { problems: [{ path: 'within', msg: LESS_ALONE }] }
   return setsNothing(override) ? { problems: [{ path: '', msg: nothingSet(file, categories) }] } : { override }
 }
 
@@ -101,6 +105,15 @@ function nothingSet({ plans }: FileSettings, categories: readonly string[]): str
   return `sets nothing: give a limit under ${categories.join(' or ')}, or set ${fields}; to take an override away, DELETE it`
 }
 
+const LESS_ALONE =
+  'is for limits alone, which are numbers: leave out factor, plan, bypassGlobal, shadow, unlimited and what passes beyond a limit, or leave out within'
+
+/** Whether it can only lower limits. */
+function setsLessAlone({ limits, factor, plan, bypassGlobal, shadow }: UserOverride): boolean {
+  const isLimited = Object.values(limits).every((row) => Object.values(row).every((limit) => typeof limit === 'number'))
+  return isLimited && factor === undefined && plan === undefined && !bypassGlobal && !shadow
+}
+
 function setsNothing({ limits, factor, plan, bypassGlobal, shadow }: UserOverride): boolean {
   return Object.keys(limits).length === 0 && factor === undefined && plan === undefined && !bypassGlobal && !shadow
 }
@@ -115,6 +128,7 @@ export function planOf({ plans }: Pick<FileSettings, 'plans'>): Check {
 function userFields(file: FileSettings): [string, Check][] {
   return [
     ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
+    ['within', orNull(only(isUserId, `must be an organisation: ${USER_ID}`))],
     ['bypassGlobal', orNull(flag)],
     ['shadow', orNull(flag)],
   ]

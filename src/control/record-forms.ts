@@ -54,6 +54,7 @@ const isOverrideOfUser = shapeOf({
   limits: isTable,
   factor: optional(isNumber),
   plan: optional(isText),
+  within: optional(isText),
   bypassGlobal: isFlag,
   shadow: isFlag,
   reason: isText,

@@ -78,6 +78,11 @@ export interface UserOverride {
   readonly factor?: number
   /** The user's plan. Default that of the credential. */
   readonly plan?: string
+  /**
+   * The organisation within which it holds: for requests whose credential names it, and never above what they would have without it.
+   * Such a one sets limits alone. Default everywhere.
+   */
+  readonly within?: string
   /** Whether the global scope is neither checked nor charged for this user. */
   readonly bypassGlobal: boolean
   /** Whether this user's refusals are only counted and reported. */

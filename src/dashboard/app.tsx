@@ -2,7 +2,7 @@ import { Loader, Skeleton } from '@mantine/core'
 import { type ComponentType, lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from 'react'
 import { type Session, useSession } from './api/session.tsx'
 import { type Texts, useTexts } from './i18n/text.tsx'
-import { hashOf, type Page, type Place } from './logic/location.ts'
+import { hashOf, leadsPlace, type Page, type Place } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
 import { SignIn } from './pages/sign-in.tsx'
 import { leftAt, usePlace } from './ui/address.tsx'
@@ -14,7 +14,9 @@ import { LostBanner, Shell } from './ui/shell.tsx'
 export function App() {
   const { state, who } = useSession()
   const { t } = useTexts()
-  const place = usePlace()
+  const asked = usePlace()
+  const led = who?.organisation ?? null
+  const place = led === null ? asked : leadsPlace(asked, led)
   useFocusAtPlace(place)
   const title = state === 'out' ? t('signIn.title') : titleOf(place, t)
   const used = useFocusAfterSignIn(state)

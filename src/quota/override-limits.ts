@@ -16,6 +16,11 @@ export interface Override {
   readonly factor?: number
   /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
   readonly plan?: string
+  /**
+   * The organisation within which it holds: for requests whose credential names it, and never above what they would have without it.
+   * Default everywhere.
+   */
+  readonly within?: string
   readonly bypassGlobal: boolean
   /** Whether this user's refusals are only counted and reported. */
   readonly shadow: boolean
@@ -28,7 +33,7 @@ export interface Override {
  * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
  * limit where there is none, but for factor 0.
  */
-export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'reason'>
+export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'within' | 'reason'>
 
 type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 
@@ -74,13 +79,28 @@ function withOwn(
   if (!windows.some(isSet) && (factor === 1 || limits.length === 0)) return limits
   return windows.flatMap((window): Limit[] => {
     if (factor === 0) return [{ window, limit: 0 }]
-    const value = own?.get(window.name)
+    const planned = limits.find((each) => each.window.name === window.name)
+    const value = setIn(override, own?.get(window.name), planned)
     const over = override.over?.get(category)?.get(window.name)
     if (value !== undefined) return value === UNLIMITED ? [] : [limitOf(window, { value, over }, factor)]
-    const planned = limits.find((each) => each.window.name === window.name)
     if (planned === undefined || factor === 1) return planned === undefined ? [] : [planned]
     return [limitOf(window, { value: promised(planned), over: planned.over }, factor)]
   })
+}
+
+/** What an override sets for a window: nothing where it may only lower what is lower already. */
+export function setIn(
+  { within }: Pick<Override, 'within'>,
+  own: number | undefined,
+  planned: Limit | undefined,
+): number | undefined {
+  if (within === undefined || own === undefined || planned === undefined) return own
+  return own < promised(planned) ? own : undefined
+}
+
+/** The override that holds for a caller. */
+export function heldBy(override: Override | undefined, organisation: string | null): Override | undefined {
+  return override?.within === undefined || override.within === organisation ? override : undefined
 }
 
 /** The reason of an override, behind a value. */

@@ -13,11 +13,13 @@ import {
 import { isExact, multiplied } from './multiplied.ts'
 import {
   because,
+  heldBy,
   type OrganisationOverride,
   type Override,
   type Overrides,
   ofOrganisation,
   ofUser,
+  setIn,
 } from './override-limits.ts'
 import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
 import type { Payer } from './payer.ts'
@@ -165,11 +167,13 @@ export function createPolicy(
   }
 
   function bookedLimits(category: string, { user, organisation, plan }: Payer): Limits {
-    const override = overrides.size === 0 ? undefined : overrides.get(user)
+    const override = overrides.size === 0 ? undefined : heldBy(overrides.get(user), organisation)
     const { byPlan, byDefault } = tiersOf(category)
     const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
     const standing = organisation === null ? tier.alone : tier.member
-    const isNewcomer = override === undefined && reserve !== undefined && !isKnown(user)
+    // Who may only be given less is as new as before.
+    const isNewcomer =
+      (override === undefined || override.within !== undefined) && reserve !== undefined && !isKnown(user)
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
     if (override === undefined) return limits
     return own.users(limits, user, () => ofUser(limits, override, category, settings.windows))
@@ -248,19 +252,21 @@ function createTraces({
 
   /** What an administrator has set for the user, or for the organisation, whose limit it is. */
   function setFor(scope: LimitScope, { user, organisation }: Payer): OrganisationOverride | undefined {
-    if (scope === 'personal') return overrides.get(user)
+    if (scope === 'personal') return heldBy(overrides.get(user), organisation)
     const ofTheirs = organisation === null ? undefined : organisations.get(organisation)
     return scope === 'organisation' ? ofTheirs : undefined
   }
 
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
     const { personal, organisation, global } = limitsFor(category, payer)
-    const override = overrides.get(payer.user)
+    const override = heldBy(overrides.get(payer.user), payer.organisation)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
       const by = setFor(scope, payer)
-      const own = by?.limits.get(category)?.get(limit.window.name)
+      const set = by?.limits.get(category)?.get(limit.window.name)
+      const planned = ofPlan.limits(scope, category).find(({ window }) => window.name === limit.window.name)
+      const own = by === undefined ? undefined : setIn(by, set, planned)
       const made =
         by !== undefined && own !== undefined
           ? setBy(scope, amountOf({ value: own, over: by.over?.get(category)?.get(limit.window.name) }), by)
@@ -304,7 +310,7 @@ function createTraces({
   }
 
   function followsSettings(category: string, payer: Payer, window: string): boolean {
-    if (overrides.get(payer.user)?.factor !== undefined) return false
+    if (heldBy(overrides.get(payer.user), payer.organisation)?.factor !== undefined) return false
     const layer = layerOf('personal', category, payer, window)
     return layer === 'baselines' || layer === 'custom'
   }

@@ -12,6 +12,9 @@ export const OPS = 'test-admin-token-0002'
 /** Of somebody named `desk` who may only look. */
 export const VIEWER = 'test-admin-token-0003'
 
+/** Of somebody named `carol` who leads the organisation of the option `lead`. */
+export const LEAD = 'test-admin-token-0004'
+
 /** Longer than anything takes, also on a machine with a lot to do. */
 export const SOON = { timeout: 30_000, interval: 25 }
 
@@ -21,6 +24,8 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`
 export interface ConfigOptions {
   readonly rest?: string
   readonly store?: string
+  /** The organisation that carol leads. Default none. */
+  readonly lead?: string
   /** Addresses of the listeners. */
   readonly gateway?: string
   readonly admin?: string
@@ -28,7 +33,8 @@ export interface ConfigOptions {
 
 export function configOf(upstream: string, options: ConfigOptions = {}): string {
   const { rest = QUOTA, store, gateway = '127.0.0.1:0', admin = '127.0.0.1:0' } = options
-  const tokens = `[{ name: ops, role: admin, token: ${OPS} }, { name: desk, role: viewer, token: ${VIEWER} }]`
+  const lead = options.lead === undefined ? '' : `, { name: carol, role: "lead:${options.lead}", token: ${LEAD} }`
+  const tokens = `[{ name: ops, role: admin, token: ${OPS} }, { name: desk, role: viewer, token: ${VIEWER} }${lead}]`
   return yaml(upstream, rest, store)
     .replace(/^listen: .*$/m, `listen: ${gateway}`)
     .replace(/^admin: .*$/m, `admin: { listen: "${admin}", token: ${ADMIN}, tokens: ${tokens} }`)

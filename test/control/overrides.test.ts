@@ -81,7 +81,7 @@ describe('an override', () => {
       { path: '', msg: expect.stringContaining('or set plan, factor, bypassGlobal or') },
     ])
     expect(told({ plan: 'pro', reason: 'paid' })).toEqual([
-      'plan: unknown field "plan"; there are read, write, bypassGlobal, shadow, factor, reason, expiresAt',
+      'plan: unknown field "plan"; there are read, write, within, bypassGlobal, shadow, factor, reason, expiresAt',
     ])
   })
 
@@ -119,7 +119,7 @@ describe('an override', () => {
     'an override that is no object (%j) gets an error that says so',
     (body) => {
       expect(told(body)).toEqual([
-        ': must be an object with read, write, bypassGlobal, shadow, factor, reason, expiresAt',
+        ': must be an object with read, write, within, bypassGlobal, shadow, factor, reason, expiresAt',
       ])
     },
   )

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { blocksIn } from './blocks.ts'
 
 /** The others say what is put into a whole configuration. */
-const PARTS = ['README.md', 'identity-providers.md']
+const PARTS = ['README.md', 'identity-providers.md', 'leads.md']
 const GUIDES = readdirSync('docs/guides').filter((name) => !PARTS.includes(name))
 /** Others limit `read` and `write`. */
 const CATEGORIES: Readonly<Record<string, object>> = { 'llm-api.md': { requests: {}, tokens: {} } }

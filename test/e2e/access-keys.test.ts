@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { NewTokenResponse, TokensResponse } from '../../src/contract/api.ts'
+import type { AuditResponse, NewTokenResponse, TokensResponse } from '../../src/contract/api.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 
@@ -28,28 +28,44 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
+const LEAD = 'test-lead-token-00001'
+const ADMIN = 'test-admin-token-0001'
+
 let prefixes = 0
-/** Two replicas, or the one that SQLite has. */
+/** Two replicas, or the one that SQLite has. Carol leads acme. */
 async function start(kind: string): Promise<void> {
   const url = kind === 'sqlite' ? `sqlite:${join(folder, 'quota.db')}` : redis.url
   const text = yaml(
     upstream.url,
     `store_options: { prefix: "keys-${process.pid}-${++prefixes}", deadline: 5s }
-quota: { baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 1000 } } } }
+quota:
+  baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 1000 } } }
+  plans: { team: { personal: { read: { 1h: 50 } }, organisation: { read: { 1h: 60 } } } }
 routes: [{ match: GET /items/*, category: read, cost: 1 }]`,
     url,
-  )
+  ).replace(`token: ${ADMIN}`, `token: ${ADMIN}, tokens: [{ name: carol, role: "lead:acme", token: ${LEAD} }]`)
   apps = []
   for (let i = 0; i < (kind === 'sqlite' ? 1 : 2); i++) apps.push(await startApp(text))
 }
 
-async function api<T>(app: RunningApp | undefined, method: string, path: string, body?: unknown): Promise<T> {
+async function send(app: RunningApp | undefined, method: string, path: string, body?: unknown, token = ADMIN) {
   const response = await fetch(`${app?.admin}${path}`, {
     method,
-    headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  return (await response.json()) as T
+  const text = await response.text()
+  return { status: response.status, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+async function api<T>(app: RunningApp | undefined, method: string, path: string, body?: unknown): Promise<T> {
+  return (await send(app, method, path, body)).json as T
+}
+
+async function use(app: RunningApp | undefined, token: string): Promise<number> {
+  const response = await fetch(`${app?.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })
+  await response.body?.cancel()
+  return response.status
 }
 
 describe.each(['sqlite', 'redis'])('access keys on %s', (kind) => {
@@ -61,9 +77,7 @@ describe.each(['sqlite', 'redis'])('access keys on %s', (kind) => {
       made.push(await api<NewTokenResponse>(first, 'POST', '/api/tokens', { user: 'alice', name }))
     }
     const since = Date.now()
-    const headers = { authorization: `Bearer ${made[0]?.token}` }
-    const use = async () => (await fetch(`${last?.url}/items/1`, { headers })).status
-    await expect.poll(use, SOON).toBe(200)
+    await expect.poll(() => use(last, made[0]?.token ?? ''), SOON).toBe(200)
     for (const app of apps) {
       const uses = async () => {
         const { tokens } = await api<TokensResponse>(app, 'GET', '/api/tokens')
@@ -75,5 +89,29 @@ describe.each(['sqlite', 'redis'])('access keys on %s', (kind) => {
     }
     const [used] = (await api<TokensResponse>(first, 'GET', '/api/tokens?prefix=used')).tokens
     expect(Math.abs(Date.parse(used?.lastUsedAt ?? '') - since)).toBeLessThan(300_000)
+  })
+
+  test(`a lead divides the limit of the organisation and makes its keys, as every replica knows (${kind})`, async () => {
+    await start(kind)
+    const [first, last = first] = apps
+    const member = { user: 'ann', name: 'laptop', organisation: 'acme', plan: 'team' }
+    const { token } = await api<NewTokenResponse>(first, 'POST', '/api/tokens', member)
+    await expect.poll(() => use(last, token), SOON).toBe(200)
+    const lead = (app: typeof first, method: string, path: string, body?: unknown) =>
+      send(app, method, path, body, LEAD)
+    await expect.poll(async () => (await lead(first, 'GET', '/api/users/ann')).status, SOON).toBe(200)
+    const share = (limit: number) => ({ read: { '1h': limit }, reason: 'a share' })
+    expect((await lead(first, 'PUT', '/api/users/ann/override', share(51))).status).toBe(400)
+    expect((await lead(first, 'PUT', '/api/users/ann/override', share(2))).status).toBe(200)
+    // One request is charged already.
+    await expect.poll(() => use(last, token), SOON).toBe(429)
+    const made = await lead(last, 'POST', '/api/tokens', { user: 'acme/robot', name: 'nightly' })
+    expect(made.json).toMatchObject({ organisation: 'acme', plan: 'team' })
+    await expect.poll(() => use(first, made.json.token), SOON).toBe(200)
+    expect((await lead(first, 'DELETE', `/api/tokens/${made.json.id}`, {})).status).toBe(204)
+    await expect.poll(() => use(last, made.json.token), SOON).toBe(401)
+    expect((await lead(last, 'GET', '/api/organisations/rival')).status).toBe(403)
+    const { entries } = await api<AuditResponse>(last, 'GET', '/api/audit?who=carol')
+    expect(new Set(entries.map(({ who }) => who))).toEqual(new Set(['carol (lead of acme)']))
   })
 })

@@ -21,7 +21,7 @@ import {
 } from '../../control/state.ts'
 import { tooDearFor, tooDearForOrganisation } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
-import { type Desk, etag } from '../desk.ts'
+import { authorName, type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
@@ -160,7 +160,7 @@ async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R exten
   if ('problems' in read) return badFields(read.problems)
   const net = readFields(of.schemas.body, call.body)
   if ('problems' in net) return badFields(net.problems)
-  const who = call.identity?.name ?? 'nobody'
+  const who = authorName(call.identity)
   const before = of.storedIn(storedOf(await desk.control.fresh())).get(id)?.value ?? null
   if (hasTooMany(withOverride(before, read.override, who, at))) return badFields([TOO_MANY])
   return desk.change(call, {

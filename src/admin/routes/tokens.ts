@@ -96,10 +96,15 @@ const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
 
 const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
+const organisation = z
+  .string({ error: 'must be given once' })
+  .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
+  .optional()
 const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
 const UNUSED = 'must be given once: a whole number and m, h or d, like 30d'
 const Asked = z.strictObject({
   user: whose.optional().meta({ description: 'Only those of this user' }),
+  organisation: organisation.meta({ description: 'Only those that name this organisation' }),
   prefix: z
     .string({ error: PREFIX })
     .min(1, { error: PREFIX })
@@ -116,15 +121,19 @@ const Asked = z.strictObject({
     .optional()
     .meta({ description: 'unused: those first that have not been used for longest. Default the newest first' }),
 })
-const Whose = z.strictObject({ user: whose.meta({ description: 'The user whose tokens are revoked' }) })
+const Whose = z.strictObject({
+  user: whose.meta({ description: 'The user whose tokens are revoked' }),
+  organisation: organisation.meta({ description: 'Only those that name this organisation' }),
+})
 
 async function list({ store }: Desk, { query }: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { user, prefix = '', unused = '0m', order } = fields.data
+  const { user, organisation, prefix = '', unused = '0m', order } = fields.data
   const unusedAt = now - (spanMs(unused) ?? 0)
   const isWanted = (record: AccessKeyRecord) =>
     (user === undefined || record.user === user) &&
+    (organisation === undefined || record.organisation === organisation) &&
     [record.id, record.name].some((text) => text.startsWith(prefix)) &&
     (fields.data.unused === undefined || unusedSince(record) <= unusedAt)
   const found = (await store.listTokens()).filter(isWanted)
@@ -257,9 +266,12 @@ async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResp
   const [asked, reason] = [readFields(Whose, call.query), readFields(schemas.optionalReason, call.body)]
   if ('problems' in asked) return badFields(asked.problems)
   if ('problems' in reason) return badFields(reason.problems)
-  const { user } = asked.data
+  const { user, organisation } = asked.data
+  const named = (await desk.store.listTokens()).filter(
+    (record) => organisation === undefined || record.organisation === organisation,
+  )
   let revoked = 0
-  for (const change of revocationsOf(user, await desk.store.listTokens(), now)) {
+  for (const change of revocationsOf(user, named, now)) {
     await desk.record(call, change, () => NO_CONTENT)
     revoked += change.records.length
   }

@@ -55,6 +55,7 @@ const OVERRIDE_FIELDS = new Set([
   'organisation',
   'factor',
   'plan',
+  'within',
   'bypassGlobal',
   'shadow',
   'reason',

@@ -4,7 +4,7 @@ import { parseHostPort, parseSubnet } from '../addresses.ts'
 import { ADMIN_NAME } from '../admin-name.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
-import { oidc, trusted } from './people.ts'
+import { oidc, role, trusted } from './people.ts'
 import { shares } from './shares.ts'
 import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
@@ -70,9 +70,9 @@ function parseTokenName(name: string): Reading<string> {
 export const adminToken = section(
   {
     name: read('a name', parseTokenName, { description: 'What the audit calls its changes by, 1 to 64 characters' }),
-    role: choice(['viewer', 'admin'], {
-      description: 'viewer looks at everything and changes nothing. Default admin',
-    }).default('admin'),
+    role: role(
+      'viewer looks at everything and changes nothing; lead:acme sees and divides what the organisation acme has. Default admin',
+    ).default('admin'),
     token: secret('Bearer token, 16 to 1024 visible ASCII characters'),
   },
   'A token of the admin API',

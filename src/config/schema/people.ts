@@ -1,8 +1,10 @@
+import { type Role, roleOf } from '../../control/role.ts'
+import { didYouMean } from '../../lib/suggest.ts'
 import { parseOpenidIssuer, parseSubnet } from '../addresses.ts'
 import { callerHeaderProblem } from '../headers.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
-import { byName, choice, duration, list, read, section, text } from './values.ts'
+import { byName, duration, list, read, section, text } from './values.ts'
 
 /** People who sign in to the dashboard: by a provider, or through a proxy. */
 
@@ -10,10 +12,21 @@ const CLAIM = 'By path, like realm_access.roles; at each level the longest name 
 
 const group = text({ description: 'A group' }, { max: 256, what: 'a group' })
 
+export function role(description: string) {
+  return read('a role', parseRole, { description, pattern: '^(admin|viewer|lead:.+)$' })
+}
+
+function parseRole(text: string): Reading<Role> {
+  const known = roleOf(text)
+  if (known !== null) return { value: known }
+  const near = didYouMean(text, ['admin', 'viewer', 'lead:']) || '; there are admin, viewer and lead:ORGANISATION'
+  return { problem: `is no role${near}` }
+}
+
 const roles = byName(
-  choice(['viewer', 'admin'], { description: 'viewer looks at everything and changes nothing' }),
+  role('viewer looks at everything and changes nothing; lead:acme sees and divides what the organisation acme has'),
   'roles by group, like { sre: admin, support: viewer }',
-  { description: 'The role that each group gives. Whoever is in several has the role admin if one of them gives it' },
+  { description: 'The role that each group gives. Whoever is in several has the first of admin, viewer and lead' },
   group,
 )
 

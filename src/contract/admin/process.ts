@@ -54,6 +54,7 @@ export const session = name(
     /** Name of the admin token. */
     name: z.string().nullable(),
     role: role.nullable(),
+    organisation: z.string().optional(),
     /** When the page must sign in again. */
     expiresAt: time.nullable(),
     /** Host of the provider of `admin.oidc`; without one it is missing. */

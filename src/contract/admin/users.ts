@@ -25,6 +25,10 @@ export const overrideFields = z.object({
     .nullish()
     .meta({ description: 'Multiplies the personal limits. Alone, it multiplies whatever lies under it' }),
   plan: z.string().nullish().meta({ description: 'One of quota.plans, instead of what the credential says' }),
+  within: z
+    .string()
+    .nullish()
+    .meta({ description: 'An organisation: it holds for requests whose credential names it, and only lowers limits' }),
   bypassGlobal: z.boolean().nullish(),
   shadow: z.boolean().nullish(),
   reason,
@@ -48,6 +52,7 @@ export const override = name(
     limits: limitTable,
     /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
     plan: z.string().optional(),
+    within: z.string().optional(),
     bypassGlobal: z.boolean(),
     shadow: z.boolean(),
     reason: z.string(),

@@ -21,7 +21,7 @@ export const share = z.number().min(0).max(1)
 export const mode = z.enum(MODES)
 export const multiplier = z.number().min(MULTIPLIER.min).max(MULTIPLIER.max)
 export const scope = z.enum(SCOPE_TITLES)
-export const role = z.enum(['viewer', 'admin'])
+export const role = z.enum(['viewer', 'admin', 'lead'])
 export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
 
 /** Why a change is made, for the audit. */

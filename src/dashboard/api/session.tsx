@@ -3,19 +3,22 @@ import type { Role, SessionResponse, SignInBegunResponse } from '../../contract/
 import type { SignInAddress } from '../logic/sign-in-link.ts'
 import { ApiError, bell, call, PROVIDER, ring, SESSION } from './client.ts'
 import { forget, readOn, stopReading } from './queries.tsx'
-import { usePoll } from './use-poll.ts'
+import { type Polled, usePoll } from './use-poll.ts'
 import { leaveFor, useSignInLink } from './use-sign-in-link.ts'
 
 export interface Somebody {
   readonly name: string
   readonly role: Role
+  /** That the role lead is for; `null` for other roles. */
+  readonly organisation: string | null
   /** Whether this page can end it: not if a proxy in front signs people in. */
   readonly canSignOut: boolean
 }
 
 function somebody(session: SessionResponse | null): Somebody | null {
   if (session === null || session.name === null || session.role === null) return null
-  return { name: session.name, role: session.role, canSignOut: session.expiresAt !== null }
+  const { name, role, organisation = null, expiresAt } = session
+  return { name, role, organisation, canSignOut: expiresAt !== null }
 }
 
 export interface Session {
@@ -105,5 +108,15 @@ export function useSession(): Session {
 }
 
 export function useMayChange(): boolean {
-  return useSession().who?.role === 'admin'
+  return useSession().who?.role !== 'viewer'
+}
+
+/** The organisation that somebody leads, who sees nothing of what is the operator's; `null` for who sees everything. */
+export function useLed(): string | null {
+  return useSession().who?.organisation ?? null
+}
+
+/** As `usePoll`, of what a lead may not see: for a lead it stays unknown. */
+export function useOperatorsPoll<T>(path: string | null, everyMs: number): Polled<T> {
+  return usePoll<T>(useLed() === null ? path : null, everyMs)
 }

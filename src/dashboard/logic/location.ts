@@ -13,6 +13,16 @@ export const GROUPS = {
 export type Page = 'overview' | (typeof GROUPS)[keyof typeof GROUPS][number]
 export const PAGES: readonly Page[] = ['overview', ...Object.values(GROUPS).flat()]
 
+/** The pages of a lead, who sees one organisation. */
+export const LEADS_PAGES = ['organisations', 'refusals', 'keys'] as const satisfies Page[]
+
+/** Where a lead is who asks for a place. Its members are users. @param organisation that is led */
+export function leadsPlace(place: Place, organisation: string): Place {
+  const isMember = place.page === 'users' && place.rest !== null
+  if (isMember || place.page === 'refusals' || place.page === 'keys') return place
+  return { ...place, page: 'organisations', rest: organisation }
+}
+
 export interface Place {
   readonly page: Page
   /** What follows the page, decoded: the id of a user or an organisation. */

@@ -4,7 +4,7 @@ import type { LayerResponse, OverrideBody, OverrideResponse } from '../../contra
 
 /** What one override sets, without its end. */
 export type OverrideValue = Partial<
-  Pick<OverrideResponse, 'limits' | 'factor' | 'plan' | 'bypassGlobal' | 'shadow' | 'reason'>
+  Pick<OverrideResponse, 'limits' | 'factor' | 'plan' | 'within' | 'bypassGlobal' | 'shadow' | 'reason'>
 >
 
 /** One override above others, or under them. */
@@ -31,12 +31,13 @@ export function isFactor({ factor, limits = {}, plan, bypassGlobal, shadow }: Ov
 export function topOf(override: OverrideResponse | null): OverrideResponse | null {
   const top = lying(override)[0]
   if (override === null || top === undefined) return null
-  const { limits = {}, bypassGlobal = false, shadow = false, reason = top.why ?? '', factor, plan } = top.value
+  const { limits = {}, bypassGlobal = false, shadow = false, reason = top.why ?? '', factor, plan, within } = top.value
   return {
     version: override.version,
     limits,
     ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
+    ...(within !== undefined && { within }),
     ...{ bypassGlobal, shadow, reason, expiresAt: top.until },
   }
 }

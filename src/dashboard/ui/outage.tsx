@@ -1,6 +1,7 @@
 import type { InForceResponse } from '../../contract/api.ts'
 import { ApiError } from '../api/client.ts'
-import { type Polled, usePoll } from '../api/use-poll.ts'
+import { useOperatorsPoll } from '../api/session.tsx'
+import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { Note } from './note.tsx'
 
@@ -13,7 +14,7 @@ export function isStoreOut(error: Error | null): boolean {
 
 /** What the gateway enforces by itself, asked for while the store is out. */
 export function useInForce(out: boolean): Polled<InForceResponse> {
-  return usePoll<InForceResponse>(out ? '/api/in-force' : null, EVERY_MS)
+  return useOperatorsPoll<InForceResponse>(out ? '/api/in-force' : null, EVERY_MS)
 }
 
 /** At the top of a page that shows what is known without the store. */

@@ -1,10 +1,10 @@
 import { Button, NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { connection, ring } from '../api/client.ts'
-import { useSession } from '../api/session.tsx'
+import { useLed, useSession } from '../api/session.tsx'
 import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
-import { GROUPS, hashOf, type Page } from '../logic/location.ts'
+import { GROUPS, hashOf, LEADS_PAGES, type Page } from '../logic/location.ts'
 import { Dropdown } from './dropdown.tsx'
 import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
@@ -16,6 +16,7 @@ import { StatusLine } from './status-line.tsx'
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
   const { t } = useTexts()
   const [isOpen, setOpen] = useMenu()
+  const led = useLed()
   return (
     <div className={`shell${isOpen ? ' menu-open' : ''}`}>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -36,33 +37,47 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         >
           {t('app.menu')}
         </Button>
-        <Jump />
+        {led === null && <Jump />}
         <RangeControl />
         <div className="top-end">
           <Who />
         </div>
       </header>
       <nav id="menu" className="nav" aria-label={t('app.nav')}>
-        <PageLink to="overview" page={page} />
-        {(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).map((group) => (
-          // biome-ignore lint/a11y/useSemanticElements: links are no form
-          <div key={group} role="group" aria-label={t(`page.group.${group}`)} className="nav-group">
-            <span aria-hidden="true">{t(`page.group.${group}`)}</span>
-            {GROUPS[group].map((name) => (
-              <PageLink key={name} to={name} page={page} />
-            ))}
-          </div>
-        ))}
+        {led === null ? (
+          <OperatorsLinks page={page} />
+        ) : (
+          LEADS_PAGES.map((name) => <PageLink key={name} to={name} page={page} />)
+        )}
         <p className="muted zone">{t('app.zone', { zone: zoneNow() })}</p>
       </nav>
       <div className="page">
-        <StatusLine />
+        {led === null && <StatusLine />}
         <main id="main" tabIndex={-1}>
           <LostBanner />
           {children}
         </main>
       </div>
     </div>
+  )
+}
+
+/** The ways to all pages. */
+function OperatorsLinks({ page }: { readonly page: Page }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <PageLink to="overview" page={page} />
+      {(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).map((group) => (
+        // biome-ignore lint/a11y/useSemanticElements: links are no form
+        <div key={group} role="group" aria-label={t(`page.group.${group}`)} className="nav-group">
+          <span aria-hidden="true">{t(`page.group.${group}`)}</span>
+          {GROUPS[group].map((name) => (
+            <PageLink key={name} to={name} page={page} />
+          ))}
+        </div>
+      ))}
+    </>
   )
 }
 

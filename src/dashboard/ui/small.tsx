@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useMayChange } from '../api/session.tsx'
+import { useLed, useMayChange } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import { visible } from '../logic/visible.ts'
 import type { Tone } from './note.tsx'
@@ -59,6 +59,11 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
 function copySelected(element: HTMLElement): boolean {
   getSelection()?.selectAllChildren(element)
   return document.execCommand('copy')
+}
+
+/** What is the operator's: a lead has no use for it. */
+export function ForOperators({ children }: { readonly children: ReactNode }) {
+  return useLed() === null ? children : null
 }
 
 /** Controls that change something: of no use to a viewer, who sees why. */

@@ -69,7 +69,9 @@ describe('a file of overrides', () => {
     await put(`${line('=1+1', 50)}\n${line('"a",b', 60)}\n`)
     const { text, headers } = await get('?format=csv')
     expect(headers['content-type']).toBe('text/csv')
-    expect(text.split('\n')[0]).toBe('user,organisation,factor,plan,bypassGlobal,shadow,reason,expiresAt,read.1h')
+    expect(text.split('\n')[0]).toBe(
+      'user,organisation,factor,plan,within,bypassGlobal,shadow,reason,expiresAt,read.1h',
+    )
     expect(text).toContain("\n'=1+1,")
     expect((await put(text, '', CSV)).json).toMatchObject({
       unchanged: 2,

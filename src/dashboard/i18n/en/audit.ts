@@ -92,6 +92,7 @@ export const audit = {
   'audit.name.bypassGlobal': 'bypass of the global limits',
   'audit.name.factor': 'the factor of the limits',
   'audit.name.plan': 'the plan',
+  'audit.name.within': 'the organisation within which it holds',
   'audit.name.expiresAt': 'the end',
 
   'undo.button': 'Undo',

@@ -13,6 +13,7 @@ export const common = {
   'app.account': 'Language, colours and sign-out',
   'app.role.viewer': 'viewer',
   'app.role.admin': 'admin',
+  'app.role.lead': 'lead',
   'app.viewer':
     'You are signed in as a viewer: you can look at everything and change nothing. Sign in with a token of the role admin to make changes.',
   'app.loading': 'Loading',
@@ -43,7 +44,7 @@ export const common = {
   'error.unauthorized': 'The token is not right, or the session is over.',
   'error.too_many_attempts': 'Too many wrong tokens from this address. Wait a minute and try again.',
   'error.no_admin_token': 'No admin token is configured: set admin.token in the file of the gateway.',
-  'error.forbidden': 'Your token may look at everything and change nothing.',
+  'error.forbidden': '{detail}',
   'error.version_conflict': 'Somebody else has changed this in the meantime.',
   'error.conflict': 'Others change the same thing all the time. Try again.',
   'error.outcome_unknown':

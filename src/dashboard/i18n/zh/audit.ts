@@ -92,6 +92,7 @@ export const audit: Translated<typeof en> = {
   'audit.name.bypassGlobal': '绕过全局上限',
   'audit.name.factor': '上限的系数',
   'audit.name.plan': '套餐',
+  'audit.name.within': '生效的组织',
   'audit.name.expiresAt': '结束时间',
 
   'undo.button': '撤销',

@@ -34,6 +34,7 @@ const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
   bypassGlobal: 'audit.name.bypassGlobal',
   factor: 'audit.name.factor',
   plan: 'audit.name.plan',
+  within: 'audit.name.within',
   expiresAt: 'audit.name.expiresAt',
 }
 
@@ -82,4 +83,4 @@ function ChangeLine({ change: { path, from, to, file } }: { readonly change: Cha
   )
 }
 
-const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'plan', 'expiresAt'])
+const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'plan', 'within', 'expiresAt'])

@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
+import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { factsOf } from '../../logic/key-facts.ts'
@@ -14,7 +15,7 @@ import { useFocusKept } from '../../ui/focus-back.ts'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Changing, Name } from '../../ui/small.tsx'
+import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { MadeKey } from './made-key.tsx'
 import { type Reading, useNewKey } from './use-new-key.ts'
 
@@ -38,11 +39,13 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   const found = look.data?.users ?? null
   /** What the user has is not known yet: a key made now would lack it. */
   const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
-  const plans = Object.keys(usePoll<QuotaResponse>('/api/quota', EVERY_MS).data?.effective.plans ?? {})
+  const plans = Object.keys(useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data?.effective.plans ?? {})
+  // What a lead's keys name the gateway says.
+  const isLead = useLed() !== null
   const known = { keys, lines: found ?? [], plans }
   const { draft, chosen, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey({
     ...reading,
-    factsOf: (user) => factsOf(user, known),
+    factsOf: (user) => (isLead ? {} : factsOf(user, known)),
   })
   /** What was chosen for one user is not for another one. */
   function name(user: string): void {
@@ -76,26 +79,28 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
             />
           </div>
           <KnownUsers user={draft.user.trim()} found={query === draft.user.trim() ? found : null} onChoose={name} />
-          <div className="fields">
-            <TextInput
-              label={t('users.organisation')}
-              description={t('keys.factsHelp')}
-              value={chosen.organisation ?? ''}
-              onChange={(event) => edit({ organisation: event.currentTarget.value })}
-              error={problems.organisation}
-              autoComplete="off"
-            />
-            {plans.length > 0 && (
-              <NativeSelect
-                label={t('override.plan')}
+          <ForOperators>
+            <div className="fields">
+              <TextInput
+                label={t('users.organisation')}
                 description={t('keys.factsHelp')}
-                data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
-                value={chosen.plan ?? ''}
-                onChange={(event) => edit({ plan: event.currentTarget.value })}
-                error={problems.plan}
+                value={chosen.organisation ?? ''}
+                onChange={(event) => edit({ organisation: event.currentTarget.value })}
+                error={problems.organisation}
+                autoComplete="off"
               />
-            )}
-          </div>
+              {plans.length > 0 && (
+                <NativeSelect
+                  label={t('override.plan')}
+                  description={t('keys.factsHelp')}
+                  data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
+                  value={chosen.plan ?? ''}
+                  onChange={(event) => edit({ plan: event.currentTarget.value })}
+                  error={problems.plan}
+                />
+              )}
+            </div>
+          </ForOperators>
           <ExpiryField
             label={t('keys.expiry')}
             value={draft.expiry}

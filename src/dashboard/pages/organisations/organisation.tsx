@@ -1,6 +1,7 @@
 import type { OrganisationResponse, OrganisationsResponse, QuotaResponse } from '../../../contract/api.ts'
 import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
+import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { overridable } from '../../logic/organisation-override.ts'
@@ -8,6 +9,7 @@ import { isBlock } from '../../logic/quick-override.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
+import { ForOperators } from '../../ui/small.tsx'
 import { Grants } from '../users/grants.tsx'
 import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
@@ -41,7 +43,7 @@ export function OrganisationPage({ id: organisation }: { readonly id: string }) 
 
 function Organisation({ path }: { readonly path: string }) {
   const poll = usePoll<OrganisationResponse>(path, EVERY_MS)
-  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
   return (
@@ -56,7 +58,9 @@ function Organisation({ path }: { readonly path: string }) {
               room="organisations.status.room"
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
-            <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
+            <ForOperators>
+              <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
+            </ForOperators>
             <div className="columns">
               <Windows response={response} quota={quota} />
               <div>
@@ -64,23 +68,27 @@ function Organisation({ path }: { readonly path: string }) {
                 <OwnUsage of={{ organisation: response.organisation }} />
               </div>
             </div>
-            <Grants of={{ organisation: response.organisation }} categories={Object.keys(response.windows)} />
+            <ForOperators>
+              <Grants of={{ organisation: response.organisation }} categories={Object.keys(response.windows)} />
+            </ForOperators>
             <ListPanel kind="users" organisation={response.organisation} quota={quota} />
-            <OverrideEditor
-              quota={quota}
-              response={overridable(response, quota)}
-              etag={poll.etag}
-              path={path}
-              reload={poll.reload}
-              read={poll.read}
-            />
-            <Reset
-              id={response.organisation}
-              path={path}
-              text="organisations.reset"
-              read={poll.read}
-              reload={poll.reload}
-            />
+            <ForOperators>
+              <OverrideEditor
+                quota={quota}
+                response={overridable(response, quota)}
+                etag={poll.etag}
+                path={path}
+                reload={poll.reload}
+                read={poll.read}
+              />
+              <Reset
+                id={response.organisation}
+                path={path}
+                text="organisations.reset"
+                read={poll.read}
+                reload={poll.reload}
+              />
+            </ForOperators>
           </>
         )}
       </Loaded>
@@ -149,7 +157,7 @@ const LISTED_EVERY_MS = 60_000
 function useListed(organisation: string): { readonly plans: readonly string[] | null } {
   const wish = new URLSearchParams({ query: organisation, limit: '1' })
   const [first] =
-    usePoll<OrganisationsResponse>(`/api/organisations?${wish}`, LISTED_EVERY_MS).data?.organisations ?? []
+    useOperatorsPoll<OrganisationsResponse>(`/api/organisations?${wish}`, LISTED_EVERY_MS).data?.organisations ?? []
   return { plans: first?.organisation === organisation && first.plans.length > 0 ? first.plans : null }
 }
 

@@ -1,11 +1,11 @@
 import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core'
 import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
-import { usePoll } from '../../api/use-poll.ts'
+import { useOperatorsPoll } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
-import { Name, Tag } from '../../ui/small.tsx'
+import { ForOperators, Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
 
 /** What the choices are made of changes seldom. */
@@ -20,8 +20,8 @@ interface RefusalFiltersProps {
 export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   const { t } = useTexts()
   const { query, user, organisation, scope, category, route, shadow } = wish
-  const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
-  const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
+  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data
+  const routes = useOperatorsPoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
   const any = { value: '', label: t('refusals.any') }
   return (

@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
+import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { csvHref } from '../../logic/list-csv.ts'
@@ -29,7 +30,7 @@ const NO_FIELDS: Fields = {}
 /** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
   const { t } = useTexts()
-  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const [fields] = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
@@ -237,7 +238,7 @@ function OpenTyped({ kind, query, lines }: OpenTypedProps) {
 function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'query'> & { readonly shadow: boolean }) {
   const { t, number } = useTexts()
   const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
-  const poll = usePoll<InForceListResponse>(`/api/in-force/${kind}?${wish}`, EVERY_MS)
+  const poll = useOperatorsPoll<InForceListResponse>(`/api/in-force/${kind}?${wish}`, EVERY_MS)
   return (
     <Loaded poll={poll}>
       {(response) => {

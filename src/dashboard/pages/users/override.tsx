@@ -13,7 +13,7 @@ import { fieldProblems, messageOf } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { At, Changing } from '../../ui/small.tsx'
+import { At, Changing, ForOperators } from '../../ui/small.tsx'
 import { EndNotes, OverrideLayers } from './override-layers.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
@@ -138,15 +138,17 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
   return (
     <form ref={ref} onSubmit={review} noValidate>
       <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
-      <TextInput
-        label={t('override.factor')}
-        description={t(WORDS[response.kind].factorText)}
-        inputMode="decimal"
-        value={form.factor}
-        onChange={(event) => edit({ factor: event.currentTarget.value })}
-        error={problemOf('factor')}
-      />
-      {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
+      <ForOperators>
+        <TextInput
+          label={t('override.factor')}
+          description={t(WORDS[response.kind].factorText)}
+          inputMode="decimal"
+          value={form.factor}
+          onChange={(event) => edit({ factor: event.currentTarget.value })}
+          error={problemOf('factor')}
+        />
+        {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
+      </ForOperators>
       <ExpiryField
         label={t('override.expiry')}
         value={form.expiry}

@@ -1,6 +1,6 @@
 import { Menu } from '@mantine/core'
 import { useState } from 'react'
-import { useMayChange } from '../../api/session.tsx'
+import { useLed, useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import type { Overridable } from '../../logic/override.ts'
@@ -21,8 +21,10 @@ interface RowActionsProps {
 export function RowActions({ line: { id, override, standing }, of, read }: RowActionsProps) {
   const { t } = useTexts()
   const may = useMayChange()
+  const isLead = useLed() !== null
   const [asking, setAsking] = useState<QuickKind | null>(null)
   const page = of.kind === 'user' ? 'users' : 'organisations'
+  if (isLead) return null
   return (
     <>
       <Menu position="bottom-end" portalProps={{ target: `#${DIALOGS}` }}>

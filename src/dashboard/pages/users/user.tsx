@@ -1,5 +1,6 @@
 import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
+import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
@@ -9,7 +10,7 @@ import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { Name } from '../../ui/small.tsx'
+import { ForOperators, Name } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { Grants } from './grants.tsx'
 import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
@@ -49,10 +50,11 @@ export function isStep(user: string): boolean {
 
 function User({ user }: { readonly user: string }) {
   const poll = usePoll<UserResponse>(pathOf(user), EVERY_MS)
-  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
-  if (out && poll.data === null) return <WithoutStore user={user} inForce={inForce.data} />
+  const isLead = useLed() !== null
+  if (out && poll.data === null && !isLead) return <WithoutStore user={user} inForce={inForce.data} />
   return (
     <>
       {out && <OutageBanner inForce={inForce.data} />}
@@ -66,13 +68,15 @@ function User({ user }: { readonly user: string }) {
               shadow={response.standing.state === 'shadow'}
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
-            <QuickActions
-              of={{ kind: 'user', id: user, ...response }}
-              exempt={response.standing.state === 'exempt'}
-              etag={poll.etag}
-              path={pathOf(user)}
-              read={poll.read}
-            />
+            <ForOperators>
+              <QuickActions
+                of={{ kind: 'user', id: user, ...response }}
+                exempt={response.standing.state === 'exempt'}
+                etag={poll.etag}
+                path={pathOf(user)}
+                read={poll.read}
+              />
+            </ForOperators>
             <div className="columns">
               <Windows response={response} quota={quota} />
               <div>
@@ -80,7 +84,9 @@ function User({ user }: { readonly user: string }) {
                 <OwnUsage of={{ user }} />
               </div>
             </div>
-            <Grants of={{ user }} categories={Object.keys(response.windows)} />
+            <ForOperators>
+              <Grants of={{ user }} categories={Object.keys(response.windows)} />
+            </ForOperators>
             <OverrideEditor
               quota={quota}
               response={{ kind: 'user', id: user, ...response }}
@@ -89,14 +95,18 @@ function User({ user }: { readonly user: string }) {
               reload={poll.reload}
               read={poll.read}
             />
-            <div className="columns">
-              <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
-              <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
-            </div>
+            <ForOperators>
+              <div className="columns">
+                <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
+                <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
+              </div>
+            </ForOperators>
           </>
         )}
       </Loaded>
-      <ExplainForm user={user} />
+      <ForOperators>
+        <ExplainForm user={user} />
+      </ForOperators>
     </>
   )
 }
