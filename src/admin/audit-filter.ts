@@ -80,7 +80,9 @@ function namesIn({ what, subject, to }: AuditEntry): string[] {
   if (what === 'quota_reset') return [subject.slice(subject.indexOf(':') + 1)]
   if (what === 'grant' && isObject(to)) return [subject, String(to.user ?? to.organisation ?? '')]
   const ofKey = isObject(to) ? [to.user, to.name].filter((each) => typeof each === 'string') : []
-  return what === 'token_created' || what === 'token_revoked' ? [subject, ...ofKey] : [subject]
+  return what === 'token_created' || what === 'token_revoked' || what === 'token_opened'
+    ? [subject, ...ofKey]
+    : [subject]
 }
 
 function usersIn(to: unknown): string[] {

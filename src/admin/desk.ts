@@ -3,6 +3,7 @@ import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
+import type { HandoverStore } from '../control/handover-store.ts'
 import { ledBy } from '../control/role.ts'
 import type { SessionStore } from '../control/session-store.ts'
 import type { ControlState } from '../control/state.ts'
@@ -34,6 +35,7 @@ export type AdminStore = QuotaStore &
   ControlStore &
   GuardStore &
   SessionStore &
+  HandoverStore &
   ReplicaStore &
   Pick<AlertStore, 'readAlerts' | 'listAlerts'> &
   UsageSource &

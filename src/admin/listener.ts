@@ -31,6 +31,7 @@ import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
 import { grantRoutes } from './routes/grants.ts'
+import { handoverRoute } from './routes/handover.ts'
 import { nowRoutes } from './routes/now.ts'
 import { organisationRoutes } from './routes/organisations.ts'
 import { overridesRoutes } from './routes/overrides-file.ts'
@@ -146,6 +147,7 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
     ...usageRoutes(desk),
     ...tokenRoutes(desk, options.now),
     tokenImportRoute(desk, options.now),
+    handoverRoute(desk, login, options.now),
     ...auditRoutes(desk),
   ]
   return [...routes, openapiRoute(routes, options.version)]

@@ -79,6 +79,11 @@ export class Login {
     return this.#digests.known
   }
 
+  /** What somebody gets whose code of another kind is wrong: a guess counts as one at a sign-in does. */
+  refuseGuess(address: string, usual: AdminResponse): AdminResponse {
+    return this.#refuse(address, usual)
+  }
+
   /** What a wrong token or code gets. */
   #refuse(address: string, usual: AdminResponse): AdminResponse {
     const peer = peerOf(address)

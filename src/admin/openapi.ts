@@ -76,7 +76,7 @@ export const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
   ['Grants', /^\/api\/grants/],
   ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],
-  ['Access keys', /^\/api\/tokens/],
+  ['Access keys', /^\/api\/(tokens|handover)/],
   ['The audit', /^\/api\/audit/],
 ]
 

@@ -1,4 +1,4 @@
-import { COMMAND_LINE, GUARD, SCHEDULE } from '../control/control-store.ts'
+import { COMMAND_LINE, GUARD, HANDOVER, SCHEDULE } from '../control/control-store.ts'
 import { ledBy, type Role } from '../control/role.ts'
 import type { SignedIn, SignInProvider } from '../control/sign-in-provider.ts'
 import { isUserId } from '../control/user-id.ts'
@@ -65,7 +65,7 @@ export function personOf(
   return refusal('no_role', msg)
 }
 
-const RESERVED = [COMMAND_LINE, SCHEDULE, GUARD]
+const RESERVED = [COMMAND_LINE, SCHEDULE, GUARD, HANDOVER]
 
 /** What a reader distinguishes a name by: neither letter case nor width, spaces, or what cannot be seen. */
 function looks(name: string): string {

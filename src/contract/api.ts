@@ -140,6 +140,8 @@ export type ImportedTokensResponse = Of<typeof schemas.importedTokens>
 
 /** POST /api/tokens { user, name, expiresAt? } */
 export type NewTokenResponse = Of<typeof schemas.madeToken>
+export type TokenToHandOverResponse = Of<typeof schemas.tokenToHandOver>
+export type HandedOverResponse = Of<typeof schemas.handedOver>
 /** GET /api/routes */
 export type RoutesResponse = Of<typeof schemas.routes>
 /** GET /api/audit?before=&limit=&who=&what=&about= */

@@ -1,5 +1,11 @@
 import type { AccessKeyRecord, FoundAccessKey } from './access-key-store.ts'
-import { type AccessKeyChange, type AccessKeysImported, type AccessKeysRevoked, MOST_REVOKED } from './control-store.ts'
+import {
+  type AccessKeyChange,
+  type AccessKeyOpened,
+  type AccessKeysImported,
+  type AccessKeysRevoked,
+  MOST_REVOKED,
+} from './control-store.ts'
 
 export function isRevoked({ record }: FoundAccessKey): boolean {
   return record !== null && record.revokedAt !== null
@@ -40,6 +46,11 @@ export function revocationsOf(user: string, all: readonly AccessKeyRecord[], now
     const records = some.map((record) => ({ ...record, revokedAt: now }))
     return { kind: 'tokens_revoked', user, records, to: { user, tokens: some.map(({ id, name }) => ({ id, name })) } }
   })
+}
+
+/** The entry of the audit for an access key whose link was opened. */
+export function openingOf({ id, user, name }: AccessKeyRecord): AccessKeyOpened {
+  return { kind: 'token_opened', id, records: [], to: { user, name } }
 }
 
 /** What takes access keys over, in one change for each MOST_REVOKED of them. */

@@ -34,6 +34,7 @@ export type Change =
   | AccessKeyChange
   | AccessKeysRevoked
   | AccessKeysImported
+  | AccessKeyOpened
   | Forgetting
 
 /**
@@ -75,6 +76,15 @@ export interface AccessKeysImported {
   readonly records: readonly AccessKeyRecord[]
   /** For the audit: which they are, without their hashes. */
   readonly to: { readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'user' | 'name'>[] }
+}
+
+/** Somebody has opened the link of an access key. The key stays as it is. */
+export interface AccessKeyOpened {
+  readonly kind: 'token_opened'
+  readonly id: string
+  readonly records: readonly never[]
+  /** For the audit: whose it is. */
+  readonly to: Pick<AccessKeyRecord, 'user' | 'name'>
 }
 
 /** Access keys that one change revokes or takes over, at most: it bounds how long it holds the store. */
@@ -132,6 +142,7 @@ export function subjectOf(change: Change): string | null {
   if (change.kind === 'organisation_override') return change.organisation
   if (change.kind === 'grant') return change.id
   if (change.kind === 'user_forgotten') return change.alias
+  if (change.kind === 'token_opened') return change.id
   return 'record' in change ? change.record.id : change.user
 }
 
@@ -170,6 +181,8 @@ export const COMMAND_LINE = 'command line'
 export const SCHEDULE = 'schedule'
 /** Whoever takes a change back after which too many requests are refused. */
 export const GUARD = 'guard'
+/** Whoever opens the link of an access key, which says nothing of who that is. */
+export const HANDOVER = 'handover link'
 
 /** Who makes a change and why: what the audit keeps of it beside the change itself. */
 export interface Author {
@@ -227,6 +240,7 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'token_opened',
   'tokens_revoked',
   'tokens_imported',
   'user_forgotten',

@@ -59,6 +59,7 @@ const REASONS = {
   quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
   token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',
   user_forgotten: 'nothing is kept of a user who was forgotten: set what is needed anew',
+  token_opened: 'somebody has seen the token: if that was somebody else, revoke it by DELETE /api/tokens/{id}',
   token_revoked: 'nobody has the token itself: make a new one by POST /api/tokens',
   tokens_imported: 'keys are given out already: revoke those that are not wanted by DELETE /api/tokens/{id}',
   tokens_revoked: 'nobody has the tokens themselves: make new ones by POST /api/tokens',

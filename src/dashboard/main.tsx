@@ -7,6 +7,7 @@ import { SessionProvider } from './api/session.tsx'
 import { App } from './app.tsx'
 import './app.css'
 import { firstLanguage, loadWords, TextProvider } from './i18n/text.tsx'
+import { HANDOVER_PATH, HandoverPage } from './pages/handover.tsx'
 import { Guarded } from './ui/guarded.tsx'
 
 const root = document.getElementById('root')
@@ -23,9 +24,13 @@ createRoot(root).render(
       <TextProvider>
         <Guarded>
           <Queries>
-            <SessionProvider>
-              <App />
-            </SessionProvider>
+            {location.pathname === HANDOVER_PATH ? (
+              <HandoverPage />
+            ) : (
+              <SessionProvider>
+                <App />
+              </SessionProvider>
+            )}
           </Queries>
         </Guarded>
       </TextProvider>

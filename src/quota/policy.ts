@@ -172,8 +172,8 @@ export function createPolicy(
     const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
     const standing = organisation === null ? tier.alone : tier.member
     // Who may only be given less is as new as before.
-    const isNewcomer =
-      (override === undefined || override.within !== undefined) && reserve !== undefined && !isKnown(user)
+    const isOnlyLess = override === undefined || override.within !== undefined
+    const isNewcomer = isOnlyLess && reserve !== undefined && !isKnown(user)
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
     if (override === undefined) return limits
     return own.users(limits, user, () => ofUser(limits, override, category, settings.windows))

@@ -2,6 +2,7 @@ import type { AlertStore } from '../alerts/alert-store.ts'
 import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
+import type { HandoverStore } from '../control/handover-store.ts'
 import type { KeySetStore } from '../control/kept-key-sets.ts'
 import type { SessionStore } from '../control/session-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
@@ -28,6 +29,7 @@ export interface Store
     ControlStore,
     GuardStore,
     SessionStore,
+    HandoverStore,
     KeySetStore,
     ReplicaStore,
     AlertStore {

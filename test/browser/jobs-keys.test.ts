@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
+import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { countActions } from './actions.ts'
 import { SOON, type Stage, startStage } from './stage.ts'
 
@@ -77,4 +77,29 @@ test('a further key of a user stays in the organisation and the plan of the one 
   await actions.click(button('Create key'))
   await page.getByText('Copy the key now: it is not shown again.').waitFor()
   expect(await keyOf('frank')).toMatchObject({ name: 'phone', plan: 'pro', organisation: 'acme' })
+})
+
+test('a key is handed over by a link, which somebody without a sign-in opens once by a button', async () => {
+  await actions.fill(page.getByRole('textbox', { name: 'User', exact: true }), 'dora')
+  await actions.fill(page.getByRole('textbox', { name: 'Name' }), 'phone')
+  await page.getByRole('switch', { name: 'Make a link instead of showing the key' }).check({ force: true })
+  await actions.click(button('Create key'))
+  await page.getByText('Send this link to whoever gets the key.', { exact: false }).waitFor()
+  const link = await page.locator('.copyable pre').innerText()
+  expect(link).toContain('/handover#')
+  const other = await stage.browser.open({ own: true })
+  try {
+    await other.page.goto(link)
+    await other.page.getByRole('button', { name: 'Show the key' }).click()
+    expect(await other.page.locator('.copyable pre').innerText()).toMatch(/^gw_/)
+    expect(new URL(other.page.url()).hash).toBe('')
+    expect(await accessibilityFindings(other.page)).toEqual([])
+    await other.page.goto('about:blank')
+    await other.page.goto(link)
+    await other.page.getByRole('button', { name: 'Show the key' }).click()
+    await other.page.getByText('There is nothing of this name (any more).').waitFor()
+    expect(other.errors.splice(0)).toEqual([expect.stringContaining('404')])
+  } finally {
+    await other.close()
+  }
 })

@@ -16,7 +16,7 @@ describe('a response of the API itself', () => {
     ['/api/quota/scheduled/7d1be9d64f81', 200, { ends: {} }],
     ['/api/users/alice/reset', 204, null],
     ['/api/tokens', 200, { tokens: [] }],
-    ['/api/tokens', 201, { id: 'a', token: 'gw_a' }],
+    ['/api/tokens', 201, { id: 'a', user: 'ann', state: 'valid', token: 'gw_a' }],
     ['/api/now', 401, { error: 'unauthorized', msg: 'Sign in.' }],
   ])('a response of the API itself is recognised at %s with the status %i', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(true)

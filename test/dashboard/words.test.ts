@@ -3,6 +3,7 @@ import { audit } from '../../src/dashboard/i18n/en/audit.ts'
 import { common } from '../../src/dashboard/i18n/en/common.ts'
 import { errors } from '../../src/dashboard/i18n/en/errors.ts'
 import { grants } from '../../src/dashboard/i18n/en/grants.ts'
+import { handover } from '../../src/dashboard/i18n/en/handover.ts'
 import { jump } from '../../src/dashboard/i18n/en/jump.ts'
 import { keys } from '../../src/dashboard/i18n/en/keys.ts'
 import { limits } from '../../src/dashboard/i18n/en/limits.ts'
@@ -39,6 +40,7 @@ const AREAS = [
   organisations,
   refusals,
   jump,
+  handover,
   keys,
   replicas,
   routes,

@@ -31,6 +31,7 @@ const OF: Readonly<Record<string, string>> = {
   flush: 'INSTANCE',
   once: 'HASH',
   endedSession: 'ID',
+  handover: 'ID',
   keySet: 'HASH',
   forgottenUser: 'HASH',
   olderAudit: 'KIND',

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { AuditResponse, NewTokenResponse, TokensResponse } from '../../src/contract/api.ts'
+import type {
+  AuditResponse,
+  NewTokenResponse,
+  TokensResponse,
+  TokenToHandOverResponse,
+} from '../../src/contract/api.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 
@@ -113,5 +118,24 @@ describe.each(['sqlite', 'redis'])('access keys on %s', (kind) => {
     expect((await lead(last, 'GET', '/api/organisations/rival')).status).toBe(403)
     const { entries } = await api<AuditResponse>(last, 'GET', '/api/audit?who=carol')
     expect(new Set(entries.map(({ who }) => who))).toEqual(new Set(['carol (lead of acme)']))
+  })
+
+  test(`a link that one replica made is opened at another one, once, and its key is good at both (${kind})`, async () => {
+    await start(kind)
+    const [first, last = first] = apps
+    const wish = { user: 'ann', name: 'laptop', handover: '1h' }
+    const { handover } = await api<TokenToHandOverResponse>(first, 'POST', '/api/tokens', wish)
+    const code = handover.path.split('#')[1]
+    const opened = await Promise.all(
+      [first, last, first, last].map((app) => send(app, 'POST', '/api/handover', { code }, 'x')),
+    )
+    expect(opened.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
+    const { token } = opened.find(({ status }) => status === 200)?.json ?? {}
+    for (const app of apps) await expect.poll(() => use(app, token), SOON).toBe(200)
+    const { entries } = await api<AuditResponse>(last, 'GET', '/api/audit?limit=2')
+    expect(entries.map(({ who, what }) => [who, what])).toEqual([
+      ['handover link', 'token_opened'],
+      ['admin', 'token_created'],
+    ])
   })
 })

@@ -612,8 +612,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'const byId = [...known.values()][0] ?? ',
   ]),
   plans(POLICY, 'new users of a plan have the whole global limit', [
-    'const isNewcomer = override === undefined &&',
-    'const isNewcomer = plan === null && override === undefined &&',
+    'const isNewcomer = isOnlyLess &&',
+    'const isNewcomer = plan === null && isOnlyLess &&',
   ]),
   plans(OVERRIDES, 'an override takes the organisation out of the charge', [
     'limits : { ...limits, personal, global }',

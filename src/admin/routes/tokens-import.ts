@@ -14,7 +14,7 @@ import { accessKeyEnd, insistOnPlan, NewToken } from './tokens.ts'
 
 const SHA256 = 'must be the SHA-256 of the whole key in 64 hexadecimal digits: printf %s "$KEY" | sha256sum'
 
-const Line = NewToken.omit({ reason: true }).extend({
+const Line = NewToken.omit({ reason: true, handover: true }).extend({
   sha256: z.string({ error: SHA256 }).regex(/^[0-9a-f]{64}$/i, { error: SHA256 }),
 })
 const Why = z.strictObject({ reason: schemas.reason.optional() })

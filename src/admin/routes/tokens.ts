@@ -23,6 +23,7 @@ import {
   type Route,
   refusal,
 } from '../http.ts'
+import { handOver, handoverWish } from './handover.ts'
 
 /** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
@@ -43,9 +44,9 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'change',
       doc: {
-        summary: 'Makes a gateway token, which is shown this once',
+        summary: 'Makes a gateway token, which is shown this once, or a link that shows it once',
         body: NewToken,
-        responses: { 201: schemas.madeToken },
+        responses: { 201: schemas.newToken },
       },
       handle: (call) => create(desk, call, now()),
     },
@@ -160,6 +161,7 @@ export const NewToken = z.strictObject({
     .datetime({ offset: true, error: EXPIRES })
     .nullish()
     .meta({ description: 'When it ends by itself. Default never' }),
+  handover: handoverWish,
   reason: schemas.reason.optional(),
 })
 
@@ -177,7 +179,13 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
-  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shownToken(record, now), token } }))
+  const { handover: wish } = fields.data
+  // Before the token is known: a link that shows nothing can be made again, and a token that nobody has seen would stay.
+  const handover = wish === undefined ? null : await handOver(desk, { token, record, wish, now })
+  const creation = creationOf(record)
+  const change = handover === null ? creation : { ...creation, to: { ...creation.to, linkUntil: handover.expiresAt } }
+  const shown = handover === null ? { token } : { handover }
+  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record, now), ...shown } }))
 }
 
 const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old token at once'

@@ -47,6 +47,21 @@ export const madeToken = name(
   'A gateway token with itself: it is shown this once.',
 )
 
+export const tokenToHandOver = name(
+  token.extend({ handover: z.strictObject({ path: z.string(), expiresAt: time }) }),
+  'TokenToHandOver',
+  'A gateway token without itself, and the link that shows it once.',
+)
+
+/** By whether the body asks for `handover`. */
+export const newToken = z.union([madeToken, tokenToHandOver])
+
+export const handedOver = name(
+  z.strictObject({ user: z.string(), name: z.string(), token: z.string(), expiresAt: time.nullable() }),
+  'HandedOver',
+  'A gateway token itself: it is shown this once.',
+)
+
 const route = z.strictObject({
   match: z.string(),
   line: z.int(),

@@ -36,6 +36,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^alerts\/[^/]+\/test$/, members<api.AlertTestResponse>('delivered', 'error')],
   [/^alerts$/, members<api.AlertsResponse>('alerts', 'former', 'events')],
   [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
+  [/^handover$/, members<api.HandedOverResponse>('user', 'token')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],
   [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],
   [/^audit\/[^/]+\/undo$/, members<api.UndoneResponse>('entry')],
@@ -47,7 +48,10 @@ const TAKEN_AWAY = /^(?:(?:users|organisations)\/[^/]+\/override|quota\/schedule
 const ENDS = members<api.TakenAwayResponse>('ends')
 
 /** Of the paths whose lists are not what they make: what is made. */
-const MADE = { tokens: members<api.NewTokenResponse>('id', 'token'), grants: members<api.GrantResponse>('id', 'taken') }
+const MADE = {
+  tokens: members<api.NewTokenResponse>('id', 'user', 'state'),
+  grants: members<api.GrantResponse>('id', 'taken'),
+}
 
 function members<T>(...names: readonly (keyof T & string)[]): readonly string[] {
   return names

@@ -2,6 +2,7 @@ import { audit } from './en/audit.ts'
 import { common } from './en/common.ts'
 import { errors } from './en/errors.ts'
 import { grants } from './en/grants.ts'
+import { handover } from './en/handover.ts'
 import { jump } from './en/jump.ts'
 import { keys } from './en/keys.ts'
 import { limits } from './en/limits.ts'
@@ -31,6 +32,7 @@ export const en = {
   ...grants,
   ...refusals,
   ...jump,
+  ...handover,
   ...keys,
   ...replicas,
   ...routes,

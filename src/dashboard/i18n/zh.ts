@@ -3,6 +3,7 @@ import { audit } from './zh/audit.ts'
 import { common } from './zh/common.ts'
 import { errors } from './zh/errors.ts'
 import { grants } from './zh/grants.ts'
+import { handover } from './zh/handover.ts'
 import { jump } from './zh/jump.ts'
 import { keys } from './zh/keys.ts'
 import { limits } from './zh/limits.ts'
@@ -31,6 +32,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...grants,
   ...refusals,
   ...jump,
+  ...handover,
   ...keys,
   ...replicas,
   ...routes,

@@ -18,6 +18,7 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'token_opened',
   'tokens_revoked',
   'tokens_imported',
   'user_forgotten',
@@ -72,6 +73,7 @@ export type Sentence =
   | 'token_created'
   | 'token_rotated'
   | 'token_revoked'
+  | 'token_opened'
   | 'tokens_revoked'
   | 'tokens_imported'
   | 'user_forgotten'

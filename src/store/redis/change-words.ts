@@ -63,8 +63,8 @@ function expectedBy(change: Change, expected: number | null): string {
 
 function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'overrides') return `${change.count} ${change.organisations} ${JSON.stringify(change.from)}`
-  const records = recordsIn(change)
-  if (records.length > 0) {
+  if ('record' in change || 'records' in change) {
+    const records = recordsIn(change)
     return JSON.stringify(records.map((it) => [it.hash, it.id, JSON.stringify(it), it === replacedBy(change)]))
   }
   return emptiedOf(change, keys, retention, now)

@@ -11,7 +11,7 @@
            counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
            are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For tokens the records
            (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'grant', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'grant', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'token_opened', 'tokens_revoked', 'tokens_imported' or 'user_forgotten'
   ARGV[2]  the user, the organisation, the id of the token or of the grant, or the scope and the category; empty for settings, 'overrides' and 'tokens_imported'
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
@@ -143,7 +143,7 @@ end
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local is_override = what == 'override' or what == 'organisation_override' or what == 'grant'
-local is_token = what == 'token_created' or what == 'token_revoked' or what == 'tokens_revoked' or what == 'tokens_imported'
+local is_token = string.match(what, '^tokens?_') ~= nil
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 

@@ -76,6 +76,8 @@ export interface Keys {
   guard(id: string): string
   /** That a session of the dashboard was signed out. */
   endedSession(id: string): string
+  /** An access key that waits to be handed over by a link, sealed. */
+  handover(id: string): string
   /** The key set of an issuer that was fetched last. @param id as `keySetId` of auth/jwks.ts makes it */
   keySet(id: string): string
   /** Not a key but a channel: each change is published on it. */
@@ -143,6 +145,7 @@ export function createKeys(prefix: string): Keys {
     forgotten: `${tag}:audit:forgotten`,
     guard: (id) => `${tag}:guard:${id}`,
     endedSession: (id) => `${tag}:ended-session:${id}`,
+    handover: (id) => `${tag}:handover:${id}`,
     keySet: (id) => `${tag}:key-set:${id}`,
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,

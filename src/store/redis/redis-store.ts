@@ -15,6 +15,7 @@ import { missingInIoredis, type RedisAccess, type RedisClient } from './client.t
 import { redisControl } from './control.ts'
 import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
+import { redisHandovers } from './handovers.ts'
 import { redisHistory } from './history.ts'
 import { redisKeySets } from './key-sets.ts'
 import { createKeys, type Keys } from './keys.ts'
@@ -139,6 +140,7 @@ export function openRedisStore({
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),
     ...redisSessions(redis, keys),
+    ...redisHandovers(redis, keys),
     ...redisKeySets(redis, keys),
     ...redisAlerts(redis, keys, records),
     ...redisReplicas(redis, keys, records),

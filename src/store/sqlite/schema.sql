@@ -231,6 +231,13 @@ CREATE TABLE ended_sessions (
 ) WITHOUT ROWID;
 CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);
 
+CREATE TABLE handovers (       -- access keys that wait for whoever has the link
+  id TEXT PRIMARY KEY,         -- drawn from the link
+  sealed TEXT NOT NULL,        -- with a key that is drawn from the link
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX handovers_by_end ON handovers (ends);
+
 CREATE TABLE key_sets (
   id TEXT PRIMARY KEY,         -- of an issuer and the address of its keys, hashed
   keys TEXT NOT NULL,          -- JSON

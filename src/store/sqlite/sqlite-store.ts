@@ -10,6 +10,7 @@ import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteFailures } from './failures.ts'
 import { sqliteGuard } from './guard.ts'
+import { sqliteHandovers } from './handovers.ts'
 import { sqliteHistory } from './history.ts'
 import { sqliteKeySets } from './key-sets.ts'
 import { sqliteKnownUsers } from './known-users.ts'
@@ -55,6 +56,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteMemberships(database, records, clock),
     ...sqliteGuard(database),
     ...sqliteSessions(database, clock),
+    ...sqliteHandovers(database, clock),
     ...sqliteKeySets(database, clock),
     ...sqliteAlerts(database, records, clock),
     ...sqliteReplicas(database, clock),

@@ -55,6 +55,7 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     database.prepare(
       `DELETE FROM ended_sessions WHERE id IN (SELECT id FROM ended_sessions WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
+    database.prepare('DELETE FROM handovers WHERE ends <= ?'),
     database.prepare('DELETE FROM key_sets WHERE ends <= ?'),
     database.prepare(
       `DELETE FROM alert_claims WHERE place IN (SELECT place FROM alert_claims WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,

@@ -16,6 +16,7 @@ import {
   controlStoreSuite,
 } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
+import { handoverStoreSuite } from '../../control/handover-store.suite.ts'
 import { keySetStoreSuite } from '../../control/key-set-store.suite.ts'
 import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
@@ -130,6 +131,7 @@ describe('the Redis store', () => {
   })
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))
   describe('as a store of sessions that were signed out', () => sessionStoreSuite(() => open()))
+  describe('as a store of keys to be handed over', () => handoverStoreSuite(() => open()))
   describe('as a store of key sets', () =>
     keySetStoreSuite(async () => {
       const one = await open()

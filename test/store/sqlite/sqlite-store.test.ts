@@ -17,6 +17,7 @@ import {
   controlStoreSuite,
 } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
+import { handoverStoreSuite } from '../../control/handover-store.suite.ts'
 import { keySetStoreSuite } from '../../control/key-set-store.suite.ts'
 import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
@@ -64,6 +65,7 @@ describe('the embedded store', () => {
 
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))
   describe('as a store of sessions that were signed out', () => sessionStoreSuite(() => open()))
+  describe('as a store of keys to be handed over', () => handoverStoreSuite(() => open()))
 
   describe('as a store of key sets', () => keySetStoreSuite(() => open()))
 

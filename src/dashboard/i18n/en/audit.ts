@@ -20,6 +20,7 @@ export const audit = {
   'audit.grant': 'Extra tokens',
   'audit.token_created': 'Access keys created',
   'audit.token_revoked': 'Access keys revoked',
+  'audit.token_opened': 'Links of access keys opened',
   'audit.tokens_revoked': 'All access keys of a user revoked',
   'audit.tokens_imported': 'Access keys imported',
   'audit.user_forgotten': 'Users forgotten',
@@ -60,6 +61,7 @@ export const audit = {
   'audit.say.token_created': '{who} created the access key {key} for {user}.',
   'audit.say.token_rotated':
     '{who} created the access key {key} for {user} in the place of another one, which is good until {at}.',
+  'audit.say.token_opened': 'Somebody opened the link of the access key {key} of {user}.',
   'audit.say.token_revoked': '{who} revoked the access key {key} of {user}.',
   'audit.say.tokens_revoked': '{who} revoked all access keys of {subject}: {count}.',
   'audit.say.tokens_imported': '{who} imported access keys: {count}.',

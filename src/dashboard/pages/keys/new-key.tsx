@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
@@ -107,6 +107,13 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
             keep={null}
             error={problems.expiresAt}
             onChange={(expiry) => edit({ expiry })}
+          />
+          <Switch
+            label={t('keys.byLink')}
+            description={t('keys.byLinkHelp')}
+            checked={draft.byLink}
+            onChange={(event) => edit({ byLink: event.currentTarget.checked })}
+            mb="sm"
           />
           <div className="actions">
             <Button ref={button} type="submit" loading={busy} disabled={isLooking}>

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { NewTokenResponse, TokensResponse } from '../../../contract/api.ts'
+import type { NewTokenResponse, TokensResponse, TokenToHandOverResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -18,9 +18,11 @@ interface Draft {
   /** `null` as long as nobody chose: then it is that of the user's other keys. So is the plan. */
   readonly organisation: string | null
   readonly plan: string | null
+  /** Whether a link is made instead of showing the key. */
+  readonly byLink: boolean
 }
 
-const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' }, organisation: null, plan: null }
+const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' }, organisation: null, plan: null, byLink: false }
 
 interface Options extends Reading {
   /** What a new key of the user has, unless something else is chosen. */
@@ -32,6 +34,7 @@ type NewKeyBody = {
   readonly user: string
   readonly name: string
   readonly expiresAt: string | null | undefined
+  readonly handover?: true
 } & Facts
 
 /** The draft of an access key, and what became of it. The draft is kept while one looks at other pages. */
@@ -41,7 +44,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<Error | null>(null)
   // Never kept: its secret is shown this once.
-  const [made, setMade] = useState<NewTokenResponse | null>(null)
+  const [made, setMade] = useState<NewTokenResponse | TokenToHandOverResponse | null>(null)
   const [busy, setBusy] = useState(false)
 
   function discard(): void {
@@ -53,7 +56,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
   async function send(body: NewKeyBody): Promise<void> {
     setBusy(true)
     try {
-      setMade((await call<NewTokenResponse>('POST', '/api/tokens', { body })).data)
+      setMade((await call<NewTokenResponse | TokenToHandOverResponse>('POST', '/api/tokens', { body })).data)
       // What was typed meanwhile is for another one.
       setDraft((now) => (now === draft ? EMPTY : now))
       await read()
@@ -82,7 +85,8 @@ export function useNewKey({ read, reload, factsOf }: Options) {
       ...(expiresAt === undefined && { expiresAt: t('problem.expiry') }),
     }
     setProblems(found)
-    if (Object.keys(found).length === 0) await send({ user, name, expiresAt, ...given(chosen) })
+    if (Object.keys(found).length === 0)
+      await send({ user, name, expiresAt, ...given(chosen), ...(draft.byLink && { handover: true }) })
   }
 
   return {

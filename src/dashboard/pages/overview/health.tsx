@@ -58,6 +58,7 @@ const LOOKED_AT = 50
 const OTHER_KINDS = [
   'token_created',
   'token_revoked',
+  'token_opened',
   'tokens_revoked',
   'tokens_imported',
   'grant',

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { HandedOverResponse } from '../../contract/api.ts'
+import { openingOf } from '../../control/access-key-changes.ts'
+import { type AccessKeyRecord, stateOfToken } from '../../control/access-key-store.ts'
+import { HANDOVER } from '../../control/control-store.ts'
+import { spanMs } from '../../usage/usage-query.ts'
+import type { Desk } from '../desk.ts'
+import { readFields } from '../fields.ts'
+import { idOf, isCode, newCode, sealed, unsealed } from '../handover-link.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import type { Login } from '../login.ts'
+
+/** Handing over an access key by a link, so that whoever makes it never sees it, and no chat keeps it. */
+
+const MINUTE_MS = 60_000
+const SHORTEST_MS = 5 * MINUTE_MS
+const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS
+const USUAL = '24h'
+const WISH = 'must be true, or how long the link is good, like 24h: 5m to 7d'
+
+/** What a body asks for by `handover`: the time of the link. */
+export const handoverWish = z
+  .union([z.literal(true), z.string()], { error: WISH })
+  .refine((wish) => forMsOf(wish) >= SHORTEST_MS && forMsOf(wish) <= LONGEST_MS, { error: WISH })
+  .optional()
+  .meta({ description: 'Makes a link that shows the key once instead: true for 24h, or its time, 5m to 7d' })
+
+function forMsOf(wish: true | string): number {
+  return spanMs(wish === true ? USUAL : wish) ?? Number.NaN
+}
+
+/** Keeps a key for whoever opens the link. @throws StoreError */
+export async function handOver(
+  desk: Desk,
+  { token, record, wish, now }: { token: string; record: AccessKeyRecord; wish: true | string; now: number },
+): Promise<{ readonly path: string; readonly expiresAt: string }> {
+  const code = newCode()
+  const forMs = forMsOf(wish)
+  const until = now + forMs
+  await desk.store.putHandover(idOf(code), sealed(JSON.stringify({ id: record.id, token, until }), code), forMs)
+  // Behind the sign it is sent to nobody, neither to us nor as a referrer.
+  return { path: `/handover#${code}`, expiresAt: iso(until) }
+}
+
+const CODE = 'must be the part of a link behind the sign #'
+const Opening = z.strictObject({ code: z.string({ error: CODE }).refine(isCode, { error: CODE }) })
+
+/** Of the body, in bytes: anybody may send one. */
+const MAX_OPENING = 1024
+
+/** The one request of a link that gives the key. No preview of a link sends it. */
+export function handoverRoute(desk: Desk, login: Login, now: () => number): Route {
+  return {
+    method: 'POST',
+    path: '/api/handover',
+    guard: 'login',
+    maxBody: MAX_OPENING,
+    doc: {
+      summary: 'Shows the access key of a link, this once, to whoever has the link',
+      body: Opening,
+      responses: { 200: schemas.handedOver },
+      errors: ['not_found', 'too_many_attempts', 'store_unavailable', 'outcome_unknown'],
+    },
+    handle: (call) => open(desk, login, call, now()),
+  }
+}
+
+async function open(desk: Desk, login: Login, call: Call, now: number): Promise<AdminResponse> {
+  const fields = readFields(Opening, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { code } = fields.data
+  const kept = await desk.store.takeHandover(idOf(code))
+  const text = kept === null ? null : unsealed(kept, code)
+  if (kept === null || text === null) return login.refuseGuess(call.address, NOT_VALID)
+  const { id, token, until } = JSON.parse(text) as { id: string; token: string; until: number }
+  try {
+    const [found] = await desk.store.findTokens([id])
+    const record = found?.record ?? null
+    if (record === null || stateOfToken(record, now) !== 'valid') return NOT_VALID
+    const { user, name, expiresAt } = record
+    const response: HandedOverResponse = { user, name, token, expiresAt: expiresAt === null ? null : iso(expiresAt) }
+    const identity = { name: HANDOVER, role: 'viewer', expiresAt: null } as const
+    return await desk.record({ ...call, identity, body: undefined }, openingOf(record), () => ok(response))
+  } catch (error) {
+    // Nobody has seen the key, so the link is as before.
+    await desk.store.putHandover(idOf(code), kept, Math.max(1, until - now)).catch(() => {})
+    throw error
+  }
+}
+
+/** The same for a link that never was. */
+const NOT_VALID = refusal(
+  'not_found',
+  'This link is no longer valid: it was opened, its time is over, or the key was revoked. Ask whoever sent it for another one.',
+)

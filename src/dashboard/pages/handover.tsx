@@ -1,0 +1,71 @@
+import { Button } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { HandedOverResponse } from '../../contract/api.ts'
+import { call } from '../api/client.ts'
+import { useTexts } from '../i18n/text.tsx'
+import icon from '../icon.svg'
+import { visible } from '../logic/visible.ts'
+import { messageOf } from '../ui/failure.tsx'
+import { Note } from '../ui/note.tsx'
+import { Preferences } from '../ui/shell.tsx'
+import { Copyable } from '../ui/small.tsx'
+
+/** Where a link of an access key leads: what is behind the sign # of the address opens it. */
+export const HANDOVER_PATH = '/handover'
+
+/** For somebody without a sign-in, who gets an access key once. A chat program that looks at the link presses no button. */
+export function HandoverPage() {
+  const { t } = useTexts()
+  const [shown, setShown] = useState<HandedOverResponse | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = `${t('handover.title')} · Tollgate`
+  }, [t])
+
+  async function open(): Promise<void> {
+    setBusy(true)
+    setError(null)
+    try {
+      const code = location.hash.slice(1)
+      setShown((await call<HandedOverResponse>('POST', '/api/handover', { body: { code } })).data)
+      // It is good no more, and is not to stay among the pages that the browser remembers.
+      history.replaceState(null, '', HANDOVER_PATH)
+    } catch (caught) {
+      setError(caught as Error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <div className="sign-in">
+      <header className="top-end">
+        <Preferences />
+      </header>
+      <main>
+        <h1>
+          <img src={icon} alt="" width="32" height="32" /> {t('handover.title')}
+        </h1>
+        {shown === null ? (
+          <>
+            <p>{t('handover.text')}</p>
+            <Button onClick={open} loading={busy}>
+              {t('handover.open')}
+            </Button>
+          </>
+        ) : (
+          <Note tone="good" live title={t('keys.made', { user: visible(shown.user) })}>
+            <p>{t('handover.once')}</p>
+            <Copyable text={shown.token} label={t('handover.title')} />
+          </Note>
+        )}
+        {error && (
+          <Note tone="bad" live>
+            {messageOf(error, t)}
+          </Note>
+        )}
+      </main>
+    </div>
+  )
+}
