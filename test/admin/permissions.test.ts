@@ -121,6 +121,7 @@ describe('an operation of the document', () => {
     expect([...outcomes].filter(([, status]) => status !== 403)).toEqual([
       ['GET /api/users', 200],
       ['GET /api/refusals', 200],
+      ['GET /api/refusals/groups', 200],
       ['GET /api/tokens', 200],
       // Of a user without a key of the own organisation none is revoked.
       ['DELETE /api/tokens', 200],

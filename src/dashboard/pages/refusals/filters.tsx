@@ -5,7 +5,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
-import { ForOperators, Name, Tag } from '../../ui/small.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
 
 /** What the choices are made of changes seldom. */
