@@ -246,7 +246,12 @@ describe('the plan of a caller', () => {
   it('the plan of a caller has its limits in force in the settings, with the mode', async () => {
     await admin('PATCH', '/api/quota', { mode: 'loose' })
     expect(await admin('GET', '/api/quota')).toMatchObject({
-      plans: { free: { personal: { read: { '1h': 3 } }, organisation: {} }, pro: { personal: { read: { '1h': 6 } } } },
+      effective: {
+        plans: {
+          free: { personal: { read: { '1h': 3 } }, organisation: {} },
+          pro: { personal: { read: { '1h': 6 } } },
+        },
+      },
       defaultPlan: 'free',
     })
   })

@@ -112,8 +112,8 @@ async function inFile(): Promise<Place & { readonly file: string }> {
     store,
     again: open,
     async spoil(value) {
-      run(`INSERT OR REPLACE INTO tokens VALUES ('zz', 'zz', 'u', 'n', ?, NULL, NULL, NULL, NULL)`, `${value}!`)
-      run(`INSERT OR REPLACE INTO tokens VALUES ('zy', 'zy', 'u', 'n', ?, NULL, NULL, NULL, NULL)`, huge)
+      run(`INSERT OR REPLACE INTO tokens VALUES ('zz', 'zz', 'u', 'n', ?, NULL, NULL, NULL, NULL, NULL)`, `${value}!`)
+      run(`INSERT OR REPLACE INTO tokens VALUES ('zy', 'zy', 'u', 'n', ?, NULL, NULL, NULL, NULL, NULL)`, huge)
       for (const version of [0n, -1n, huge]) {
         run(
           `INSERT OR REPLACE INTO audit VALUES (?, ?, 'x', 'settings', NULL, ?, ?, NULL)`,
