@@ -62,6 +62,7 @@ test('all that is kept of a user is exported, and nothing of others', async () =
       // The day of the books.
       { category: 'read', window: '118800s', seconds: 118_800, start: iso(NOW), tokens: 7, running: true },
     ],
+    grants: [],
     refusals: [
       expect.objectContaining({ user: JANE, window: '1h', shadow: false }),
       expect.objectContaining({ user: JANE, window: '5h', shadow: true }),
