@@ -106,10 +106,8 @@ export const common = {
   'word.newest': 'Newest',
   'word.next': 'Next page',
   'word.first': 'First page',
-  'word.version': 'Version',
   'word.reason': 'Reason',
   'word.reasonHelp': 'Kept in the audit.',
-  'word.change': 'Change',
 
   'outage.title': 'The store is out',
   'outage.text':

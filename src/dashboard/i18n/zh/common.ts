@@ -104,10 +104,8 @@ export const common: Translated<typeof en> = {
   'word.newest': '最新',
   'word.next': '下一页',
   'word.first': '第一页',
-  'word.version': '版本',
   'word.reason': '原因',
   'word.reasonHelp': '会记入审计。',
-  'word.change': '更改',
 
   'outage.title': '存储不可用',
   'outage.text':
