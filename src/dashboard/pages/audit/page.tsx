@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
@@ -22,6 +23,8 @@ const A_PAGE = 50
 /** Among these an undo is looked for. */
 const LATEST = 200
 const LATEST_EVERY_MS = 30_000
+/** A text counts when nothing more was typed for so long. */
+const PAUSE_MS = 300
 
 /** The changes at run time, found by who, what and whom, each with its undo. */
 export function AuditPage() {
@@ -30,7 +33,10 @@ export function AuditPage() {
   const filters = filtersOf(fields)
   const before = placeIn(fields)
   const { from, to } = useRange()
-  const asked = { ...filters, from, to: to ?? '' }
+  const [who] = useDebouncedValue(filters.who.trim(), PAUSE_MS)
+  const [about] = useDebouncedValue(filters.about.trim(), PAUSE_MS)
+  const asked = { who, what: filters.what, about, from, to: to ?? '' }
+  const hasFilter = Object.values(asked).some((each) => each !== '')
   const queryOf = (more: Readonly<Record<string, string>>) =>
     new URLSearchParams(Object.entries({ ...asked, ...more }).filter(([, value]) => value !== ''))
   const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ before, limit: String(A_PAGE) })}`, EVERY_MS)
@@ -38,10 +44,9 @@ export function AuditPage() {
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
   // An undo may stand on a page before, or not match the filter.
-  const isNewest = Object.values(asked).every((each) => each === '') && before === ''
+  const isNewest = !hasFilter && before === ''
   const newest = usePoll<AuditResponse>(isNewest ? null : `/api/audit?limit=${LATEST}`, LATEST_EVERY_MS)
   const undone = undoneBy([...(poll.data?.entries ?? []), ...(newest.data?.entries ?? [])])
-  const hasFilter = Object.values(asked).some((each) => each !== '')
   return (
     <>
       <PageTitle>{t('page.audit')}</PageTitle>
