@@ -4,7 +4,7 @@ import type { AlertsResponse, AlertTestResponse } from '../../../contract/api.ts
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { type AlertState, alertStates } from '../../logic/alert-state.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { messageOf } from '../../ui/failure.tsx'
@@ -63,10 +63,19 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
-  const { t, share, windowName } = useTexts()
+  const texts = useTexts()
+  const { t, share } = texts
   const what = scope === 'failures' ? t('alerts.failures') : t(`word.${scope}`)
-  const of = [what, category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' ')
+  const of = `${what} ${windowWords({ category, window }, texts)}`.trimEnd()
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
+}
+
+/** `read 1 hour`; empty of an alert that watches no window. */
+export function windowWords(
+  { category, window }: Pick<AlertState['alert'], 'category' | 'window'>,
+  { windowName }: Pick<Texts, 'windowName'>,
+): string {
+  return [category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' ')
 }
 
 function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {

@@ -11,7 +11,7 @@ import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './alerts.css'
-import { Alerts, useAlerts } from './alerts.tsx'
+import { Alerts, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]
 
@@ -74,7 +74,8 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
 const TONES = { pending: 'warn', delivered: 'good', given_up: 'bad' } as const
 
 function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
-  const { t, number, share, windowName } = useTexts()
+  const texts = useTexts()
+  const { t, number, share } = texts
   const columns: readonly Column<AlertEvent>[] = [
     { id: 'alert', head: t('alerts.name'), sort: (event) => event.alert, cell: (event) => <Name of={event.alert} /> },
     { id: 'at', head: t('alerts.when'), sort: ({ at }) => Date.parse(at), cell: ({ at }) => <Moment at={at} isPast /> },
@@ -92,7 +93,7 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
           share: share(threshold),
           used: number(used),
           limit: number(limit),
-          of: [category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' '),
+          of: windowWords({ category, window }, texts),
         }),
     },
     {

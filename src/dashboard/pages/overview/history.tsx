@@ -3,6 +3,7 @@ import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { stepOf, timeQuery } from '../../logic/range.ts'
+import { scopeSeries } from '../../logic/scope.ts'
 import { type ChartSeries, pointsOf, type UsageRow } from '../../logic/series.ts'
 import { CategoryChart } from '../../ui/category-chart.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
@@ -35,16 +36,7 @@ function Charts({ response }: { readonly response: UsageResponse }) {
         <h3>{t('now.tokens')}</h3>
         <CategoryChart title={t('now.tokens')} of={{ all: true }} height={90} />
       </section>
-      <Chart
-        title={t('now.refused')}
-        series={[
-          { label: t('word.personal'), tone: 'personal' },
-          { label: t('word.organisation'), tone: 'organisation' },
-          { label: t('word.global'), tone: 'global' },
-        ]}
-        response={response}
-        pick={refusedOf}
-      />
+      <Chart title={t('now.refused')} series={scopeSeries(t)} response={response} pick={refusedOf} />
       <Chart
         title={t('now.failed')}
         series={[

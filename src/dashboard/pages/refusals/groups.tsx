@@ -8,7 +8,7 @@ import { tableHref } from '../../logic/list-csv.ts'
 import { hashOf } from '../../logic/location.ts'
 import { stepOf } from '../../logic/range.ts'
 import { GROUPINGS, type Grouping, groupQuery, type RefusalWish } from '../../logic/refusal-filter.ts'
-import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { SCOPE_WORDS, scopeSeries } from '../../logic/scope.ts'
 import { useFields } from '../../ui/address.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -53,15 +53,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
   return (
     <>
       <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
-      <SeriesChart
-        title={t('refusals.overTime')}
-        series={[
-          { label: t('word.personal'), tone: 'personal' },
-          { label: t('word.organisation'), tone: 'organisation' },
-          { label: t('word.global'), tone: 'global' },
-        ]}
-        points={points}
-      />
+      <SeriesChart title={t('refusals.overTime')} series={scopeSeries(t)} points={points} />
       <p className="muted">{t('refusals.spread')}</p>
       <div className="refusal-groups-head">
         <SegmentedControl
