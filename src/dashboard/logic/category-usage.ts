@@ -49,18 +49,13 @@ function categoriesOf(rows: readonly UsageRow[]): readonly string[] {
 /** Whose usage is drawn: of all, of one user or of one organisation. */
 export type Whose = { readonly all: true } | { readonly user: string } | { readonly organisation: string }
 
-/**
- * The question to GET /api/usage. Of users and organisations runs are counted where they begin, so that half an hour more of a short range is
- * read.
- */
+/** The question to GET /api/usage. For one user or organisation a day has steps of an hour, and a week has steps of a day. */
 export function categoryPath(whose: Whose, range: Range, now: number): string {
   if ('all' in whose) return pathOf('by=category', stepOf(range, now), timeQuery(range))
   const kind = 'user' in whose ? 'user' : 'organisation'
   const of = `by=${kind}&${new URLSearchParams(whose)}`
-  if (range.name === '7d') return pathOf(of, '1d', timeQuery(range, 'days'))
-  const step = range.name === '24h' ? '1h' : stepOf(range, now)
-  const [, minutes] = /^from=(\d+)m$/.exec(timeQuery(range, 'days')) ?? []
-  return pathOf(of, step, minutes === undefined ? timeQuery(range, 'days') : `from=${Number(minutes) + 30}m`)
+  const step = range.name === '7d' ? '1d' : range.name === '24h' ? '1h' : stepOf(range, now)
+  return pathOf(of, step, timeQuery(range, 'runs'))
 }
 
 function pathOf(of: string, step: Step, time: string): string {

@@ -1,5 +1,5 @@
 import type { UsageResponse } from '../../contract/api.ts'
-import { pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
+import { pointsOf, type SeriesPoint, totalOf, type UsageRow } from './series.ts'
 
 /** What happened in 24 hours, beside the same hours of the day before. Pure. */
 
@@ -38,9 +38,9 @@ export function figuresOf(response: Pick<UsageResponse, 'from' | 'to' | 'step' |
   const part = passed(points.at(-1), Date.parse(response.to))
   return FIGURES.map((name, i) => {
     const values = today.map((point) => point.values[i] ?? 0)
-    const sum = total(values)
+    const sum = totalOf(values)
     const old = before.map((point, at) => (point.values[i] ?? 0) * (at === before.length - 1 ? part : 1))
-    const whole = total(old)
+    const whole = totalOf(old)
     const hours = values.flatMap((value, at) => (at % 2 === 1 ? [value + (values[at - 1] ?? 0)] : []))
     return { name, sum, change: whole > 0 ? sum / whole - 1 : null, hours }
   })
@@ -51,8 +51,4 @@ function passed(point: SeriesPoint | undefined, at: number): number {
   if (point === undefined) return 1
   const length = point.to.getTime() - point.from.getTime()
   return Math.min(1, Math.max(0, (at - point.from.getTime()) / length))
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }

@@ -6,12 +6,11 @@ import {
   LEAST_AGE_MS,
   type Run,
 } from '../../quota/forecast.ts'
+import { HALF_HOUR_MS } from './half-hour.ts'
 
 export type { Forecast }
 
 /** When a shared window will be full, if its tokens go on being used as in the latest half hour. Pure. */
-
-const HALF_HOUR_MS = 1_800_000
 
 type Window = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'startedAt' | 'resetAt'>
 

@@ -11,9 +11,6 @@ export interface HalfHour {
 /** @param text the start in ISO 8601 @returns `null` if it is no start of a half-hour */
 export function halfHourOf(text: string | undefined): HalfHour | null {
   const start = Date.parse(text ?? '')
-  return Number.isFinite(start) && start % HALF_HOUR_MS === 0 ? halfHourFrom(start) : null
-}
-
-function halfHourFrom(start: number): HalfHour {
-  return { from: new Date(start), to: new Date(start + HALF_HOUR_MS) }
+  const isStart = Number.isFinite(start) && start % HALF_HOUR_MS === 0
+  return isStart ? { from: new Date(start), to: new Date(start + HALF_HOUR_MS) } : null
 }

@@ -63,10 +63,11 @@ export function isDay(text: string): boolean {
 
 /**
  * What is asked of GET /api/usage. Half hours that begin in the range are read, and of a week as many as are kept; of users and organisations
- * it is the days, which are kept longer and are exact.
+ * it is the days, which are kept longer and are exact. Runs are counted where they begin, so that half an hour more of a short range is read.
  */
-export function timeQuery({ name, from, to }: Range, of: 'series' | 'days' = 'series'): string {
-  const begin = name === null || name === '30d' || (name === '7d' && of === 'days') ? from : `${minutesOf(from)}m`
+export function timeQuery({ name, from, to }: Range, of: 'series' | 'days' | 'runs' = 'series'): string {
+  const isWritten = name === null || name === '30d' || (name === '7d' && of !== 'series')
+  const begin = isWritten ? from : `${minutesOf(from) + (of === 'runs' ? 30 : 0)}m`
   return `from=${begin}${to === null ? '' : `&to=${to}`}`
 }
 

@@ -1,4 +1,5 @@
 import type { UsageResponse } from '../../contract/api.ts'
+import { HALF_HOUR_MS } from './half-hour.ts'
 
 /** Values over time, as a chart draws them. */
 
@@ -37,7 +38,6 @@ export interface ChartSeries {
 
 export type UsageRow = UsageResponse['rows'][number]
 
-const HALF_HOUR_MS = 1_800_000
 const DAY_MS = 48 * HALF_HOUR_MS
 const STEP_MS = { '30m': HALF_HOUR_MS, '1h': 2 * HALF_HOUR_MS, '1d': DAY_MS } as const
 /** By so much the clock of a zone is set, at most: a day may have 23 or 25 hours. */
@@ -94,6 +94,10 @@ const EMPTY: UsageRow = { start: '', end: '', tokens: 0, running: false }
 /** The sum of each series over all points. */
 export function sumsOf(points: readonly SeriesPoint[]): number[] {
   return (points[0]?.values ?? []).map((_, i) => points.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
+}
+
+export function totalOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
 }
 
 /** A point of the axis of time that has a name. */

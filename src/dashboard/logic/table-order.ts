@@ -34,11 +34,7 @@ export function orderOf<Row>(
 /** What the address is to have after a column was chosen: `null` for the usual order. */
 export function afterChoosing<Row>(order: TableOrder, column: Sortable<Row>, usual: string | null): string | null {
   if (order.by === column.id && !order.isReversed) return `-${column.id}`
-  return usualOr(column.id, usual)
-}
-
-function usualOr(id: string, usual: string | null): string | null {
-  return id === usual ? null : id
+  return column.id === usual ? null : column.id
 }
 
 /** The value of `aria-sort`; `undefined` for a column that has no order. */

@@ -3,7 +3,7 @@ import { serverNow } from '../api/client.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { categoryPath, categoryUsageOf, pathBefore, type Whose } from '../logic/category-usage.ts'
-import { type ChartSeries, PART_TONES, sumsOf } from '../logic/series.ts'
+import { type ChartSeries, PART_TONES, totalOf } from '../logic/series.ts'
 import { Loaded } from './panel.tsx'
 import { useComparing, useRange } from './range.tsx'
 import { SeriesChart } from './series-chart.tsx'
@@ -52,7 +52,7 @@ function Drawn({ title, path, response, height }: DrawnProps) {
   )
   const withTotal = points.map((point) => ({
     ...point,
-    values: [point.values.reduce((sum, value) => sum + value, 0), ...point.values],
+    values: [totalOf(point.values), ...point.values],
   }))
   return (
     <>
@@ -83,9 +83,7 @@ function Drawn({ title, path, response, height }: DrawnProps) {
 
 /** One number for each step. */
 function totalsOf(response: UsageResponse): readonly number[] {
-  return categoryUsageOf(response, Number.POSITIVE_INFINITY).points.map((point) =>
-    sumsOf([point]).reduce((a, b) => a + b, 0),
-  )
+  return categoryUsageOf(response, Number.POSITIVE_INFINITY).points.map(({ values }) => totalOf(values))
 }
 
 /** Days are no runs of a window. */
