@@ -1,7 +1,7 @@
 import type { AuditResponse, NowResponse, QuotaResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { storyOf } from '../../logic/audit-story.ts'
+import { type Kind, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
 import type { Rates } from '../../logic/rates.ts'
 import { ALARMING, failedShare } from '../../logic/status.ts'
@@ -55,7 +55,7 @@ interface LastChangeProps {
 /** Of the latest changes so many are looked through for one of the limits. */
 const LOOKED_AT = 50
 /** Changes that leave every limit as it is. */
-const OTHER_KINDS = [
+const OTHER_KINDS: readonly Kind[] = [
   'token_created',
   'token_revoked',
   'token_opened',
