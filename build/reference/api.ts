@@ -23,7 +23,9 @@ const GATEWAY_HEAD = `# The gateway API, operation by operation
 
 Tollgate forwards most requests to your service. These few paths it responds to itself, so that a client can ask what it has left and what it used. [The guide for client developers](../client-data.md) shows how to use them.
 
-The examples show a gateway that has one category, \`read\`, with 120 tokens an hour for each user. Yours may have others.\n\nAn [error code](error-codes.md#the-gateway) stands in the member \`error\` of the response.
+The examples show a gateway that has one category, \`read\`, with 120 tokens an hour for each user. Yours may have others.
+
+An [error code](error-codes.md#the-gateway) stands in the member \`error\` of the response.
 `
 
 /** @returns the page as Markdown */
@@ -31,21 +33,23 @@ export function adminPage(document: Document): string {
   const all = operationsOf(document)
   const parts = PARTS.map(([heading, paths]) => {
     const own = all.filter(({ path }) => paths.test(path))
-    return `## ${heading}\n\n${own.map((each) => sectionOf(each, document)).join('\n')}`
+    return `## ${heading}\n\n${sectionsOf(own, document)}`
   })
   return `${ADMIN_HEAD}\n${parts.join('\n')}\n${bodiesOf(document)}`
 }
 
 export function decisionsPage(document: Document): string {
-  const all = operationsOf(document)
-  return `${DECISIONS_HEAD}\n## Operations\n\n${all.map((each) => sectionOf(each, document)).join('\n')}\n${bodiesOf(document)}`
+  return pageOf(DECISIONS_HEAD, operationsOf(document), document)
 }
 
 /** Only what the gateway responds to itself. */
 export function gatewayPage(document: Document): string {
   const isOwn = ({ path }: Place): boolean => /^\/(?:me|quota|usage)(?:\/|$)/.test(path)
-  const all = operationsOf(document).filter(isOwn)
-  return `${GATEWAY_HEAD}\n## Operations\n\n${all.map((each) => sectionOf(each, document)).join('\n')}\n${bodiesOf(document)}`
+  return pageOf(GATEWAY_HEAD, operationsOf(document).filter(isOwn), document)
+}
+
+function pageOf(head: string, operations: readonly Place[], document: Document): string {
+  return `${head}\n## Operations\n\n${sectionsOf(operations, document)}\n${bodiesOf(document)}`
 }
 
 interface Place {
@@ -62,6 +66,10 @@ function operationsOf(document: Document): Place[] {
         : [],
     ),
   )
+}
+
+function sectionsOf(operations: readonly Place[], document: Document): string {
+  return operations.map((each) => sectionOf(each, document)).join('\n')
 }
 
 function sectionOf({ method, path, operation }: Place, document: Document): string {
@@ -173,6 +181,7 @@ function notesOf(method: string, path: string, content: Content | null): string 
   const same = like === undefined ? '' : `All else is as in ${like}.`
   return [content?.examples?.usual.summary ?? '', same].filter((note) => note !== '').join(' ')
 }
+
 function request(method: string, path: string, { parameters = [], requestBody }: Operation): string {
   const given = parameters.filter(({ example }) => example !== undefined)
   const query = new URLSearchParams(
