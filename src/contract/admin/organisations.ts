@@ -30,7 +30,7 @@ const listed = z.strictObject({
 export const organisation = name(
   listed.extend({
     windows: byName(z.array(window.extend(layers.shape))),
-    /** Only if there are any that pay now. */
+    /** Missing while no grant pays. */
     grants: z.array(grantStatus).optional(),
   }),
   'Organisation',

@@ -119,7 +119,7 @@ export const user = name(
     organisation,
     windows: byName(z.array(limit)),
     override: override.nullable(),
-    /** Only if there are any that pay now. */
+    /** Missing while no grant pays. */
     grants: z.array(grantStatus).optional(),
     standing,
   }),
