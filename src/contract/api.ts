@@ -124,12 +124,12 @@ export type AlertTestResponse = Of<typeof schemas.alertTest>
 /** GET /api/usage?from=&to=&by=&user=&organisation=&category=&route=&window=&step=&order=&format=&limit=&cursor= */
 export type UsageResponse = Of<typeof schemas.usage>
 
-/** GET /api/tokens */
 /** GET /api/grants */
 export type GrantsResponse = Of<typeof schemas.grants>
 /** POST /api/grants, DELETE /api/grants/{id} */
 export type GrantResponse = Of<typeof schemas.grant>
 export type GrantStatusResponse = Of<typeof schemas.grantStatus>
+/** GET /api/tokens */
 export type TokensResponse = Of<typeof schemas.tokens>
 export type TokenResponse = Of<typeof schemas.token>
 /** DELETE /api/tokens?user= */
