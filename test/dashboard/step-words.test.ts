@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { en, type TextKey } from '../../src/dashboard/i18n/en.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
-import { sourceWords } from '../../src/dashboard/logic/source-words.ts'
+import { planIn, sourceWords } from '../../src/dashboard/logic/source-words.ts'
 import { stepWords } from '../../src/dashboard/logic/step-words.ts'
 
 const textsOf = (words: Readonly<Record<TextKey, string>>) => ({
@@ -41,4 +41,10 @@ test('what made a limit is said in the words of the page', () => {
   expect(sourceWords('baseline x mode x multiplier', t)).toBe('基线 × 模式 × 全局倍数')
   expect(sourceWords('plan team - reserve', t)).toBe('套餐 team，减去保留部分')
   expect(sourceWords('override of organisation', textsOf(en).t)).toBe('organisation override')
+})
+
+test('the plan that made a limit is known by what made the limit', () => {
+  expect(planIn('plan team x mode')).toBe('team')
+  expect(planIn('plan team - reserve')).toBe('team')
+  expect(planIn('override of organisation')).toBeUndefined()
 })

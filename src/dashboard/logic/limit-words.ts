@@ -1,5 +1,7 @@
+import type { Scope } from '../../contract/api.ts'
 import { isSoft, type LimitValue, NO_LIMIT } from '../../quota/limit-value.ts'
 import type { Texts } from '../i18n/text.tsx'
+import { SCOPE_WORDS } from './scope.ts'
 
 /** Whether a value of a change is a limit: a number, a soft limit, or none. */
 export function isLimit(value: unknown): value is LimitValue {
@@ -11,4 +13,15 @@ export function limitWords(value: LimitValue, { t, exact }: Pick<Texts, 't' | 'e
   if (value === NO_LIMIT) return t('override.noLimit')
   if (!isSoft(value)) return exact(value)
   return value.over === 0 ? exact(value.limit) : `${exact(value.limit)} ${t('word.over', { over: exact(value.over) })}`
+}
+
+interface NamedLimit {
+  readonly scope: Scope
+  readonly category?: string
+  readonly window: string
+}
+
+/** `Personal read 1 hour`; without a category where the page names it already. */
+export function limitName({ scope, category, window }: NamedLimit, { t, windowName }: Texts): string {
+  return [t(SCOPE_WORDS[scope]), category, windowName(window)].filter((part) => part !== undefined).join(' ')
 }

@@ -11,15 +11,31 @@ const WORDS: Readonly<Record<string, TextKey>> = {
 }
 
 const RESERVE = ' - reserve'
+const PLAN = 'plan '
 
 /** What made a limit, in words: of `baseline x mode` "the configured limit × the mode". A layer that is not known stays as it is. */
 export function sourceWords(source: string, t: Texts['t']): string {
-  if (source.endsWith(RESERVE)) return t('source.reserve', { source: sourceWords(source.slice(0, -RESERVE.length), t) })
-  return source.split(' x ').map(layerWords).join(' × ')
+  const words = layersOf(source).map(layerWords).join(' × ')
+  return source.endsWith(RESERVE) ? t('source.reserve', { source: words }) : words
 
   function layerWords(layer: string): string {
     const key = WORDS[layer]
     if (key !== undefined) return t(key)
-    return layer.startsWith('plan ') ? t('source.plan', { plan: layer.slice('plan '.length) }) : layer
+    const plan = planOf(layer)
+    return plan === undefined ? layer : t('source.plan', { plan })
   }
+}
+
+/** The plan that made a limit; `undefined` if none did. */
+export function planIn(source: string): string | undefined {
+  const [first = ''] = layersOf(source)
+  return planOf(first)
+}
+
+function layersOf(source: string): readonly string[] {
+  return (source.endsWith(RESERVE) ? source.slice(0, -RESERVE.length) : source).split(' x ')
+}
+
+function planOf(layer: string): string | undefined {
+  return layer.startsWith(PLAN) ? layer.slice(PLAN.length) : undefined
 }

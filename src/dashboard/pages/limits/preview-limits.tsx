@@ -1,7 +1,7 @@
 import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { Note } from '../../ui/note.tsx'
 import { Rows } from '../../ui/panel.tsx'
@@ -100,7 +100,8 @@ export function TooSmall({
 
 /** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
 export function TooDear({ response }: { readonly response: PreviewResponse }) {
-  const { t, number, windowName } = useTexts()
+  const texts = useTexts()
+  const { t, number } = texts
   if (response.warnings.length === 0) return null
   return (
     <Note tone="warn">
@@ -109,7 +110,7 @@ export function TooDear({ response }: { readonly response: PreviewResponse }) {
         {response.warnings.map(({ plan, scope, category, window, limit, cost, routes, routeCount }) => (
           <li key={`${plan} ${scope} ${category} ${window}`}>
             {plan !== undefined && <bdi>{plan}: </bdi>}
-            {t(SCOPE_WORDS[scope])} {category} {windowName(window)}: {number(limit)} &lt; {number(cost)} (
+            {limitName({ scope, category, window }, texts)}: {number(limit)} &lt; {number(cost)} (
             <bdi>{routes.join(', ')}</bdi>
             {routeCount > routes.length && `, … ${number(routeCount)}`})
           </li>

@@ -4,6 +4,7 @@ import type { RefusalGroupsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { limitName } from '../../logic/limit-words.ts'
 import { tableHref } from '../../logic/list-csv.ts'
 import { hashOf } from '../../logic/location.ts'
 import { stepOf } from '../../logic/range.ts'
@@ -149,17 +150,13 @@ function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Gro
 
 /** A name narrows the page to its own refusals. */
 function Named({ group: { name, limit }, by }: { readonly group: Group; readonly by: Grouping }) {
-  const { t, windowName } = useTexts()
+  const texts = useTexts()
   const [{ cursor: _, ...fields }] = useFields()
   if (limit !== null) {
-    const { scope, category, window } = limit
-    return (
-      <a href={hashOf('refusals', null, { ...fields, scope, category })}>
-        {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
-      </a>
-    )
+    const { scope, category } = limit
+    return <a href={hashOf('refusals', null, { ...fields, scope, category })}>{limitName(limit, texts)}</a>
   }
-  if (name === null) return <span className="muted">{t(by === 'user' ? 'refusals.unnamed' : 'word.none')}</span>
+  if (name === null) return <span className="muted">{texts.t(by === 'user' ? 'refusals.unnamed' : 'word.none')}</span>
   return (
     <a href={hashOf('refusals', null, { ...fields, [by]: name })}>
       <Name of={name} />

@@ -2,9 +2,9 @@ import type { RefusalsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
+import { limitName } from '../../logic/limit-words.ts'
 import { hashOf } from '../../logic/location.ts'
-import { SCOPE_WORDS } from '../../logic/scope.ts'
-import { sourceWords } from '../../logic/source-words.ts'
+import { planIn, sourceWords } from '../../logic/source-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Ago, Until } from '../../ui/moment.tsx'
@@ -69,23 +69,20 @@ function Whom({ user }: Pick<Refusal, 'user'>) {
 
 /** A link to where that limit is changed, and what made it. */
 function LimitReached({ refusal }: { readonly refusal: Refusal }) {
-  const { t, windowName } = useTexts()
-  const { scope, category, window, source } = refusal
+  const texts = useTexts()
   return (
     <div>
-      <a href={placeOfLimit(refusal)}>
-        {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
-      </a>{' '}
-      <span className="muted">{sourceWords(source, t)}</span>
+      <a href={placeOfLimit(refusal)}>{limitName(refusal, texts)}</a>{' '}
+      <span className="muted">{sourceWords(refusal.source, texts.t)}</span>
     </div>
   )
 }
 
 /** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
-export function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
+function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user)
   if (source === 'override of organisation' && organisation !== null) return hashOf('organisations', organisation)
-  const [, plan] = /^plan (.+?)(?: x | - |$)/.exec(source) ?? []
+  const plan = planIn(source)
   return hashOf('limits', null, { scope, category, window, ...(plan !== undefined && { plan }) })
 }
 

@@ -1,6 +1,6 @@
 import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
-import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { limitName } from '../../logic/limit-words.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { stepWords } from '../../logic/step-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -57,12 +57,8 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
     },
     { id: 'source', head: t('users.source'), cell: (row) => <Source {...row} /> },
   ]
-  const keyOf = (row: Row) => `${nameOf(row, texts)} ${row.plan}`
+  const keyOf = (row: Row) => `${limitName(row, texts)} ${row.plan}`
   return <DataTable label={label} columns={columns} rows={limits} keyOf={keyOf} />
-}
-
-function nameOf({ scope, category, window }: Row, { t, windowName }: Texts): string {
-  return [t(SCOPE_WORDS[scope]), category, windowName(window)].filter((part) => part !== undefined).join(' ')
 }
 
 interface OfRow {
@@ -76,7 +72,7 @@ function Window({ of: row, shadow }: OfRow) {
   const tone = shadow ? 'warn' : 'bad'
   return (
     <>
-      {nameOf(row, texts)}{' '}
+      {limitName(row, texts)}{' '}
       {row.refuses && <Tag tone={tone}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>}
       {row.lacksRoom && <Tag tone={tone}>{t('users.blocked')}</Tag>}
     </>
@@ -92,7 +88,7 @@ function Used({ of: row, shadow }: OfRow) {
       {texts.number(usage.used)}
       <Bar
         {...{ used: usage.used, limit }}
-        label={nameOf(row, texts)}
+        label={limitName(row, texts)}
         shadow={shadow || (over !== undefined && lacksRoom !== true)}
         isFull={lacksRoom === true}
       />

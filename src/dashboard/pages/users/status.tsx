@@ -2,7 +2,7 @@ import type { Scope } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
-import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { limitName } from '../../logic/limit-words.ts'
 import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 
@@ -54,9 +54,11 @@ export function Status({ full, exempt = false, shadow, block, room = 'users.stat
 }
 
 /** A window whose limit is 0 has no room behind its end either. */
-function FullLine({ of: { scope, category, window, used, limit, resetAt, plan } }: { readonly of: FullWindow }) {
-  const { windowName, t, number, time, duration } = useTexts()
-  const name = `${t(SCOPE_WORDS[scope])} ${category} ${windowName(window)}`
+function FullLine({ of }: { readonly of: FullWindow }) {
+  const texts = useTexts()
+  const { t, number, time, duration } = texts
+  const { used, limit, resetAt, plan } = of
+  const name = limitName(of, texts)
   if (limit === 0) return t('users.status.zero', { name })
   return (
     <>
