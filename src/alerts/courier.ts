@@ -39,7 +39,7 @@ export interface CourierOptions {
 /** How long one attempt may take, in milliseconds. */
 export const ATTEMPT_MS = 10_000
 /** An attempt of a process that died is made again after this, in milliseconds. */
-export const LEASE_MS = 20_000
+const LEASE_MS = 20_000
 /** Attempts of one alert at a time: one slow receiver does not hold up others. */
 export const AT_ONCE = 4
 /** An event that is this old is given up, in milliseconds. */

@@ -35,7 +35,7 @@ export interface GuardTally {
 }
 
 /** Fewer requests, weighed, decide nothing. */
-export const LEAST_REQUESTS = 50
+const LEAST_REQUESTS = 50
 
 const OTHERS_SHARE = 0.1
 const MOST_CALLERS = 5

@@ -55,7 +55,7 @@ export function resultOf<T>(result: T | Denial): T | Stop {
   return isDenial(result) ? denied(result) : result
 }
 
-export function deniedEnding({ code, reason, share }: Denial): Ending {
+function deniedEnding({ code, reason, share }: Denial): Ending {
   const why = { reason: reason ?? null, share: share ?? null }
   return { ...NEVER_FORWARDED, outcome: 'denied', error: code, ...why, clientStatus: STATUS_OF[code] }
 }

@@ -564,7 +564,7 @@ function meterReceipt(charge: Meter, decision: Decision): Receipt {
 }
 
 /** @param startedAt 0 for one that has not paid */
-export function runOfGrant({ id, window: { seconds } }: Grant, startedAt: number): ChargedRun {
+function runOfGrant({ id, window: { seconds } }: Grant, startedAt: number): ChargedRun {
   return { grant: id, seconds, startedAt }
 }
 

@@ -15,7 +15,7 @@ export interface Durations {
   median(): number | null
 }
 
-export function createDurations(): Durations {
+function createDurations(): Durations {
   const counts = new Uint32Array(BUCKETS)
   let total = 0
   return {

@@ -27,7 +27,7 @@ export interface ShownRow extends Partial<ShownCounts> {
 }
 
 /** @param range the ends of the range as texts, which most rows share. Default each row has its own */
-export function shownRow(query: UsageQuery, row: UsageRow, range?: Pick<ShownPage, 'from' | 'to'>): ShownRow {
+function shownRow(query: UsageQuery, row: UsageRow, range?: Pick<ShownPage, 'from' | 'to'>): ShownRow {
   const { by, from, to } = query
   const { name, category, tokens, running, counts } = row
   const over = row.over === null ? {} : { over: row.over }

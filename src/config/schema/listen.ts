@@ -20,7 +20,7 @@ const pem = (description: string) =>
     { what: 'the path of a PEM file' },
   )
 
-export const listenerTls = domain(
+const listenerTls = domain(
   section(
     {
       cert: pem('Certificate, and those between it and its authority'),

@@ -65,7 +65,7 @@ export const quotaReset = name(
   'What was used in each of the windows until they were emptied, by name; a window that no category names any more by its length in seconds.',
 )
 
-export const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
+const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
 
 /** Why and when a change is made, beside what it sets. */
 const terms = {
