@@ -162,15 +162,21 @@ function retryAfter({ headers }) {
 }
 
 /**
- * Whether a refusal of the quota is one that no waiting helps: the request costs more than one of its limits.
+ * Whether a refusal of the quota is one that no waiting helps: the request costs more than a limit of its category, and more than
+ * passes beyond that. Limits of other categories are counted in other tokens.
  * @param {Answer} answer
  */
 function neverFits(answer) {
   if (codeOf(answer) !== 'quota_exceeded') return false
-  const { requested = 0 } = saidBy(answer)?.quota ?? {}
-  const limits = (answer.headers.get('ratelimit-policy') ?? '').matchAll(/;q=(\d+)/g)
-  return [...limits].some(([, limit]) => requested > Number(limit))
+  const { category = '', over = 0, requested = 0 } = saidBy(answer)?.quota ?? {}
+  const policies = (answer.headers.get('ratelimit-policy') ?? '').matchAll(LIMIT_OF_GATEWAY)
+  return [...policies].some(
+    ([, name = '', limit]) => name.startsWith(`${category}-`) && requested > Number(limit) + over,
+  )
 }
+
+/** A member of RateLimit-Policy that is of the gateway: its category and window, and its limit. */
+const LIMIT_OF_GATEWAY = /"(?:personal|organisation|global)-([^"]+)";q=(\d+)/g
 
 /**
  * The `error` of an answer of the gateway. Only its 429 of the quota has `X-Quota-Reset`, whatever body the operator gives it.
@@ -182,7 +188,7 @@ function codeOf(answer) {
 
 /**
  * @param {Answer} answer
- * @returns {{ error?: string, quota?: { requested?: number } } | null}
+ * @returns {{ error?: string, quota?: { category?: string, over?: number, requested?: number } } | null}
  */
 function saidBy({ body }) {
   try {

@@ -155,13 +155,18 @@ def retry_after(answer: Answer) -> Optional[int]:
 
 
 def never_fits(answer: Answer) -> bool:
-    """Whether a refusal of the quota is one that no waiting helps: the request costs more than one of its limits."""
-    if code_of(answer) != "quota_exceeded":
-        return False
+    """Whether a refusal of the quota is one that no waiting helps: the request costs more than a limit of its category, and more than
+    passes beyond that. Limits of other categories are counted in other tokens."""
     quota = said_by(answer).get("quota")
-    requested = quota.get("requested", 0) if isinstance(quota, dict) else 0
-    limits = re.findall(r";q=(\d+)", answer.headers.get("RateLimit-Policy", ""))
-    return any(requested > int(limit) for limit in limits)
+    if code_of(answer) != "quota_exceeded" or not isinstance(quota, dict):
+        return False
+    category, over, requested = quota.get("category", ""), quota.get("over", 0), quota.get("requested", 0)
+    policies = LIMIT_OF_GATEWAY.findall(answer.headers.get("RateLimit-Policy", ""))
+    return any(name.startswith(f"{category}-") and requested > int(limit) + over for name, limit in policies)
+
+
+# A member of RateLimit-Policy that is of the gateway: its category and window, and its limit.
+LIMIT_OF_GATEWAY = re.compile(r'"(?:personal|organisation|global)-([^"]+)";q=(\d+)')
 
 
 def code_of(answer: Answer) -> str:

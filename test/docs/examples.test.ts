@@ -232,6 +232,27 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     expect(await call({ url, method: 'POST' })).toMatchObject({ status: 429, slept: [] })
   })
 
+  test('waits where the request costs more than a limit of another category, or than one that lets more pass', async () => {
+    const ofTwo = `
+quota:
+  windows: { 2s: 2s }
+  baselines: { personal: { requests: { 2s: 10 }, llm: { 2s: 1000 } } }
+routes: [{ match: "* /items", charges: { requests: 1, llm: 600 } }]`
+    const { status, slept } = await call({ url: await start({ rest: ofTwo }), times: 2 })
+    expect([status, slept.length]).toEqual([200, 1])
+    await app.stop()
+    await upstream.close()
+    const soft = `
+quota:
+  windows: { 2s: 2s }
+  baselines: { personal: { read: { 2s: { limit: 10, over: 5 } } } }
+routes: [{ match: GET /items, category: read, cost: 12 }, { match: POST /items, category: read, cost: 16 }]`
+    const url = await start({ rest: soft })
+    const again = await call({ url, times: 2 })
+    expect([again.status, again.slept.length]).toEqual([200, 1])
+    expect(await call({ url, method: 'POST' })).toMatchObject({ status: 429, slept: [] })
+  })
+
   test('sends anything again that the gateway was too busy to take', async () => {
     let free: () => void = () => {}
     const respond: Setting['respond'] = (_seen, res) => {
