@@ -1,3 +1,5 @@
+import type { ControlState } from '../control/state.ts'
+import { isSoft } from '../quota/limit-value.ts'
 import type { QuotaSettings } from '../quota/policy.ts'
 import type { SoftLimits } from '../usage/beyond.ts'
 import type { Desk } from './desk.ts'
@@ -7,8 +9,8 @@ import type { Desk } from './desk.ts'
  * @returns `undefined` where no limit is soft, so that nobody is asked for them @throws StoreError
  */
 export async function softLimits(desk: Desk): Promise<SoftLimits | undefined> {
-  if (!hasOver(desk.setup().quota)) return undefined
-  const { policy } = await desk.view()
+  const { policy, settings, state } = await desk.view()
+  if (!hasOver(settings) && !areAnySoft(state.overrides) && !areAnySoft(state.organisationOverrides)) return undefined
   return async (scope, ids) => {
     const payers = scope === 'personal' ? await desk.payersOf(ids) : await desk.membersOf(ids)
     return payers.map((payer) => (category) => {
@@ -19,4 +21,12 @@ export async function softLimits(desk: Desk): Promise<SoftLimits | undefined> {
 
 function hasOver({ baselines, custom, plans }: Pick<QuotaSettings, 'baselines' | 'custom' | 'plans'>): boolean {
   return [baselines, custom, ...(plans?.values() ?? [])].some((limits) => limits?.over !== undefined)
+}
+
+/** Of the limits that were set for single users or organisations. */
+function areAnySoft(overrides: ControlState['overrides'] | ControlState['organisationOverrides']): boolean {
+  for (const { value } of overrides.values()) {
+    if (Object.values(value.limits).some((row) => Object.values(row).some(isSoft))) return true
+  }
+  return false
 }

@@ -236,6 +236,31 @@ describe('what was used beyond a limit', () => {
     const own = (await (await get(app, '/me/usage?window=1h')).json()) as { rows: object[] }
     expect(own.rows).toMatchObject([{ user: 'alice', tokens: 21, over: 11 }])
   })
+
+  it('usage says what was used beyond a limit that is soft by a change at run time alone, of everybody or of one user', async () => {
+    const app = await start({ personal: '{ read: { 1h: 30 } }' })
+    const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+    const set = async (method: string, path: string, body: unknown) => {
+      const response = await fetch(app.admin + path, { method, headers, body: JSON.stringify(body) })
+      expect(response.status, await response.clone().text()).toBe(200)
+    }
+    const rows = async (): Promise<object[]> => {
+      const response = await fetch(`${app.admin}/api/usage?user=alice&window=1h`, { headers })
+      return ((await response.json()) as { rows: object[] }).rows
+    }
+    for (let i = 0; i < 4; i++) await get(app)
+    expect(await rows()).toMatchObject([{ tokens: 12 }])
+    expect((await rows())[0]).not.toHaveProperty('over')
+    const read = { '1h': { limit: 5, over: 40 } }
+    await set('PUT', '/api/users/alice/override', { read, reason: 'a guest' })
+    expect(await rows()).toMatchObject([{ tokens: 12, over: 7 }])
+    await set('PUT', '/api/users/alice/override', { shadow: true, reason: 'no guest' })
+    await set('PATCH', '/api/quota', {
+      baselines: { personal: { read: { '1h': { limit: 10, over: 9 } } } },
+      reason: 'x',
+    })
+    expect(await rows()).toMatchObject([{ tokens: 12, over: 2 }])
+  })
 })
 
 describe("the upstream's field", () => {
