@@ -7,14 +7,16 @@ import { categoriesOf } from '../../control/settings.ts'
 import { type GivenGrant, storedOf } from '../../control/state.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
 import { MAX_LIMIT } from '../../quota/policy.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { grantShown } from '../grants-shown.ts'
+import { grantShown, type Taken, takenIn } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
 
 /** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
   return [
     {
       method: 'GET',
@@ -25,7 +27,8 @@ export function grantRoutes(desk: Desk): Route[] {
         query: Asked,
         responses: { 200: schemas.grants },
       },
-      handle: (call) => list(desk, call),
+      // It may read what is kept of many owners, so that one at a time does.
+      handle: (call) => inTurn(() => list(desk, call)),
     },
     {
       method: 'POST',
@@ -84,7 +87,8 @@ const NewGrant = z.strictObject({
   reason: schemas.reason,
 })
 
-async function list(desk: Desk, { query }: Call): Promise<AdminResponse> {
+/** What is kept of an owner may be long: each is read once, one after the other. */
+async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { user, organisation } = fields.data
@@ -95,16 +99,28 @@ async function list(desk: Desk, { query }: Call): Promise<AdminResponse> {
       (organisation === undefined || value.organisation === organisation),
   )
   const newest = wanted.sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt).slice(0, MOST_SHOWN)
-  const grants = await Promise.all(newest.map(([id, { value }]) => shownGrant(desk, id, value)))
+  const byOwner = new Map<string, Taken>()
+  const grants: GrantResponse[] = []
+  for (const [id, { value }] of newest) {
+    signal.throwIfAborted()
+    const owner = JSON.stringify([value.user, value.organisation])
+    const taken = byOwner.get(owner) ?? (await takenOfOwner(desk, value))
+    byOwner.set(owner, taken)
+    grants.push(grantShown(id, value, taken))
+  }
   return ok({ grants, total: wanted.length } satisfies GrantsResponse)
 }
 
 /** @throws StoreError */
-async function shownGrant({ store }: Desk, id: string, grant: GivenGrant): Promise<GrantResponse> {
-  const { user, organisation = '' } = grant
+async function shownGrant(desk: Desk, id: string, grant: GivenGrant): Promise<GrantResponse> {
+  return grantShown(id, grant, await takenOfOwner(desk, grant))
+}
+
+/** @throws StoreError */
+async function takenOfOwner({ store }: Desk, { user, organisation = '' }: GivenGrant): Promise<Taken> {
   const read =
     user === undefined ? store.readHistory('organisation', organisation) : store.readHistory('personal', user)
-  return grantShown(id, grant, await read)
+  return takenIn(await read)
 }
 
 async function give(desk: Desk, call: Call): Promise<AdminResponse> {
