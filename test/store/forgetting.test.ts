@@ -11,6 +11,7 @@ import { forgettingOf } from '../../src/control/forgetting.ts'
 import type { UserOverride } from '../../src/control/state.ts'
 import { bucketStart } from '../../src/failures/histogram.ts'
 import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
+import { grantOf } from '../../src/quota/grant.ts'
 import { NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -91,6 +92,25 @@ describe.each([
       expect(accepted?.accepted).toBe(true)
       expect(accepted?.personal.map(({ startedAt }) => startedAt)).toEqual(first?.personal.map((one) => one.startedAt))
       expect(await used(store, JANE)).toEqual([10, 10])
+    } finally {
+      await under.close()
+    }
+  })
+
+  it('a user who is forgotten leaves nothing of what was taken of grants, which end with the user', async () => {
+    const under = await open()
+    const settle = settling(under.store)
+    try {
+      const { at } = await under.store.controlVersion()
+      const given = grantOf('abcdef012345', at, at + 30 * 86_400_000, 100)
+      const granted = { limits: { ...limits([10, 10]), grants: { personal: [given], organisation: [] } } }
+      const [, paid] = await settle([charge(JANE, 7), charge(JANE, 20, granted)])
+      expect(paid?.paidBy?.personal?.used).toBe(20)
+      expect(count(await under.raw(), given.id)).toBeGreaterThan(0)
+      await under.store.change(forgettingOf(JANE), ANN, null)
+      expect(count(await under.raw(), given.id.slice(1))).toBe(0)
+      await settle([charge(JANE, 1)])
+      expect(await used(under.store, JANE)).toEqual([8, 8])
     } finally {
       await under.close()
     }

@@ -88,6 +88,17 @@ local function as_json(used, names)
   return '{' .. table.concat(before, ',') .. '}', '{' .. table.concat(after, ',') .. '}'
 end
 
+-- A counter without what was taken of grants.
+local function without_grants(bytes)
+  local kept, at = {}, 1
+  while true do
+    local name, _, _, next_at = section_at(bytes, at)
+    if not name then return table.concat(kept) end
+    if byte(name) ~= GRANT_MARK then kept[#kept + 1] = sub(bytes, at, next_at - 1) end
+    at = next_at
+  end
+end
+
 -- Keeps the windows of a user that run, under a hash, and takes back what names the user elsewhere.
 -- @param key   of the counters
 -- @param asked `salt` for a store that has none, for how long `keep` it is known that the user was forgotten, and `edits`, each with the position
@@ -119,7 +130,8 @@ local function forget(key, asked, place, now)
   end
   -- Forgotten before, and not seen since.
   local ends
-  bytes, ends = tidy(bytes or before and sub(before, 7) or '', now)
+  -- Grants go with the user, so that nobody needs what was taken of them.
+  bytes, ends = tidy(without_grants(bytes or before and sub(before, 7) or ''), now)
   ends = math.max(ends, now + asked.keep)
   lasts = string.format('%.0f', math.max(ends, tonumber(lasts or 0)))
   redis.call('SET', prefix .. 'forgotten', salt .. ' ' .. lasts, 'PXAT', lasts)

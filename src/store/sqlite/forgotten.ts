@@ -4,6 +4,7 @@ import type { AuditEntry, Forgetting } from '../../control/control-store.ts'
 import { digestOf, entryWithout, FORGOTTEN_MS, newSalt, valueWithout } from '../../control/forgetting.ts'
 import { isObject } from '../../lib/json.ts'
 import { endsAt, running } from '../../quota/counter.ts'
+import { isAccount } from '../../quota/grant.ts'
 import { pack, unpack } from '../packed-value.ts'
 
 /** What is left of users who were forgotten: windows that ran then, by a salted hash of the name. */
@@ -99,7 +100,8 @@ export function sqliteForgetting(database: DatabaseSync, clock: () => number): (
     const place = digestOf(salt, user)
     let last = now + FORGOTTEN_MS
     for (const { category, windows } of sql.counters.all(user) as unknown as Counted[]) {
-      const left = running(unpack(windows), now)
+      // Grants go with the user, so that nobody needs what was taken of them.
+      const left = isAccount(category) ? [] : running(unpack(windows), now)
       if (left.length === 0) continue
       const ends = endsAt(left)
       last = Math.max(last, ends)
