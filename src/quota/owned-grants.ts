@@ -34,18 +34,28 @@ export function grantsOwnedBy(
   return [...of('personal', users.get(user)), ...of('organisation', theirs)]
 }
 
+/** What administrators have set, by whose it is. A factor of 0 lets nothing pass. */
+interface Factors {
+  get(id: string): { readonly factor?: number } | undefined
+}
+
 /**
  * Gives limits the grants of one caller.
+ * @param overrides by user, and by organisation: where nothing is to pass, no grant pays for it
  * @returns of a category: the very limits if nobody has given the caller anything, and for others always the same object
  */
-export function grantedLimits(grants: GrantsInForce): (limits: Limits, category: string, payer: Payer) => Limits {
+export function grantedLimits(
+  grants: GrantsInForce,
+  overrides: Factors & { readonly organisations?: Factors },
+): (limits: Limits, category: string, payer: Payer) => Limits {
   /** By the limits without grants, then by whose grants they are. */
   const known = new WeakMap<Limits, Map<string, Limits>>()
 
   return (limits, category, { user, organisation }) => {
-    const own = grants.users.get(user)?.get(category) ?? NONE
+    const ofUser = grants.users.get(user)?.get(category)
+    const own = ofUser === undefined || isBlocked(overrides, user) ? NONE : ofUser
     const theirs =
-      organisation === null || limits.organisation === null
+      organisation === null || limits.organisation === null || isBlocked(overrides.organisations, organisation)
         ? NONE
         : (grants.organisations.get(organisation)?.get(category) ?? NONE)
     if (own.length === 0 && theirs.length === 0) return limits
@@ -55,4 +65,8 @@ export function grantedLimits(grants: GrantsInForce): (limits: Limits, category:
     known.set(limits, byOwners.set(owners, granted))
     return granted
   }
+}
+
+function isBlocked(overrides: Factors | undefined, id: string): boolean {
+  return overrides?.get(id)?.factor === 0
 }

@@ -141,7 +141,7 @@ export function createPolicy(
   const { organisations = NO_OVERRIDES } = overrides
   /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
   const own = { users: createMemory(), organisations: createMemory() }
-  const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants)
+  const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, overrides)
   const withoutBooks = new WeakMap<Limits, Limits>()
 
   function tiersOf(category: string): Tiers {

@@ -169,6 +169,24 @@ describe('a grant to an organisation', () => {
   })
 })
 
+it('a grant does not pay for a user or an organisation that an administrator has blocked, and pays again when that ends', async () => {
+  const ofUser = await give({ user: 'bob', category: 'read', tokens: 9 })
+  const ofAcme = await give({ organisation: 'acme', category: 'read', tokens: 9 })
+  const block = { factor: 0, reason: 'abuse' }
+  const untilStatus = (expected: number, user: string, org: string) =>
+    expect.poll(async () => (await ask('/x', user, { org })).status, SOON).toBe(expected)
+  expect((await admin('PUT', '/api/users/bob/override', block)).status).toBe(200)
+  await untilStatus(429, 'bob', 'other')
+  expect(await statuses(3, '/x', 'bob', { org: 'other' })).toEqual([429, 429, 429])
+  expect((await admin('PUT', '/api/organisations/acme/override', block)).status).toBe(200)
+  await untilStatus(429, 'ann', 'acme')
+  const taken = [await takenOf(ofUser.id), await takenOf(ofAcme.id)]
+  expect(await statuses(3, '/x', 'ann', { org: 'acme' })).toEqual([429, 429, 429])
+  expect([await takenOf(ofUser.id), await takenOf(ofAcme.id)]).toEqual(taken)
+  await fetch(`${app.admin}/api/users/bob/override`, { method: 'DELETE', headers: ADMIN })
+  await untilStatus(200, 'bob', 'other')
+})
+
 it('a grant that cannot be is refused with what is wrong and the cure', async () => {
   const wrong = async (of: object) => {
     const good = { user: 'bob', category: 'read', tokens: 5, until: TOMORROW, reason: 'an audit' }
