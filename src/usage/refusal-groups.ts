@@ -1,6 +1,6 @@
-import { inSlices } from '../lib/slices.ts'
 import type { Scope } from '../quota/refusal.ts'
-import { type Episode, type Grouping, MOST_EPISODES, type Place, type RefusalFilter } from './episodes.ts'
+import { episodePages } from './episode-pages.ts'
+import type { Episode, Grouping, RefusalFilter } from './episodes.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 
 /** What the quota refused in a time: together, by whom or what, and over time. */
@@ -44,12 +44,9 @@ interface Question {
   readonly signal: AbortSignal
 }
 
-/** Episodes that are read at once. */
-const PAGE = 1000
-
 /**
- * Reads at most as many episodes as a store keeps, a page at a time, with others between. An episode counts whole where a part of it lies in the
- * time that is asked for; over the steps its refusals are spread evenly from its first to its last.
+ * An episode counts whole where a part of it lies in the time that is asked for; over the steps its refusals are spread evenly from its first
+ * to its last.
  * @throws StoreError, or the reason of the signal
  */
 export async function summarize(
@@ -59,11 +56,7 @@ export async function summarize(
   const all = new Sums()
   const groups = new Map<string, Sums & { readonly of: Episode; readonly name: string | null }>()
   const steps = bounds.slice(1).map((end, i) => ({ start: bounds[i] ?? end, end, scopes: noScopes() }))
-  const slices = inSlices(0)
-  let cursor: Place | null = null
-  for (let read = 0; read < MOST_EPISODES; read += PAGE) {
-    signal.throwIfAborted()
-    const { episodes, next } = await store.readRefusals(filter, { cursor, limit: PAGE })
+  for await (const episodes of episodePages(store, filter, signal)) {
     for (const episode of episodes) {
       all.add(episode)
       for (const name of namesIn(episode, by)) {
@@ -74,9 +67,6 @@ export async function summarize(
       }
       spread(episode, steps, bounds)
     }
-    cursor = next
-    if (next === null) break
-    await slices.next()
   }
   const shown = [...groups.values()].map(({ of: { scope, category, window }, name, last, ...rest }) => ({
     ...sumsOf(rest),
