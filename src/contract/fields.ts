@@ -439,8 +439,16 @@ export function describedParameter(name: string): string {
 }
 
 function described(name: string, member: Json, body: string): Json {
-  const description = member.description ?? FIELDS[`${body}.${name}`] ?? FIELDS[name]
+  const meaning = FIELDS[`${body}.${name}`] ?? FIELDS[name]
+  const description = member.description ?? (mayBeNull(member) ? meaning : meaning?.replace(/; null [^;.]*/, ''))
   return { ...(description !== undefined && { description }), ...describeFields(member, body) }
+}
+
+/** Whether a schema may take `null`, as far as it says that itself. */
+function mayBeNull({ type, anyOf, enum: values }: Json): boolean {
+  if (Array.isArray(anyOf)) return anyOf.some(mayBeNull)
+  if (Array.isArray(values)) return values.includes(null)
+  return type === undefined || [type].flat().includes('null')
 }
 
 function describedPart(part: unknown, body: string): unknown {
