@@ -39,7 +39,7 @@ export interface RefusalSummary extends RefusalSums {
 interface Question {
   readonly filter: RefusalFilter
   readonly by: Grouping
-  /** Bounds of the steps, in milliseconds since the epoch, rising: one more than there are steps. */
+  /** Bounds of the steps, in milliseconds since the epoch, rising: one more than there are steps, or empty for no steps. */
   readonly bounds: readonly number[]
   readonly signal: AbortSignal
 }

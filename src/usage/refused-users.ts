@@ -1,5 +1,6 @@
 import type { Scope } from '../quota/refusal.ts'
 import { episodePages } from './episode-pages.ts'
+import { summarize } from './refusal-groups.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 
 /** Whose requests the quota refused most, from the episodes of the store. */
@@ -32,19 +33,9 @@ export async function mostRefused(
   store: Refusals,
   { limit, signal, ...filter }: RefusedQuestion & { readonly limit: number },
 ): Promise<RefusedUser[]> {
-  const users = new Map<string | null, Mutable>()
-  for await (const episodes of episodePages(store, filter, signal)) {
-    for (const { user, scope, count, last } of episodes) {
-      const sums = users.get(user) ?? { user, count: 0, scopes: { Personal: 0, Organisation: 0, Global: 0 }, last }
-      sums.count += count
-      sums.scopes[scope] += count
-      users.set(user, sums)
-    }
-  }
-  return [...users.values()].sort((a, b) => b.count - a.count || b.last - a.last).slice(0, limit)
+  const { groups } = await summarize(store, { filter, by: 'user', bounds: [], signal })
+  return groups.slice(0, limit).map(({ name: user, count, scopes, last }) => ({ user, count, scopes, last }))
 }
-
-type Mutable = { user: string | null; count: number; scopes: Record<Scope, number>; last: number }
 
 export type RefusedBy = 'user' | 'organisation'
 
