@@ -41,8 +41,9 @@ async function relay(version: string): Promise<{ readonly url: string; close(): 
 function nothing(sequence: number): Batch {
   return { instance: 'connection', sequence, refunds: [], charges: [] }
 }
+/** What the operator is warned of, but that a busy machine makes the server look far away. */
 function told(seen: readonly Observation[]): string[] {
-  return seen.flatMap((o) => (o.type === 'store_warning' ? [o.message] : []))
+  return seen.flatMap((o) => (o.type === 'store_warning' && o.warning !== 'far' ? [o.message] : []))
 }
 
 describe('the connection to Redis', () => {
