@@ -196,8 +196,8 @@ Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
     help: `Usage: tollgate user export ID [-c FILE]
        tollgate user forget ID [--reason TEXT] [-c FILE]
 
-export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, gateway
-tokens, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
+export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, grants,
+gateway tokens, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
   --reason   why, for the audit, without a name
 Windows that run go on under a hash, so that a user who comes back has no new tokens. Logs are not touched, nor is the identity provider.
 Exit code: 0 done, also if nothing was kept; 1 not done, with the reason; 2 called wrongly.`,
