@@ -180,6 +180,19 @@ describe('the names of a path', () => {
 })
 
 describe('a lead', () => {
+  test('a lead sees the grants of a member beside the use, and none of anybody else', async () => {
+    await fill()
+    const until = new Date(NOW + DAY).toISOString()
+    for (const user of ['ann', 'rita', 'olaf']) {
+      const body = { user, category: 'read', tokens: 5, until, reason: `for ${user}` }
+      expect((await running.call('POST', '/api/grants', { body })).status).toBe(201)
+    }
+    const grantsOf = async (who: Who, user: string) => (await as(who, 'GET', `/api/usage?user=${user}`)).json.grants
+    expect(await grantsOf('acme', 'ann')).toMatchObject([{ user: 'ann', reason: 'for ann' }])
+    expect([await grantsOf('acme', 'rita'), await grantsOf('acme', 'olaf')]).toEqual([undefined, undefined])
+    expect(await grantsOf('rival', 'ann')).toBeUndefined()
+  })
+
   test('a lead sees the organisation, its members and their refusals, use and keys, and nothing of others', async () => {
     const keys = await fill()
     expect((await as('acme', 'GET', '/api/session')).json).toMatchObject({

@@ -89,9 +89,17 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   return ok(response)
 }
 
-/** Those of the one user or organisation that is asked for. @throws StoreError */
-async function grantsIn({ control }: Desk, store: UsageSource, { by, name }: UsageQuery): Promise<GrantResponse[]> {
+/** Those of the one user or organisation that is asked for; as the rows, of a user only if the organisation that is asked for is the own one. @throws StoreError */
+async function grantsIn(
+  { control }: Desk,
+  store: UsageSource,
+  { by, name, organisation }: UsageQuery,
+): Promise<GrantResponse[]> {
   if (!isOfRuns(by) || name === null || storedOf(control.state()).grants.size === 0) return []
+  if (organisation !== null) {
+    const [membership] = await store.readMemberships([name])
+    if (membership?.organisation !== organisation) return []
+  }
   const scope = by === 'user' ? 'personal' : 'organisation'
   return grantsOfOwner(control.state(), scope, name, await store.readHistory(scope, name))
 }
