@@ -193,8 +193,8 @@ async function listGroups(desk: Desk, { query, signal }: Call): Promise<AdminRes
   const { by, step, limit, ...asked } = fields.data
   const { at } = await desk.store.controlVersion()
   const filter = filterAt(asked, at, desk)
-  // No more is kept.
-  const from = Math.max(filter.since ?? 0, at - KEEP_EPISODES_MS)
+  // No more is kept, and nothing was refused later than now.
+  const from = Math.min(Math.max(filter.since ?? 0, at - KEEP_EPISODES_MS), at)
   const to = Math.max(from + 1, Math.min(filter.until ?? at, at + 1))
   const bounds = boundsOf(step, from, to, desk.setup().usage.zone)
   const { groups, steps, ...sums } = await summarize(desk.store, { filter, by, bounds, signal })

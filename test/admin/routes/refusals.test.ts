@@ -192,6 +192,15 @@ test('refusals over time are spread evenly from the first to the last, and add u
   expect(late.steps).toMatchObject([{ Personal: 4 }])
 })
 
+test('refusals over a time that is still to come are none, up to now', async () => {
+  await addRefusals()
+  for (const step of ['30m', '1h', '1d']) {
+    const { status, json } = await get(`/groups?since=9999-12-31T23:59:59Z&step=${step}`)
+    expect([status, json.count, json.groups, json.from]).toEqual([200, 0, [], '2026-11-20T10:10:00.000Z'])
+    expect(json.steps).toMatchObject([{ Personal: 0, Organisation: 0, Global: 0 }])
+  }
+})
+
 test('refusals that match come as CSV, however many pages they have', async () => {
   await addRefusals()
   const { text, headers } = await get('?format=csv&limit=1&since=2026-11-20')
