@@ -35,7 +35,7 @@ describe('the admin token', () => {
     expect(reply.json).toEqual({ error: 'unauthorized', msg: expect.stringContaining('Authorization: Bearer') })
   })
 
-  test('the admin token is demanded by every route of the API but that of signing in', async () => {
+  test('the admin token is demanded by every route of the API but those of signing in and of a link that hands a key over', async () => {
     const { call } = await start()
     const { paths } = (await call('GET', '/openapi.json')).json
     const routes = Object.entries<object>(paths).flatMap(([path, methods]) =>
@@ -52,6 +52,7 @@ describe('the admin token', () => {
       'GET /api/session',
       'POST /api/session',
       'DELETE /api/session',
+      'POST /api/handover',
     ])
   })
 

@@ -333,7 +333,8 @@ describe('a flood of made-up access keys', () => {
     while (performance.now() < started + 550)
       await Promise.all(Array.from({ length: 50 }, () => keys.find(mint().token)))
     clearInterval(now)
-    expect(store.asked.length).toBeLessThanOrEqual(7)
+    // A busy machine ends the last round late.
+    expect(store.asked.length).toBeLessThanOrEqual((performance.now() - started) / 100 + 2)
     expect(new Set(store.asked)).toEqual(new Set(['version']))
   })
 

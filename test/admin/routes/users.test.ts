@@ -419,7 +419,13 @@ test.each([
   ['DELETE', '/api/users/alice/override', [], '', 'must be a JSON object with reason'],
   ['DELETE', '/api/users/alice/override', { raeson: 'r' }, 'raeson', 'unknown field "raeson"; did you mean "reason"?'],
   ['DELETE', '/api/tokens/x', { force: true }, 'force', 'unknown field "force"; there is reason'],
-  ['POST', '/api/tokens', 'null', '', 'must be a JSON object with user, name, plan, organisation, expiresAt, reason'],
+  [
+    'POST',
+    '/api/tokens',
+    'null',
+    '',
+    'must be a JSON object with user, name, plan, organisation, expiresAt, handover, reason',
+  ],
   ['POST', '/api/session', [], '', 'must be a JSON object with token, code, returned'],
 ])('%s %s with the body %j says what is wrong and the cure', async (method, path, body, field, msg) => {
   const { status, json } = await running.call(method, path, { body })
