@@ -40,7 +40,7 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
   await panel().getByRole('button', { name: 'Give tokens' }).click()
   await panel().getByText('Enter a whole number from 1').waitFor()
   await panel().getByRole('textbox', { name: 'Tokens' }).fill('10')
-  await panel().getByRole('textbox', { name: 'Reason' }).fill('the audit of November')
+  await panel().getByRole('textbox', { name: 'What they are for' }).fill('the audit of November')
   await panel().getByRole('button', { name: 'Give tokens' }).click()
   await panel().getByText('The tokens are given.').waitFor()
   await panel().getByText('0 of 10').waitFor()

@@ -109,7 +109,10 @@ test.each([
 ] as const)('a change that somebody in between answers (%s, %i) is told as that', async (language, status, told) => {
   const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
   await page.locator('fieldset.limits input').first().fill('20')
-  await page.locator('input[maxlength="500"]').fill('a trial')
+  await page
+    .locator('form', { has: page.locator('fieldset.limits') })
+    .locator('input[maxlength="500"]')
+    .fill('a trial')
   await page
     .locator('form', { has: page.locator('fieldset.limits') })
     .locator('[type="submit"]')

@@ -15,6 +15,7 @@ export const grants = {
   'grants.state.ended': 'ended by hand',
   'grants.tokens': 'Tokens',
   'grants.expiry': 'They end',
+  'grants.reason': 'What they are for',
   'grants.give': 'Give tokens',
   'grants.given': 'The tokens are given. All replicas know of them within 2 seconds.',
   'grants.problem.tokens': 'Enter a whole number from 1 to 1000000000000, without commas.',

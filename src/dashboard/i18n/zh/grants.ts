@@ -17,6 +17,7 @@ export const grants: Translated<typeof en> = {
   'grants.state.ended': '已被终止',
   'grants.tokens': '额度',
   'grants.expiry': '结束时间',
+  'grants.reason': '额度用途',
   'grants.give': '发放额度',
   'grants.given': '额度已发放，所有副本会在 2 秒内知道。',
   'grants.problem.tokens': '请输入 1 到 1000000000000 的整数，不要逗号。',

@@ -198,7 +198,7 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
           onChange={(expiry) => edit({ expiry })}
         />
         <TextInput
-          label={t('word.reason')}
+          label={t('grants.reason')}
           required
           maxLength={500}
           value={draft.reason}
