@@ -149,7 +149,8 @@ async function headingOf(top: number): Promise<void> {
     const heading = headingFound()
     if (heading !== null && document.activeElement !== heading) heading.focus({ preventScroll: true })
     const isThere = document.documentElement.scrollHeight >= top + window.innerHeight
-    if (heading !== null && isThere) return window.scrollTo(0, top)
+    // The heading of the page before is hidden, and takes no focus, while this page is on its way.
+    if (heading !== null && document.activeElement === heading && isThere) return window.scrollTo(0, top)
     await new Promise(requestAnimationFrame)
   }
 }

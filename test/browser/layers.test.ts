@@ -104,6 +104,7 @@ test('the overrides of a user are listed one above the other, and taking them aw
     .getByText(/^The end of “for a day” at .* is dropped\.$/)
     .waitFor()
   await page.keyboard.press('Escape')
+  await page.locator('.top-end button').first().click()
   await page.locator('select:has(option[value="zh"])').selectOption('zh')
   await page.getByRole('list', { name: '相互叠加的特别设置' }).getByText('乘以 1.5').waitFor()
 })

@@ -110,7 +110,9 @@ describe.each([
     await page.reload()
     const banner = bannerOf(page)
     await banner.waitFor()
-    const row = page.getByRole('row', { name: `${words['word.personal']} read 1h` })
+    const row = page.getByRole('row', {
+      name: `${words['word.personal']} read ${language === 'zh-CN' ? '1小时' : '1h'}`,
+    })
     await expect.poll(() => row.innerText(), SOON).toContain('70')
     expect(await row.innerText()).toContain(words['users.unknown'])
     await page.getByText(words['override.now'].replace('{reason}', 'a fair')).waitFor()
