@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { OverrideResponse, QuotaResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, OPS, SOON, type Stage, startStage } from './stage.ts'
+import { ask, OPS, openAccount, SOON, type Stage, startStage } from './stage.ts'
 
 /** What is temporary lies over what is permanent, and the pages say so. */
 
@@ -104,7 +104,7 @@ test('the overrides of a user are listed one above the other, and taking them aw
     .getByText(/^The end of “for a day” at .* is dropped\.$/)
     .waitFor()
   await page.keyboard.press('Escape')
-  await page.locator('.top-end button').first().click()
+  await openAccount(page)
   await page.locator('select:has(option[value="zh"])').selectOption('zh')
   await page.getByRole('list', { name: '相互叠加的特别设置' }).getByText('乘以 1.5').waitFor()
 })

@@ -24,7 +24,6 @@ test('limits that nobody wrote are shown on the overview, with the lines to writ
   expect(beyond).toBe(0)
   await page.setViewportSize({ width: 1280, height: 900 })
   await openAccount(page)
-  await page.locator('.top-end button').first().click()
   await page.getByLabel('Language').selectOption('zh')
   await page.keyboard.press('Escape')
   await page.getByText('以下上限并非由任何人设置').waitFor()
