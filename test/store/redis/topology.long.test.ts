@@ -183,7 +183,7 @@ it('the Redis store on a cluster of two primaries finds its users on the one tha
 it('the rights that docs/stores.md names for a cluster suffice, and Redis denies nothing that is asked', async () => {
   const written = readFileSync('docs/stores.md', 'utf8')
   const [, first = ''] = /^ACL SETUSER tollgate on >PASSWORD ([^`]*)^```/m.exec(written) ?? []
-  const [, more = ''] = /^In a cluster also (.*);/m.exec(written) ?? []
+  const [, more = ''] = /In a cluster add (.*?)\. If /.exec(written) ?? []
   const node = await startNode()
   try {
     await node.client.cluster('ADDSLOTSRANGE', 0, 16_383)
