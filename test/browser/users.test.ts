@@ -327,6 +327,9 @@ test('an explanation says whether the response decides the cost', async () => {
   await stage.app.reload(configOf(stage.upstream.url))
 })
 
+/** As the configuration writes a length of time, which is foreign in a Chinese text. */
+const CONFIGURED_LENGTH = /\b\d+[smhdw]\b/
+
 test('an explanation has the language and the clock of the page, whatever zone the configuration has', async () => {
   for (let i = 0; i < 2; i++) expect(await client('mei')).toEqual({ status: 200 })
   open = await stage.open('#/users/mei', { language: 'zh-CN' })
@@ -337,7 +340,9 @@ test('an explanation has the language and the clock of the page, whatever zone t
   const said = page.locator('[aria-live] .note')
   await expect
     .poll(() => said.innerText(), SOON)
-    .toMatch(/^拒绝\s+429：个人 read 1h 窗口的额度已用完，到 .*\d.*后\) 为止。 此请求的价格为 4。$/)
+    .toMatch(/^拒绝\s+429：个人 read 1小时 窗口的额度已用完，到 .*\d.*后\) 为止。 此请求的价格为 4。$/)
+  const main = page.locator('main')
+  expect(await main.innerText()).not.toMatch(CONFIGURED_LENGTH)
   await openAccount(page)
   await page.getByLabel('语言').selectOption('en')
   await page.keyboard.press('Escape')

@@ -81,7 +81,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
   return {
     language,
     setLanguage,
-    t: (key, values = {}) => filled(words[key], withWindow(language, values)),
+    t: (key, values = {}) => filled(words[key], withLengths(language, values)),
     reason: (code) => reasons[code],
     number: (value) => format.formatNumber(language, value),
     exact: (value) => format.formatExact(language, value),
@@ -102,9 +102,16 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
   }
 }
 
-/** A window in a sentence has its name of that language. */
-function withWindow(language: Language, values: Values): Values {
-  return typeof values.window === 'string' ? { ...values, window: format.windowName(language, values.window) } : values
+/** Values of texts that are lengths of time as the configuration writes them. */
+export const LENGTHS: readonly string[] = ['window', 'every', 'after']
+
+/** A length of time in a sentence is in its language. */
+function withLengths(language: Language, values: Values): Values {
+  const shown = Object.entries(values).map(([name, value]) => [
+    name,
+    LENGTHS.includes(name) && typeof value === 'string' ? format.windowName(language, value) : value,
+  ])
+  return Object.fromEntries(shown)
 }
 
 function filled(text: string, values: Values): string {

@@ -99,9 +99,16 @@ const HEADS = {
 
 const HEAD_CELLS = ['name', 'refusals', 'users', 'personal', 'organisation', 'global', 'last'] as const
 
-function cellsOf({ name, limit, count, users, scopes, last }: Group, { t }: Texts): readonly (string | number)[] {
-  const words = limit === null ? (name ?? '') : `${t(SCOPE_WORDS[limit.scope])} ${limit.category} ${limit.window}`
-  return [words, count, users, scopes.Personal, scopes.Organisation, scopes.Global, last]
+function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Texts): readonly (string | number)[] {
+  return [
+    limit === null ? (name ?? '') : limitName(limit, texts),
+    count,
+    users,
+    scopes.Personal,
+    scopes.Organisation,
+    scopes.Global,
+    last,
+  ]
 }
 
 function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Group>[] {

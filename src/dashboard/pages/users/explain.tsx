@@ -2,7 +2,7 @@ import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { LENGTHS, useTexts } from '../../i18n/text.tsx'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
@@ -172,10 +172,11 @@ function MeterPrice({
 
 /** One sentence of why, with the clock and the numbers of the page. */
 function Reason({ code, values }: ExplainResponse['reasons'][number]) {
-  const { t, reason, number } = useTexts()
+  const { t, reason, number, windowName } = useTexts()
   function shown(name: string, value: string | number): ReactNode {
     if (typeof value === 'number') return number(value)
     if (name === 'scope') return t(SCOPE_WORDS[value as Scope])
+    if (LENGTHS.includes(name)) return windowName(value)
     return name === 'resetAt' ? <Moment at={value} /> : value
   }
   const parts = Object.entries(values).map(([name, value]) => [name, shown(name, value)])

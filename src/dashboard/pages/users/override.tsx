@@ -306,7 +306,7 @@ function LimitFields({
   readonly edit: (part: Partial<OverrideForm>) => void
   readonly problemOf: (field: string) => string | undefined
 }) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   return (
     <fieldset className="limits">
       <legend>{t(WORDS[response.kind].limits)}</legend>
@@ -322,7 +322,7 @@ function LimitFields({
               return (
                 <TextInput
                   key={window}
-                  label={window}
+                  label={windowName(window)}
                   placeholder={
                     overridden || limit === null ? t('override.default') : `${t('override.default')} ${number(limit)}`
                   }

@@ -151,7 +151,7 @@ function isBlocked({ override, use }: Line): boolean {
 }
 
 function usageColumns(texts: Texts, { quota, shadow }: Pick<UsedTableProps, 'kind' | 'quota' | 'shadow'>): Columns {
-  const { t, number, minute } = texts
+  const { t, number, minute, windowName } = texts
   const soon = (at: string | null | undefined) =>
     at == null ? <span className="muted">–</span> : <time dateTime={at}>{minute(new Date(at))}</time>
   return [
@@ -168,7 +168,7 @@ function usageColumns(texts: Texts, { quota, shadow }: Pick<UsedTableProps, 'kin
       cell: ({ use }) => {
         if (isFull(use, quota)) return t('users.fullNow')
         return (
-          <span title={use?.forecast ? `${use.forecast.category} ${use.forecast.window}` : undefined}>
+          <span title={use?.forecast ? `${use.forecast.category} ${windowName(use.forecast.window)}` : undefined}>
             {soon(use?.forecast?.fullAt)}
           </span>
         )
