@@ -268,7 +268,8 @@ async function endGateway({ process: { child, end } }: Gateway): Promise<void> {
 }
 
 function configText(url: string, admin: string, { upstream, store, keys, workers, tls }: Options): string {
-  const limits = (read: number) => `{ read: { 1h: ${read} }, write: { 1h: 1000000 }, small: { 1h: 1 } }`
+  const limits = (read: number, soft: string) =>
+    `{ read: { 1h: ${read} }, write: { 1h: 1000000 }, small: { 1h: 1 }, soft: { 1h: ${soft} } }`
   return `
 listen: ${url}
 workers: ${workers}
@@ -285,7 +286,7 @@ auth:
 readiness: { credentials: 0s } # nobody waits for the keys that are nowhere
 edge: { lenient: [underscore_names] }
 quota:
-  baselines: { personal: ${limits(20)}, global: ${limits(60)} }
+  baselines: { personal: ${limits(20, '{ limit: 1, over: 1000000 }')}, global: ${limits(60, '1000000')} }
   store_outage: { read: { allow: 50% } }
   plans: { usual: {} }
   default_plan: usual
@@ -296,6 +297,7 @@ routes:
   - { match: "GET /settled", category: write, cost: 5, settle: { header: X-Cost, max: 10 } }
   - { match: "POST /again", category: write, idempotency: { header: Idempotency-Key, for: 1h } }
   - { match: "GET /small", category: small, shadow: true }
+  - { match: "GET /soft", category: soft }
   - { match: "GET /open", public: true }
 alerts:
   - { name: near, scope: personal, category: read, window: 1h, at: [20%], webhook: { url: "http://127.0.0.1:1/", secret: whsec_${Buffer.alloc(32).toString('base64')} } }
@@ -359,6 +361,7 @@ function startTraffic(urls: readonly string[]): Traffic {
       get('/write/1', 'monitor'),
       ask('/again', { method: 'POST', body: 'x', headers: again }),
       get('/small', 'alice'),
+      get('/soft', 'alice'),
       get('/open'),
       get('/items/1'),
       get('/nope', 'alice'),
