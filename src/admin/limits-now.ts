@@ -7,7 +7,7 @@ import type {
   OverridesInForceResponse,
   UserInForceResponse,
 } from '../contract/api.ts'
-import { SCOPE_NAMES, type ScopeName } from '../quota/charge.ts'
+import { SCOPE_NAMES, type ScopeName } from '../quota/charged-scopes.ts'
 import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'

@@ -1,5 +1,5 @@
 import type { RefusalsResponse } from '../contract/api.ts'
-import { SCOPE_NAMES } from '../quota/charge.ts'
+import { SCOPE_NAMES } from '../quota/charged-scopes.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'

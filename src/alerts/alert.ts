@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ScopeName } from '../quota/charge.ts'
+import type { ScopeName } from '../quota/charged-scopes.ts'
 
 /** What operators want to know of before somebody complains: a window that fills up, and an upstream that fails. */
 

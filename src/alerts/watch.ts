@@ -1,6 +1,7 @@
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Settled } from '../observe/observation.ts'
-import { type Charge, type Decision, EVERYBODY, type Limits, type ScopeName } from '../quota/charge.ts'
+import type { Charge, Decision, Limits } from '../quota/charge.ts'
+import { EVERYBODY, type ScopeName } from '../quota/charged-scopes.ts'
 import { beginOf, type Limit, promised, resetAt, type Usage } from '../quota/window.ts'
 import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
 

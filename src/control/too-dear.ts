@@ -1,5 +1,5 @@
 import { inSlices } from '../lib/slices.ts'
-import type { ScopeName } from '../quota/charge.ts'
+import type { ScopeName } from '../quota/charged-scopes.ts'
 import { mostOf, type ValueTable } from '../quota/limit-value.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, SCOPE_TITLES, type Scope } from '../quota/refusal.ts'

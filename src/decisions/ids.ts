@@ -1,8 +1,10 @@
 import { isVerified } from '../auth/verdict.ts'
 import type { Exchange } from '../gateway/context.ts'
 import { isPaid } from '../gateway/settlement.ts'
-import { type Decision, decisionsOf, metersOf, receiptOf, type ScopeName } from '../quota/charge.ts'
+import { type Decision, decisionsOf, metersOf } from '../quota/charge.ts'
+import type { ScopeName } from '../quota/charged-scopes.ts'
 import type { Receipt } from '../quota/once.ts'
+import { receiptOf } from '../quota/receipt.ts'
 import type { ChargedMeter, PaidWords, Receipts } from './receipts.ts'
 
 /** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */

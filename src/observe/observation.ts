@@ -1,6 +1,7 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
 import type { Trace } from '../lib/trace-context.ts'
-import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import type { ScopeName } from '../quota/charged-scopes.ts'
 import type { Payer } from '../quota/payer.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'

@@ -1,5 +1,5 @@
 import { isBook } from './books.ts'
-import type { ScopeName } from './charge.ts'
+import type { ScopeName } from './charged-scopes.ts'
 import type { Entry } from './counter.ts'
 
 /** How long runs of windows are kept after their end. */

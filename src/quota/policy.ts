@@ -1,4 +1,5 @@
-import type { Limits, ScopeName } from './charge.ts'
+import type { Limits } from './charge.ts'
+import type { ScopeName } from './charged-scopes.ts'
 import { accountOf } from './grant.ts'
 import {
   amountOf,

@@ -1,5 +1,6 @@
 import { structuredText } from '../lib/structured-text.ts'
-import { type Charge, type Decision, hasPayer, type Meter, SCOPE_NAMES } from './charge.ts'
+import type { Charge, Decision, Meter } from './charge.ts'
+import { hasPayer, SCOPE_NAMES } from './charged-scopes.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
 /** How a request stands to the limits that were promised, as client and upstream hear it. Pure. */

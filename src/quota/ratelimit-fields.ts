@@ -1,4 +1,5 @@
-import { type Decision, type Limits, SCOPE_NAMES, type ScopeName } from './charge.ts'
+import type { Decision, Limits } from './charge.ts'
+import { SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'

@@ -1,13 +1,5 @@
-import {
-  type Charge,
-  type Decision,
-  decisionsOf,
-  hasPayer,
-  type Meter,
-  metersOf,
-  SCOPE_NAMES,
-  type ScopeName,
-} from './charge.ts'
+import { type Charge, type Decision, decisionsOf, type Meter, metersOf } from './charge.ts'
+import { hasPayer, SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 

@@ -1,5 +1,6 @@
 import { type Ahead, freeFrom } from './ahead.ts'
-import { grantsIn, type Limits, SCOPE_NAMES, type ScopeName } from './charge.ts'
+import type { Limits } from './charge.ts'
+import { grantsIn, SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { type Counter, usageOf } from './counter.ts'
 import { accountOf, type PaidByGrant, pays } from './grant.ts'
 import type { Payer } from './payer.ts'

@@ -1,5 +1,5 @@
 import { type Ahead, freeFrom, NOTHING_AHEAD } from './ahead.ts'
-import { SCOPE_NAMES, type ScopeName } from './charge.ts'
+import { SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { type Counter, usageOf } from './counter.ts'
 import { accountOf } from './grant.ts'
 import type { Payer, Policy } from './policy.ts'

@@ -1,12 +1,7 @@
-import {
-  type Charge,
-  type CounterOf,
-  type Decision,
-  type Refund,
-  type ScopeName,
-  settleBatch,
-} from '../quota/charge.ts'
+import { type CounterOf, settleBatch } from '../quota/arithmetic.ts'
+import type { Charge, Decision, Refund } from '../quota/charge.ts'
 import { chargeOf } from '../quota/charge-of.ts'
+import type { ScopeName } from '../quota/charged-scopes.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { Policy } from '../quota/policy.ts'
 import { violations } from '../quota/refusal.ts'

@@ -1,6 +1,6 @@
 import type { Happening } from '../alerts/alert.ts'
 import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
-import { SCOPE_NAMES } from '../quota/charge.ts'
+import { SCOPE_NAMES } from '../quota/charged-scopes.ts'
 import type { Membership } from '../quota/memberships.ts'
 import type { Episode } from '../usage/episodes.ts'
 import { type SeriesCounts, unpackCounts } from '../usage/series.ts'

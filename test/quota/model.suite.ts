@@ -2,15 +2,8 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { QuotaReset } from '../../src/control/control-store.ts'
 import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
-import {
-  amountOf,
-  type Batch,
-  type Charge,
-  type Decision,
-  type Limits,
-  type Refund,
-  SCOPE_NAMES,
-} from '../../src/quota/charge.ts'
+import { amountOf, type Batch, type Charge, type Decision, type Limits, type Refund } from '../../src/quota/charge.ts'
+import { SCOPE_NAMES } from '../../src/quota/charged-scopes.ts'
 import type { Grant } from '../../src/quota/grant.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ScopeName, settleBatch } from '../../src/quota/charge.ts'
+import { settleBatch } from '../../src/quota/arithmetic.ts'
+import type { ScopeName } from '../../src/quota/charged-scopes.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'

@@ -1,4 +1,5 @@
-import { amountOf, type Charge, type Decision, type Refund, SCOPE_NAMES } from '../../src/quota/charge.ts'
+import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
+import { SCOPE_NAMES } from '../../src/quota/charged-scopes.ts'
 import { accountOf, type Grant } from '../../src/quota/grant.ts'
 import type { ChargedRun, Once, Receipt } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'

@@ -6,7 +6,8 @@ const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
 const CONTROL = 'src/store/redis/control.lua'
 const EMPTYING = 'src/store/sqlite/emptying.ts'
-const CHARGE = 'src/quota/charge.ts'
+const RECEIPT = 'src/quota/receipt.ts'
+const ARITHMETIC = 'src/quota/arithmetic.ts'
 const GRANT = 'src/quota/grant.ts'
 const REFUSAL = 'src/quota/refusal.ts'
 const STANDING = 'src/quota/standing.ts'
@@ -53,19 +54,19 @@ export const GRANT_MUTATIONS: readonly Mutation[] = [
     'return at < until && used + cost <= limit',
     'return used + cost <= limit',
   ]),
-  shared(CHARGE, 'windows are charged beside the grant, by the arithmetic', [
+  shared(ARITHMETIC, 'windows are charged beside the grant, by the arithmetic', [
     'payer ? firstPaidBeside(limits) : 0)\n    if',
     '0)\n    if',
   ]),
-  shared(CHARGE, 'nothing is taken from the grant that pays', [
+  shared(ARITHMETIC, 'nothing is taken from the grant that pays', [
     '    if (payer) add(cost, payer.counter, [payer.usage], [payer.grant], now)\n',
     '',
   ]),
-  shared(CHARGE, 'what a grant paid is not given back', [
+  shared(RECEIPT, 'what a grant paid is not given back', [
     'if (grant === undefined || startedAt === 0) continue',
     'continue',
   ]),
-  shared(CHARGE, 'what a grant paid is given back to the windows', [
+  shared(RECEIPT, 'what a grant paid is given back to the windows', [
     'startedAt: i < first ? 0 : (usages[i]?.startedAt ?? 0)',
     'startedAt: usages[i]?.startedAt ?? 0',
   ]),

@@ -9,6 +9,8 @@ const BATCH = 'src/store/redis/charge-batch.ts'
 const REPLY = 'src/store/redis/charge-reply.ts'
 const ENCODER = 'src/store/redis/charge-encoder.ts'
 const CHARGE = 'src/quota/charge.ts'
+const RECEIPT = 'src/quota/receipt.ts'
+const ARITHMETIC = 'src/quota/arithmetic.ts'
 const ONCE = 'src/quota/once.ts'
 const SETTLEMENT = 'src/quota/ledger/settlement.ts'
 const REFUNDS = 'src/quota/ledger/refunds.ts'
@@ -111,15 +113,15 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'first',
   ]),
   several(ENCODER, 'several meters are sent as one where they are alone', ['    others === undefined &&\n', '']),
-  shared(CHARGE, 'the first of several meters alone must have room', [
+  shared(ARITHMETIC, 'the first of several meters alone must have room', [
     'meters.every((meter, i) => hasRoom(',
     'meters.every((meter, i) => i > 0 || hasRoom(',
   ]),
-  shared(CHARGE, 'a further meter is charged although the first has no room', [
+  shared(ARITHMETIC, 'a further meter is charged although the first has no room', [
     'decideMeter(meter, counterOf, now, onAhead, false))\n  const accepted',
     'decideMeter(meter, counterOf, now, onAhead, meter !== meters[0]))\n  const accepted',
   ]),
-  shared(CHARGE, 'a further meter is given back of the first', [
+  shared(RECEIPT, 'a further meter is given back of the first', [
     'const { charge, decision } = refundedMeter(refund)\n  const receipt',
     'const { charge, decision } = refund\n  const receipt',
   ]),

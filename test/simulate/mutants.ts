@@ -50,7 +50,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   recorder: vitest('test/usage/recorder.test.ts'),
   bills: vitest('test/usage', 'test/store/redis/history.test.ts'),
   overrides: vitest('test/quota/plans.test.ts', 'test/quota/policy.test.ts'),
-  arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
+  arithmetic: vitest('test/quota/arithmetic.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well: or so many times as long as without a mistake. */
 const LONGEST_MS = 90_000

@@ -63,6 +63,9 @@ const OUTAGE = 'src/quota/ledger/outage.ts'
 const DEBT = 'src/quota/ledger/debt.ts'
 const RUNS = 'src/quota/ledger/debt-runs.ts'
 const CHARGE = 'src/quota/charge.ts'
+const SCOPES = 'src/quota/charged-scopes.ts'
+const RECEIPT = 'src/quota/receipt.ts'
+const ARITHMETIC = 'src/quota/arithmetic.ts'
 const ONCE = 'src/quota/once.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
@@ -564,7 +567,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'section[i]',
   ]),
   edit(
-    CHARGE,
+    RECEIPT,
     'a repetition gives back in its own windows',
     ["once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receipt", 'receipt'],
     ['redis', 'sqlite'],
@@ -647,21 +650,21 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   edit(DEBT, 'what a user owes for one organisation is owed for all', ["organisation ?? ''", "''"], ['ledger']),
   // The arithmetic that the embedded store shares.
-  shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
-  shared(CHARGE, 'the global scope is not checked', [' && fits(global, limits.global, cost)', '']),
-  shared(CHARGE, 'the organisation is not checked', [' && fits(their, limits.organisation, cost)', '']),
-  shared(CHARGE, 'the organisation is not charged', ['add(cost, theirs, their, limits.organisation, now)', '']),
-  shared(CHARGE, 'an organisation shares the counter of the user of its name', [
+  shared(ARITHMETIC, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
+  shared(ARITHMETIC, 'the global scope is not checked', [' && fits(global, limits.global, cost)', '']),
+  shared(ARITHMETIC, 'the organisation is not checked', [' && fits(their, limits.organisation, cost)', '']),
+  shared(ARITHMETIC, 'the organisation is not charged', ['add(cost, theirs, their, limits.organisation, now)', '']),
+  shared(ARITHMETIC, 'an organisation shares the counter of the user of its name', [
     "counterOf('organisation', organisation ?? '', category)",
     "counterOf('personal', organisation ?? '', category)",
   ]),
-  shared(CHARGE, 'the global scope is not charged', ['add(cost, all, global, limits.global, now)', '']),
-  shared(CHARGE, 'only the first window is charged', [
+  shared(ARITHMETIC, 'the global scope is not charged', ['add(cost, all, global, limits.global, now)', '']),
+  shared(ARITHMETIC, 'only the first window is charged', [
     'add(cost, own, personal, limits.personal, now)',
     'add(cost, own, personal, limits.personal.slice(0, 1), now)',
   ]),
-  shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
-  shared(CHARGE, 'refunds come after the charges', [
+  shared(ARITHMETIC, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
+  shared(ARITHMETIC, 'refunds come after the charges', [
     'for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)\n',
     'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)))\n',
   ]),
@@ -686,7 +689,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['ledger'],
   ),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
-  shared(CHARGE, 'each charge starts its windows anew', [
+  shared(ARITHMETIC, 'each charge starts its windows anew', [
     'usage.startedAt = startOf(usage, now)',
     'usage.startedAt = now',
   ]),
@@ -776,7 +779,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['ledger'],
   ),
   edit(
-    CHARGE,
+    SCOPES,
     'the books count no organisation without limits',
     ['...(theirs ?? NO_LIMITS), ...book', '...(theirs ?? NO_LIMITS), ...(theirs === null ? [] : book)'],
     ['model'],

@@ -1,14 +1,7 @@
 import type { Settled } from '../../src/observe/observation.ts'
 import { BOOK_SECONDS } from '../../src/quota/books.ts'
-import {
-  amountOf,
-  type Batch,
-  type Charge,
-  type Decision,
-  type Refund,
-  SCOPE_NAMES,
-  type ScopeName,
-} from '../../src/quota/charge.ts'
+import { amountOf, type Batch, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
+import { SCOPE_NAMES, type ScopeName } from '../../src/quota/charged-scopes.ts'
 import { accountOf, type Grant, isAccount } from '../../src/quota/grant.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { Books, metersOf, type PaidMeter, windowsOf } from './books.ts'

@@ -9,7 +9,7 @@ const LOSSES = 'src/quota/ledger/losses.ts'
 const SETTLEMENT = 'src/quota/ledger/settlement.ts'
 const REFUNDS = 'src/quota/ledger/refunds.ts'
 const REPORT = 'src/gateway/settlement.ts'
-const CHARGE = 'src/quota/charge.ts'
+const RECEIPT = 'src/quota/receipt.ts'
 const ONCE_LUA = 'src/store/redis/once.lua'
 const CHARGE_LUA = 'src/store/redis/charge.lua'
 const BATCH = 'src/store/redis/charge-batch.ts'
@@ -81,7 +81,7 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'return { ...batch, after }',
   ]),
   // Receipts.
-  receipt(CHARGE, 'what a repetition gives back is taken from where it would count itself', [
+  receipt(RECEIPT, 'what a repetition gives back is taken from where it would count itself', [
     "once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receiptOf(charge, decision)",
     'receiptOf(charge, decision)',
   ]),

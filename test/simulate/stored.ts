@@ -1,4 +1,4 @@
-import type { ScopeName } from '../../src/quota/charge.ts'
+import type { ScopeName } from '../../src/quota/charged-scopes.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { eachPackedRun } from '../../src/store/packed-history.ts'
 import { readCounter } from '../../src/store/redis/form/section.ts'

@@ -9,7 +9,7 @@ const FLUSH_LUA = 'src/store/redis/flush.lua'
 const BATCH = 'src/store/redis/charge-batch.ts'
 const READ = 'src/store/redis/history.ts'
 const RULES = 'src/quota/history.ts'
-const CHARGE = 'src/quota/charge.ts'
+const ARITHMETIC = 'src/quota/arithmetic.ts'
 const PACKED = 'src/store/packed-history.ts'
 const COUNTERS = 'src/store/sqlite/counters.ts'
 const ROWS = 'src/store/sqlite/history-rows.ts'
@@ -177,7 +177,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "scope === 'personal' && retention.isAnonymous(id)",
     "scope === 'personal' && false",
   ]),
-  history(CHARGE, 'what is given back to an archived run is forgotten', [
+  history(ARITHMETIC, 'what is given back to an archived run is forgotten', [
     'giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)\n  const',
     'giveBack(refund, amountMade(refund, onces), counterOf, () => {})\n  const',
   ]),

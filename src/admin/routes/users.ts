@@ -1,6 +1,6 @@
 import * as schemas from '../../contract/admin.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../../contract/api.ts'
-import { SCOPE_NAMES } from '../../quota/charge.ts'
+import { SCOPE_NAMES } from '../../quota/charged-scopes.ts'
 import { countersIn } from '../../quota/standing.ts'
 import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'

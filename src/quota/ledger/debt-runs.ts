@@ -1,13 +1,6 @@
 import { isBook } from '../books.ts'
-import {
-  amountOf,
-  type Charge,
-  chargedScopes,
-  type Decision,
-  type Refund,
-  SCOPE_NAMES,
-  type ScopeName,
-} from '../charge.ts'
+import { amountOf, type Charge, type Decision, type Refund } from '../charge.ts'
+import { chargedScopes, SCOPE_NAMES, type ScopeName } from '../charged-scopes.ts'
 import type { Entry } from '../counter.ts'
 import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 

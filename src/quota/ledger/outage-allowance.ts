@@ -1,14 +1,6 @@
-import {
-  type Charge,
-  type CounterOf,
-  type Decision,
-  type Limits,
-  type Meter,
-  metersOf,
-  type Refund,
-  SCOPE_NAMES,
-  settleBatch,
-} from '../charge.ts'
+import { type CounterOf, settleBatch } from '../arithmetic.ts'
+import { type Charge, type Decision, type Limits, type Meter, metersOf, type Refund } from '../charge.ts'
+import { SCOPE_NAMES } from '../charged-scopes.ts'
 import { type Counter, running } from '../counter.ts'
 import { portion } from '../decimal.ts'
 import { type Limit, promised, type Usage } from '../window.ts'

@@ -1,26 +1,27 @@
+import type { CounterOf } from '../../quota/arithmetic.ts'
 import {
   amountOf,
   type Batch,
   type Charge,
-  type Counted,
-  type CounterOf,
-  chargedRuns,
-  countedIn,
-  EVERYBODY,
-  grantsIn,
   type Limits,
   type Meter,
   metersOf,
   type Refund,
-  reportOf,
+} from '../../quota/charge.ts'
+import {
+  type Counted,
+  countedIn,
+  EVERYBODY,
+  grantsIn,
   SCOPE_NAMES,
   type ScopeName,
-} from '../../quota/charge.ts'
+} from '../../quota/charged-scopes.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { accountOf, type Grants } from '../../quota/grant.ts'
 import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { Once } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
+import { chargedRuns, reportOf } from '../../quota/receipt.ts'
 import { BatchText, type Shape } from './batch-text.ts'
 import { type Keys, keyOf } from './keys.ts'
 

@@ -1,5 +1,7 @@
+import type { CounterOf } from '../../quota/arithmetic.ts'
 import { type Calendar, type Period, periodOf } from '../../quota/calendar.ts'
-import { type Batch, type Charge, type CounterOf, countedIn, type Limits, SCOPE_NAMES } from '../../quota/charge.ts'
+import type { Batch, Charge, Limits } from '../../quota/charge.ts'
+import { countedIn, SCOPE_NAMES } from '../../quota/charged-scopes.ts'
 import type { Counter } from '../../quota/counter.ts'
 import type { Retention } from '../../quota/history.ts'
 import type { Shape } from './batch-text.ts'

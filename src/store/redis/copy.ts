@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AccessKeyStore } from '../../control/access-key-store.ts'
 import type { Observer } from '../../observe/observation.ts'
-import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
+import { EVERYBODY, type ScopeName } from '../../quota/charged-scopes.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { NO_RETENTION } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'

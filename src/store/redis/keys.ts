@@ -1,4 +1,4 @@
-import type { ScopeName } from '../../quota/charge.ts'
+import type { ScopeName } from '../../quota/charged-scopes.ts'
 import type { SeriesKind } from '../../usage/series.ts'
 
 /**

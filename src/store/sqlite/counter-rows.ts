@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { SCOPE_NAMES, type ScopeName } from '../../quota/charge.ts'
+import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
 import { pack } from '../packed-value.ts'
 
 /** Of no counter: the configuration allows no such name. */

@@ -1,18 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Observer } from '../../observe/observation.ts'
-import {
-  type Batch,
-  type CounterOf,
-  type Decision,
-  EVERYBODY,
-  reportMade,
-  type ScopeName,
-  settleBatch,
-} from '../../quota/charge.ts'
+import { type CounterOf, settleBatch } from '../../quota/arithmetic.ts'
+import type { Batch, Decision } from '../../quota/charge.ts'
+import { EVERYBODY, type ScopeName } from '../../quota/charged-scopes.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
 import type { Onces } from '../../quota/once.ts'
 import { type QuotaStore, StaleBatch, type UsageSnapshot } from '../../quota/quota-store.ts'
+import { reportMade } from '../../quota/receipt.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'

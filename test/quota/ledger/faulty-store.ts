@@ -1,4 +1,6 @@
-import { type Batch, type Decision, EVERYBODY, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
+import { settleBatch } from '../../../src/quota/arithmetic.ts'
+import type { Batch, Decision } from '../../../src/quota/charge.ts'
+import { EVERYBODY, type ScopeName } from '../../../src/quota/charged-scopes.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
 import { oncesOf, type Remembered } from '../../../src/quota/once.ts'
 import { type QuotaStore, StoreError } from '../../../src/quota/quota-store.ts'

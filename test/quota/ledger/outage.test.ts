@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Charge, type Decision, type Limits, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
+import { settleBatch } from '../../../src/quota/arithmetic.ts'
+import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
+import type { ScopeName } from '../../../src/quota/charged-scopes.ts'
 import { type Counter, usageOf } from '../../../src/quota/counter.ts'
 import { Outage, type OutageOptions } from '../../../src/quota/ledger/outage.ts'
 import type { DebtEvent } from '../../../src/quota/ledger/outage-debts.ts'

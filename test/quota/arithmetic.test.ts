@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  type Charge,
-  chargedScopes,
-  type Decision,
-  type Refund,
-  SCOPE_NAMES,
-  type ScopeName,
-  settleBatch,
-} from '../../src/quota/charge.ts'
+import { settleBatch } from '../../src/quota/arithmetic.ts'
+import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
+import { chargedScopes, SCOPE_NAMES, type ScopeName } from '../../src/quota/charged-scopes.ts'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
