@@ -47,7 +47,10 @@ export interface AccessKeyStore {
   readTokens(from: string | null): Promise<AccessKeysStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly AccessKeyRecord[]>
-  /** Notes when access keys were used, by their SHA-256. What is not known is passed over. @throws StoreError */
+  /**
+   * Notes when access keys were used, by their SHA-256: the latest of all notes is kept, in whatever order they come. What is not known is
+   * passed over. @throws StoreError
+   */
   noteUses(uses: ReadonlyMap<string, number>): Promise<void>
   /** Removes those that expired or were revoked before a moment, in milliseconds since the epoch. @throws StoreError */
   removeTokens(endedBefore: number): Promise<void>

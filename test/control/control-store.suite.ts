@@ -115,6 +115,21 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(await uses()).toEqual([7000, undefined])
     })
 
+    it('an access key keeps its latest use, in whatever order replicas note theirs, and one that is made later has none', async () => {
+      const [used, later] = [record(2000), record(3000)]
+      await keepAccessKey(under.store, used)
+      const uses = async () => (await under.store.listTokens()).map(({ usedAt }) => usedAt)
+      await Promise.all([9000, 5000, 7000].map((at) => under.store.noteUses(new Map([[used.hash, at]]))))
+      expect(await uses()).toEqual([9000])
+      const both = [used.hash, later.hash].map((hash) => [hash, 8000] as const)
+      await under.store.noteUses(new Map(both))
+      await keepAccessKey(under.store, later)
+      expect(await uses()).toEqual([undefined, 9000])
+      await under.store.noteUses(new Map(both))
+      await under.store.noteUses(new Map([[used.hash, 10_000]]))
+      expect(await uses()).toEqual([8000, 10_000])
+    })
+
     it('an access key is listed with the others, newest first', async () => {
       const records = [record(3000), record(1000, 'bob'), record(2000)]
       for (const each of records) await keepAccessKey(under.store, each)

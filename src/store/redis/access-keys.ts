@@ -94,7 +94,7 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   }
 
   async function noteUses(uses: ReadonlyMap<string, number>): Promise<void> {
-    if (uses.size > 0) await call(() => redis.hset(keys.tokenUses, uses))
+    if (uses.size > 0) await call(() => redis.noteUses(keys.tokens, keys.tokenUses, ...[...uses].flat()))
   }
 
   async function removeTokens(endedBefore: number): Promise<void> {

@@ -34,6 +34,7 @@ const SCRIPTS = {
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
+  noteUses: { lua: script('./note-uses.lua'), numberOfKeys: 2 },
   keepKeySet: { lua: script('./keep-key-set.lua'), numberOfKeys: 1 },
   forgetRuns: { lua: inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
@@ -59,6 +60,7 @@ interface Scripts {
   finishAlert(...keysAndArguments: string[]): Promise<number>
   giveUpAlerts(...keysAndArguments: string[]): Promise<number>
   noteCounted(key: string, ...names: string[]): Promise<unknown>
+  noteUses(tokens: string, uses: string, ...hashesAndTimes: (string | number)[]): Promise<unknown>
   keepKeySet(key: string, text: string, forMs: number): Promise<unknown>
   forgetRuns(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>

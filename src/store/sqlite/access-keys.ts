@@ -50,7 +50,7 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     read: rowsOf(database, `SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
     // What is no time is left: nobody is let in by it, and an administrator may look at it.
     remove: database.prepare('DELETE FROM tokens WHERE min(ifnull(expires_at, 9e15), ifnull(revoked_at, 9e15)) < ?'),
-    use: database.prepare('UPDATE tokens SET used_at = ? WHERE hash = ?'),
+    use: database.prepare('UPDATE tokens SET used_at = ?1 WHERE hash = ?2 AND ifnull(used_at, 0) < ?1'),
     list: rowsOf(database, 'SELECT * FROM tokens ORDER BY created_at DESC, id'),
   }
 
