@@ -3,12 +3,11 @@ import { useEffect, useState } from 'react'
 import type { HandedOverResponse } from '../../contract/api.ts'
 import { call } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
-import icon from '../icon.svg'
 import { visible } from '../logic/visible.ts'
 import { messageOf } from '../ui/failure.tsx'
 import { Note } from '../ui/note.tsx'
-import { Preferences } from '../ui/shell.tsx'
 import { Copyable } from '../ui/small.tsx'
+import { Alone, AloneTitle } from './alone.tsx'
 
 /** Where a link of an access key leads: what is behind the sign # of the address opens it. */
 export const HANDOVER_PATH = '/handover'
@@ -39,33 +38,26 @@ export function HandoverPage() {
   }
 
   return (
-    <div className="sign-in">
-      <header className="top-end">
-        <Preferences />
-      </header>
-      <main>
-        <h1>
-          <img src={icon} alt="" width="32" height="32" /> {t('handover.title')}
-        </h1>
-        {shown === null ? (
-          <>
-            <p>{t('handover.text')}</p>
-            <Button onClick={open} loading={busy}>
-              {t('handover.open')}
-            </Button>
-          </>
-        ) : (
-          <Note tone="good" live title={t('keys.made', { user: visible(shown.user) })}>
-            <p>{t('handover.once')}</p>
-            <Copyable text={shown.token} label={t('handover.title')} />
-          </Note>
-        )}
-        {error && (
-          <Note tone="bad" live>
-            {messageOf(error, t)}
-          </Note>
-        )}
-      </main>
-    </div>
+    <Alone>
+      <AloneTitle title={t('handover.title')} />
+      {shown === null ? (
+        <>
+          <p>{t('handover.text')}</p>
+          <Button onClick={open} loading={busy}>
+            {t('handover.open')}
+          </Button>
+        </>
+      ) : (
+        <Note tone="good" live title={t('keys.made', { user: visible(shown.user) })}>
+          <p>{t('handover.once')}</p>
+          <Copyable text={shown.token} label={t('handover.title')} />
+        </Note>
+      )}
+      {error && (
+        <Note tone="bad" live>
+          {messageOf(error, t)}
+        </Note>
+      )}
+    </Alone>
   )
 }

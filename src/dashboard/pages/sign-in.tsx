@@ -3,10 +3,11 @@ import { type FormEvent, useRef, useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
-import icon from '../icon.svg'
+import { bound } from '../ui/bound.ts'
 import { messageOf } from '../ui/failure.tsx'
 import { Note } from '../ui/note.tsx'
-import { LostBanner, Preferences } from '../ui/shell.tsx'
+import { LostBanner } from '../ui/shell.tsx'
+import { Alone, AloneTitle } from './alone.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {
   const { t } = useTexts()
@@ -34,41 +35,32 @@ export function SignIn({ again }: { readonly again: boolean }) {
   }
 
   return (
-    <div className="sign-in">
-      <header className="top-end">
-        <Preferences />
-      </header>
-      <main>
-        <LostBanner />
-        <form className="panel" onSubmit={submit} noValidate>
-          <h1>
-            <img src={icon} alt="" width="32" height="32" /> Tollgate
-          </h1>
-          <h2>{t('signIn.title')}</h2>
-          {again && <p className="muted">{t('signIn.again')}</p>}
-          {linkError !== null && (
-            <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError, t)}</Note>
-          )}
-          {provider !== null && <ByProvider provider={provider} again={again} />}
-          {!again && <p className="muted">{t('signIn.text')}</p>}
-          <PasswordInput
-            ref={field}
-            label={t('signIn.token')}
-            value={token}
-            onChange={(event) => setToken(event.currentTarget.value)}
-            error={error}
-            errorProps={{ role: 'alert' }}
-            aria-invalid={error !== null}
-            visibilityToggleButtonProps={{ 'aria-label': t('signIn.show') }}
-            autoComplete="off"
-            autoFocus={provider === null}
-          />
-          <Button type="submit" loading={busy} variant={provider === null ? 'filled' : 'default'}>
-            {t('signIn.submit')}
-          </Button>
-        </form>
-      </main>
-    </div>
+    <Alone>
+      <LostBanner />
+      <form className="panel" onSubmit={submit} noValidate>
+        <AloneTitle title="Tollgate" />
+        <h2>{t('signIn.title')}</h2>
+        {again && <p className="muted">{t('signIn.again')}</p>}
+        {linkError !== null && (
+          <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError, t)}</Note>
+        )}
+        {provider !== null && <ByProvider provider={provider} again={again} />}
+        {!again && <p className="muted">{t('signIn.text')}</p>}
+        <PasswordInput
+          ref={field}
+          label={t('signIn.token')}
+          {...bound(token, setToken, error)}
+          errorProps={{ role: 'alert' }}
+          aria-invalid={error !== null}
+          visibilityToggleButtonProps={{ 'aria-label': t('signIn.show') }}
+          autoComplete="off"
+          autoFocus={provider === null}
+        />
+        <Button type="submit" loading={busy} variant={provider === null ? 'filled' : 'default'}>
+          {t('signIn.title')}
+        </Button>
+      </form>
+    </Alone>
   )
 }
 

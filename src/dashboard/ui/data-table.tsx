@@ -14,9 +14,18 @@ import './data-table.css'
 /** A column of a table. The first one names its row. */
 export interface Column<Row> extends Sortable<Row> {
   readonly head: string
-  readonly cell: (row: Row) => ReactNode
+  /** What the head shows beside its name. Default nothing. */
+  readonly headMore?: ReactNode
+  readonly cell?: (row: Row) => ReactNode
+  /** A number, which is shown instead of a cell; `null` is a dash. */
+  readonly count?: (row: Row) => number | null
   /** Left out unless the window is wide. Default false. */
   readonly isWideOnly?: boolean
+}
+
+function Count({ of }: { readonly of: number | null }) {
+  const { number } = useTexts()
+  return of === null ? '–' : number(of)
 }
 
 interface DataTableProps<Row> {
@@ -37,7 +46,8 @@ interface DataTableProps<Row> {
  * its rows are cards, and the heads stand above them.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, keyOf, usual = null, field = 'order', isDense = false } = props
+  const { label, rows, keyOf, usual = null, field = 'order', isDense = false } = props
+  const columns = props.columns.map((each) => (each.count === undefined ? each : { ...each, isNumber: true }))
   const { order, choose } = useTableOrder(columns, usual, field)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
@@ -100,6 +110,7 @@ function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
       ) : (
         column.head
       )}
+      {column.headMore}
     </th>
   )
 }
@@ -115,16 +126,17 @@ function Cell<Row>({
   readonly row: Row
   readonly isFirst: boolean
 }) {
+  const shown = column.count === undefined ? column.cell?.(row) : <Count of={column.count(row)} />
   if (isFirst) {
     return (
       <th scope="row" className={classOf(column)}>
-        {column.cell(row)}
+        {shown}
       </th>
     )
   }
   return (
     <td className={classOf(column)} data-head={column.head} data-column={column.id}>
-      {column.cell(row)}
+      {shown}
     </td>
   )
 }

@@ -24,7 +24,7 @@ function isOff(what: Changed['what'], { from, to }: Difference): boolean {
 function nothingOf(what: Changed['what'], path: string): TextKey {
   if (what === 'settings') return 'word.file'
   const isLimit = (what === 'override' || what === 'organisation_override') && path.includes('.')
-  return isLimit ? 'override.default' : 'word.none'
+  return isLimit ? 'plans.default' : 'word.none'
 }
 
 /** What a change made different, one line each. */

@@ -2,6 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { serverNow } from '../api/client.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
 import { type Expiry, endOfFriday, endOfTomorrow, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
+import { bound } from './bound.ts'
 
 interface ExpiryProps {
   readonly label: string
@@ -35,20 +36,12 @@ export function ExpiryField({ label, value, keep, hasNever = true, never, error,
   }
   return (
     <div className="fields">
-      <NativeSelect
-        label={label}
-        value={chosen}
-        data={data}
-        onChange={(event) => choose(event.currentTarget.value)}
-        error={value.kind === 'at' ? undefined : error}
-      />
+      <NativeSelect label={label} {...bound(chosen, choose, value.kind === 'at' ? undefined : error)} data={data} />
       {value.kind === 'at' && (
         <TextInput
           type="datetime-local"
           label={t('override.expiryAt')}
-          value={value.local}
-          onChange={(event) => onChange({ kind: 'at', local: event.currentTarget.value })}
-          error={error}
+          {...bound(value.local, (local) => onChange({ kind: 'at', local }), error)}
         />
       )}
     </div>

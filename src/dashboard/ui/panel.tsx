@@ -112,33 +112,3 @@ export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }
     </div>
   )
 }
-
-/** A table that scrolls by itself where the window is narrow. */
-export function Rows({
-  label,
-  head,
-  children,
-}: {
-  readonly label: string
-  readonly head: readonly ReactNode[]
-  readonly children: ReactNode
-}) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="rows" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {head.map((cell, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
-              <th key={i} scope="col">
-                {cell}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </section>
-  )
-}

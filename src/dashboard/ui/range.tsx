@@ -6,6 +6,7 @@ import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf,
 import { useFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import './range.css'
+import { bound } from './bound.ts'
 
 /** The range that the page looks at: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {
@@ -92,20 +93,12 @@ function DaysForm({ range }: { readonly range: Range }) {
   }
   return (
     <form onSubmit={submit} noValidate>
-      <TextInput
-        type="date"
-        size="xs"
-        label={t('range.first')}
-        value={first}
-        onChange={(event) => setFirst(event.currentTarget.value)}
-      />
+      <TextInput type="date" size="xs" label={t('range.first')} {...bound(first, setFirst)} />
       <TextInput
         type="date"
         size="xs"
         label={t('range.last')}
-        value={last}
-        onChange={(event) => setLast(event.currentTarget.value)}
-        error={isWrong ? t('range.wrong') : undefined}
+        {...bound(last, setLast, isWrong ? t('range.wrong') : undefined)}
       />
       <Button type="submit" size="xs" variant="default">
         {t('range.apply')}

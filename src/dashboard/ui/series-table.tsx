@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core'
 import { useState } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import type { ChartSeries, SeriesPoint } from '../logic/series.ts'
-import { Rows } from './panel.tsx'
+import { DataTable } from './data-table.tsx'
 
 interface SeriesTableProps {
   readonly title: string
@@ -23,7 +23,7 @@ export function SeriesTable({ title, series, points }: SeriesTableProps) {
 }
 
 function Values({ title, series, points }: SeriesTableProps) {
-  const { t, number, span } = useTexts()
+  const { t, span } = useTexts()
   const [onlySome, setOnlySome] = useState(true)
   const isDrawn = (_: number, i: number) => series[i]?.tone !== null
   const shown = points.filter(({ values }) => !onlySome || values.filter(isDrawn).some((value) => value !== 0))
@@ -37,18 +37,19 @@ function Values({ title, series, points }: SeriesTableProps) {
       {shown.length === 0 ? (
         <p className="muted">{t('series.nothing')}</p>
       ) : (
-        <Rows label={title} head={[t('series.step'), ...series.map(({ label }) => label)]}>
-          {shown.toReversed().map(({ from, to, values }) => (
-            <tr key={from.getTime()}>
-              <th scope="row">{span(from, to)}</th>
-              {series.map(({ label }, i) => (
-                <td key={label} className="num">
-                  {number(values[i] ?? 0)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </Rows>
+        <DataTable
+          label={title}
+          columns={[
+            { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
+            ...series.map(({ label }, i) => ({
+              id: label,
+              head: label,
+              count: ({ values }: SeriesPoint) => values[i] ?? 0,
+            })),
+          ]}
+          rows={shown.toReversed()}
+          keyOf={({ from }) => String(from.getTime())}
+        />
       )}
     </>
   )

@@ -10,6 +10,7 @@ import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
 import { RangeControl } from './range.tsx'
 import './shell.css'
+import { bound } from './bound.ts'
 import { StatusLine } from './status-line.tsx'
 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
@@ -147,16 +148,14 @@ export function Preferences() {
       <NativeSelect
         size="xs"
         aria-label={t('app.language')}
-        value={language}
+        {...bound(language, (text) => setLanguage(text as keyof typeof LANGUAGES))}
         data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
-        onChange={(event) => setLanguage(event.currentTarget.value as keyof typeof LANGUAGES)}
       />
       <NativeSelect
         size="xs"
         aria-label={t('app.theme')}
-        value={colorScheme}
+        {...bound(colorScheme, (text) => setColorScheme(text as 'auto' | 'light' | 'dark'))}
         data={(['auto', 'light', 'dark'] as const).map((value) => ({ value, label: t(`app.theme.${value}`) }))}
-        onChange={(event) => setColorScheme(event.currentTarget.value as 'auto' | 'light' | 'dark')}
       />
     </>
   )

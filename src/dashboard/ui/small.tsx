@@ -2,12 +2,22 @@ import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLed, useMayChange } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
+import { hashOf, type Page } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 import type { Tone } from './note.tsx'
 
 /** A name that somebody else chose: it turns no text around it, and hides nothing. */
 export function Name({ of }: { readonly of: string }) {
   return <bdi>{visible(of)}</bdi>
+}
+
+/** A user or an organisation, and the way to its page. */
+export function WayTo({ page, id }: { readonly page: Page; readonly id: string }) {
+  return (
+    <a href={hashOf(page, id)} title={id}>
+      <Name of={id} />
+    </a>
+  )
 }
 
 export function Tag({ tone, children }: { readonly tone?: Tone; readonly children: ReactNode }) {

@@ -23,7 +23,6 @@ export const keys = {
   'keys.unused.7': '7 days',
   'keys.unused.30': '30 days',
   'keys.unused.90': '90 days',
-  'keys.state': 'State',
   'keys.state.valid': 'valid',
   'keys.state.expired': 'expired',
   'keys.state.revoked': 'revoked',

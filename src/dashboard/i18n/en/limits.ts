@@ -1,5 +1,4 @@
 export const limits = {
-  'quotas.settings': 'Settings',
   'quotas.viewer':
     'You are signed in as a viewer: edit and preview as you like. Only a token of the role admin can apply it.',
   'quotas.mode': 'Mode',
@@ -20,7 +19,6 @@ export const limits = {
   'quotas.toFile': 'Reset to file',
   'quotas.toFileOf': 'Reset to file: {name}',
   'quotas.toFileDraft': 'will follow the file: {value}',
-  'quotas.undo': 'Undo',
   'quotas.undoOf': 'Undo: {name}',
   'quotas.preview': 'Preview',
   'quotas.discard': 'Discard edits',
@@ -41,7 +39,6 @@ export const limits = {
   'preview.counted': 'Counted at {time}. Later use is not included.',
   'preview.changes': 'Changes',
   'preview.toFile': 'reset to file',
-  'preview.users': 'Users',
   'preview.blocked':
     'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
   'preview.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
@@ -132,7 +129,6 @@ export const limits = {
   'yesterday.some':
     '{category} {window}: {users} of {all} users had a window with more tokens than their own limit would be, with overrides and blocks. Tokens above: {tokens}.',
   'yesterday.all': 'All windows',
-  'yesterday.users': 'Users',
   'yesterday.usersAbove': 'Users above',
   'yesterday.runsAbove': 'Windows above, of',
   'yesterday.tokensAbove': 'Tokens above, of',
@@ -156,7 +152,6 @@ export const limits = {
   'distribution.text':
     'Drag the line, or move it by the arrow keys: it sets the field. Bars are the users whose limit this field makes, by the share of it that they have used. The preview counts them in the same way, and looks at all windows and at all other users too.',
   'distribution.share': 'Share of the limit',
-  'distribution.users': 'Users',
   'plans.title': 'Plans',
   'plans.name': 'Plan {plan}',
   'plans.matrix': 'Limits of plans',
@@ -179,6 +174,5 @@ export const limits = {
   'adaptive.so': 'So the factor is {factor}.',
   'adaptive.requests': 'Requests that count, last 30 minutes',
   'adaptive.failed': 'Upstream errors among them',
-  'adaptive.share': 'Share',
   'adaptive.min': 'Enough data (at least {count} requests)',
 } as const

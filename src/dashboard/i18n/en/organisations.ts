@@ -37,6 +37,5 @@ export const organisations = {
     '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the organisation would be blocked.',
   'organisations.override.blocksAll':
     '{category} {window}: no request fits into a limit of {limit}, so the organisation is blocked.',
-  'organisations.plans': 'Plans',
   'organisations.otherPlans': 'Limits of plans that none of its known users has ({count})',
 } as const

@@ -26,7 +26,6 @@ export const keys: Translated<typeof en> = {
   'keys.unused.7': '7 天',
   'keys.unused.30': '30 天',
   'keys.unused.90': '90 天',
-  'keys.state': '状态',
   'keys.state.valid': '有效',
   'keys.state.expired': '已到期',
   'keys.state.revoked': '已吊销',

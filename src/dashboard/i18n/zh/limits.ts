@@ -2,7 +2,6 @@ import type { limits as en } from '../en/limits.ts'
 import type { Translated } from '../translated.ts'
 
 export const limits: Translated<typeof en> = {
-  'quotas.settings': '设置',
   'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的管理口令才能应用。',
   'quotas.mode': '模式',
   'quotas.globalEnabled': '全局范围',
@@ -22,7 +21,6 @@ export const limits: Translated<typeof en> = {
   'quotas.toFile': '恢复为文件的值',
   'quotas.toFileOf': '恢复为文件的值：{name}',
   'quotas.toFileDraft': '将使用文件的值：{value}',
-  'quotas.undo': '撤销',
   'quotas.undoOf': '撤销：{name}',
   'quotas.preview': '预览',
   'quotas.discard': '放弃编辑',
@@ -42,7 +40,6 @@ export const limits: Translated<typeof en> = {
   'preview.counted': '统计于 {time}，此后的用量不计在内。',
   'preview.changes': '更改',
   'preview.toFile': '恢复为文件的值',
-  'preview.users': '用户',
   'preview.blocked':
     '已无法再发任何请求的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
   'preview.nobody': '已无法再发任何请求的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
@@ -128,7 +125,6 @@ export const limits: Translated<typeof en> = {
   'yesterday.some':
     '{category} {window}：{all} 个用户中有 {users} 个的窗口超过其自身的上限（含特别设置与封锁），共超出 {tokens} 额度。',
   'yesterday.all': '所有窗口',
-  'yesterday.users': '用户',
   'yesterday.usersAbove': '超出的用户',
   'yesterday.runsAbove': '超出的窗口 / 全部',
   'yesterday.tokensAbove': '超出的额度 / 全部',
@@ -150,7 +146,6 @@ export const limits: Translated<typeof en> = {
   'distribution.text':
     '拖动此线或用方向键移动，即可设置字段。柱形为上限由此字段决定的用户数，按其已用占比排列。预览按同样的方法计算，并查看所有窗口和其他所有用户。',
   'distribution.share': '上限占比',
-  'distribution.users': '用户',
   'plans.title': '套餐',
   'plans.name': '套餐 {plan}',
   'plans.matrix': '套餐的上限',
@@ -173,6 +168,5 @@ export const limits: Translated<typeof en> = {
   'adaptive.so': '因此系数为 {factor}。',
   'adaptive.requests': '最近 30 分钟计入的请求',
   'adaptive.failed': '其中上游错误',
-  'adaptive.share': '占比',
   'adaptive.min': '数据充足（至少 {count} 个请求）',
 }

@@ -30,6 +30,5 @@ export const organisations: Translated<typeof en> = {
   'organisations.override.blocksLater':
     '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；关闭后该组织将受阻。',
   'organisations.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该组织将受阻。',
-  'organisations.plans': '套餐',
   'organisations.otherPlans': '其已知用户都没有的套餐的上限（{count}）',
 }

@@ -29,7 +29,7 @@ export function Alerts() {
   if (data === null || data.alerts.length + data.former.length === 0) return null
   const states = alertStates(data, serverNow())
   return (
-    <Panel title={t('alerts.title')}>
+    <Panel title={t('page.alerts')}>
       {error !== null && <p className="muted">{t('failed.stale')}</p>}
       {states
         .filter(({ failing }) => failing !== null)
@@ -54,18 +54,18 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
   const columns: readonly Column<AlertState>[] = [
     { id: 'name', head: t('alerts.name'), cell: ({ alert }) => <Name of={alert.name} /> },
     { id: 'watches', head: t('alerts.watches'), cell: (state) => <Watches of={state.alert} /> },
-    { id: 'state', head: t('alerts.state'), cell: (state) => <Latest of={state} /> },
+    { id: 'state', head: t('word.state'), cell: (state) => <Latest of={state} /> },
     { id: 'delivery', head: t('alerts.delivery'), cell: (state) => <Delivery of={state} /> },
     { id: 'receiver', head: t('alerts.receiver'), cell: ({ alert }) => <code>{alert.receiver}</code> },
     { id: 'test', head: t('word.action'), cell: ({ alert }) => may && <Test alert={alert.name} /> },
   ]
-  return <DataTable label={t('alerts.title')} columns={columns} rows={states} keyOf={({ alert }) => alert.name} />
+  return <DataTable label={t('page.alerts')} columns={columns} rows={states} keyOf={({ alert }) => alert.name} />
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
   const texts = useTexts()
   const { t, share } = texts
-  const what = scope === 'failures' ? t('alerts.failures') : t(`word.${scope}`)
+  const what = scope === 'failures' ? t('now.failed') : t(`word.${scope}`)
   const of = `${what} ${windowWords({ category, window }, texts)}`.trimEnd()
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
 }

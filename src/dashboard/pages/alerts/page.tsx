@@ -2,15 +2,15 @@ import { NativeSelect } from '@mantine/core'
 import type { AlertsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { hashOf } from '../../logic/location.ts'
 import { endsOf } from '../../logic/range.ts'
 import { useFields } from '../../ui/address.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import './alerts.css'
+import { bound } from '../../ui/bound.ts'
 import { Alerts, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]
@@ -26,7 +26,7 @@ export function AlertsPage() {
         {({ alerts, former, events }) => (
           <>
             {alerts.length + former.length === 0 && (
-              <Panel title={t('alerts.title')}>
+              <Panel title={t('page.alerts')}>
                 <p role="status">{t('alerts.noneConfigured')}</p>
                 <pre className="alert-example">{EXAMPLE}</pre>
               </Panel>
@@ -63,8 +63,7 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
         className="alert-choice"
         label={t('alerts.name')}
         data={[{ value: '', label: t('refusals.any') }, ...names]}
-        value={alert}
-        onChange={(event) => change({ alert: event.currentTarget.value })}
+        {...bound(alert, (alert) => change({ alert }))}
       />
       {shown.length === 0 ? <p role="status">{t('alerts.noEvents')}</p> : <EventTable events={shown} />}
     </Panel>
@@ -106,7 +105,7 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
       head: t('alerts.tries'),
       isNumber: true,
       sort: ({ attempts }) => attempts,
-      cell: ({ attempts }) => number(attempts),
+      count: ({ attempts }) => attempts,
     },
   ]
   return (
@@ -118,13 +117,9 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
 
 function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {
   const { t } = useTexts()
-  if (scope === 'failures') return t('alerts.failures')
+  if (scope === 'failures') return t('now.failed')
   if (subject === null) return t('word.global')
-  return (
-    <a href={hashOf(scope === 'organisation' ? 'organisations' : 'users', subject)}>
-      <Name of={subject} />
-    </a>
-  )
+  return <WayTo page={scope === 'organisation' ? 'organisations' : 'users'} id={subject} />
 }
 
 function Outcome({ of: { state, doneAt, nextAttemptAt, lastError } }: { readonly of: AlertEvent }) {

@@ -6,7 +6,7 @@ import { hashOf } from '../../logic/location.ts'
 import { wholeSentence } from '../../logic/whole-sentence.ts'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
 
 interface EntryProps {
@@ -93,11 +93,7 @@ function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }
     ...(change && { name: <bdi>{changedName(change.path, texts)}</bdi>, from: before(), to: shown(change.to) }),
     subject: <Subject of={entry} />,
     category: <bdi>{category}</bdi>,
-    organisation: (
-      <a href={hashOf('organisations', organisation)}>
-        <Name of={organisation} />
-      </a>
-    ),
+    organisation: <WayTo page="organisations" id={organisation} />,
     ...partsOfKey(entry),
     ...(entry.what === 'grant' && partsOfGrant(entry)),
   }
@@ -109,22 +105,14 @@ function partsOfGrant({ to }: Entry): Record<string, ReactNode> {
   const [page, id] = user === undefined ? (['organisations', organisation] as const) : (['users', user] as const)
   return {
     category: <bdi>{category}</bdi>,
-    subject: (
-      <a href={hashOf(page, id)}>
-        <Name of={id} />
-      </a>
-    ),
+    subject: <WayTo page={page} id={id} />,
   }
 }
 
 function Subject({ of: { what, subject } }: { readonly of: Entry }) {
   if (subject === null) return null
   const page = what === 'organisation_override' ? 'organisations' : 'users'
-  return (
-    <a href={hashOf(page, subject)}>
-      <Name of={subject} />
-    </a>
-  )
+  return <WayTo page={page} id={subject} />
 }
 
 /** An access key is known by its name: its id says nothing to a person. */
@@ -132,11 +120,7 @@ function partsOfKey({ subject, to }: Entry): Record<string, ReactNode> {
   const { user = '', name = subject ?? '' } = (to ?? {}) as { readonly user?: string; readonly name?: string }
   return {
     key: <Name of={name} />,
-    user: (
-      <a href={hashOf('users', user)}>
-        <Name of={user} />
-      </a>
-    ),
+    user: <WayTo page="users" id={user} />,
   }
 }
 
@@ -151,9 +135,7 @@ function Sample({ of: { from, to } }: { readonly of: Entry }) {
       {all.map(({ page, id }, place) => (
         <span key={`${page} ${id}`}>
           {place > 0 && ', '}
-          <a href={hashOf(page, id)}>
-            <Name of={id} />
-          </a>
+          <WayTo page={page} id={id} />
         </span>
       ))}
     </p>

@@ -2,6 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
+import { bound } from '../../ui/bound.ts'
 
 export interface AuditFilters {
   /** As it was typed. */
@@ -35,12 +36,11 @@ export function Filters({
     <search className="audit-filters">
       <NativeSelect
         label={t('audit.kind')}
-        value={filters.what}
+        {...bound(filters.what, (what) => onChange({ what: what as Kind | '' }))}
         data={[
           { value: '', label: t('audit.kind.any') },
           ...KINDS.map((kind) => ({ value: kind, label: t(`audit.${kind}`) })),
         ]}
-        onChange={(event) => onChange({ what: event.currentTarget.value as Kind | '' })}
       />
       {TYPED.map((name) => (
         <TextInput
@@ -48,8 +48,7 @@ export function Filters({
           label={t(`audit.${name}`)}
           type="search"
           maxLength={256}
-          value={filters[name]}
-          onChange={(event) => onChange({ [name]: event.currentTarget.value })}
+          {...bound(filters[name], (text) => onChange({ [name]: text }))}
         />
       ))}
       <Button variant="default" disabled={isAny} onClick={() => onChange({ who: '', what: '', about: '' })}>

@@ -29,8 +29,8 @@ function Table({ routes }: { readonly routes: readonly FailingRoute[] }) {
   const { t, number, share } = useTexts()
   const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string): Column<FailingRoute> => ({
     ...{ id, head, isNumber: true },
+    count: (row) => row[id],
     sort: (row) => row[id],
-    cell: (row) => number(row[id]),
   })
   const shareOfForwarded = ({ status5xx, status0, forwarded }: FailingRoute) => shareOf(status5xx + status0, forwarded)
   const columns: readonly Column<FailingRoute>[] = [

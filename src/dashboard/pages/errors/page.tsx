@@ -13,6 +13,7 @@ import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Verdict } from './blame.tsx'
 import './errors.css'
+import { bound } from '../../ui/bound.ts'
 import { FailingRoutes } from './failing-routes.tsx'
 import { Failures } from './failures.tsx'
 import { LogFilter } from './log-filter.tsx'
@@ -86,8 +87,7 @@ function RouteSelect({ route }: { readonly route: string }) {
       className="route-choice"
       label={t('routes.match')}
       data={[{ value: '', label: t('errors.allRoutes') }, ...names]}
-      value={route}
-      onChange={(event) => change({ route: event.currentTarget.value })}
+      {...bound(route, (route) => change({ route }))}
     />
   )
 }

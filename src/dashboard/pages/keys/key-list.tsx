@@ -5,6 +5,7 @@ import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { useFields } from '../../ui/address.tsx'
+import { bound } from '../../ui/bound.ts'
 import { messageOf } from '../../ui/failure.tsx'
 import { Note } from '../../ui/note.tsx'
 import { KeyTable } from './key-table.tsx'
@@ -88,17 +89,15 @@ function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
         type="search"
         label={t('keys.search')}
         maxLength={256}
-        value={query}
-        onChange={(event) => change({ query: event.currentTarget.value })}
+        {...bound(query, (query) => change({ query }))}
       />
       <NativeSelect
-        label={t('keys.state')}
+        label={t('word.state')}
         data={[
           { value: '', label: t('refusals.any') },
           ...KEY_STATES.map((value) => ({ value, label: t(`keys.state.${value}`) })),
         ]}
-        value={state}
-        onChange={(event) => change({ state: event.currentTarget.value })}
+        {...bound(state, (state) => change({ state }))}
       />
       <NativeSelect
         label={t('keys.unused')}
@@ -106,8 +105,7 @@ function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
           { value: '', label: t('refusals.any') },
           ...UNUSED_DAYS.map((value) => ({ value, label: t(`keys.unused.${value}`) })),
         ]}
-        value={unused}
-        onChange={(event) => change({ unused: event.currentTarget.value })}
+        {...bound(unused, (unused) => change({ unused }))}
       />
     </search>
   )

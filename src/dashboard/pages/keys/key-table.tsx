@@ -3,13 +3,12 @@ import type { TokenResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { KeyState } from '../../logic/access-keys.ts'
-import { hashOf } from '../../logic/location.ts'
 import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
 import { type Column, DataTable, useTableOrder } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import type { Tone } from '../../ui/note.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { Name, Tag, WayTo } from '../../ui/small.tsx'
 
 interface KeyTableProps {
   /** Newest first, as the API has them. */
@@ -34,7 +33,12 @@ const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn'
 
 function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
   return [
-    { id: 'user', head: t('word.user'), sort: ({ user }) => user, cell: ({ user }) => <Whose user={user} /> },
+    {
+      id: 'user',
+      head: t('word.user'),
+      sort: ({ user }) => user,
+      cell: ({ user }) => <WayTo page="users" id={user} />,
+    },
     { id: 'name', head: t('keys.name'), sort: ({ name }) => name, cell: (key) => <NameOfKey accessKey={key} /> },
     {
       id: 'created',
@@ -56,7 +60,7 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
     },
     {
       id: 'state',
-      head: t('keys.state'),
+      head: t('word.state'),
       sort: ({ state }) => t(`keys.state.${state}`),
       cell: (key) => <State accessKey={key} />,
     },
@@ -88,14 +92,6 @@ function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): 
       </>
     ),
   }
-}
-
-function Whose({ user }: { readonly user: string }) {
-  return (
-    <a href={hashOf('users', user)}>
-      <Name of={user} />
-    </a>
-  )
 }
 
 interface OfKey {

@@ -8,6 +8,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { factsOf } from '../../logic/key-facts.ts'
 import { hashOf } from '../../logic/location.ts'
+import { bound } from '../../ui/bound.ts'
 import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { messageOf } from '../../ui/failure.tsx'
@@ -59,22 +60,13 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
       <Changing label={t('keys.create')}>
         <form ref={ref} onSubmit={make} noValidate>
           <div className="fields">
-            <TextInput
-              label={t('word.user')}
-              required
-              value={draft.user}
-              onChange={(event) => name(event.currentTarget.value)}
-              error={problems.user}
-              autoComplete="off"
-            />
+            <TextInput label={t('word.user')} required {...bound(draft.user, name, problems.user)} autoComplete="off" />
             <TextInput
               label={t('keys.name')}
               placeholder={t('keys.nameHelp')}
               required
               maxLength={64}
-              value={draft.name}
-              onChange={(event) => edit({ name: event.currentTarget.value })}
-              error={problems.name}
+              {...bound(draft.name, (name) => edit({ name }), problems.name)}
               autoComplete="off"
             />
           </div>
@@ -82,11 +74,9 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
           <ForOperators>
             <div className="fields">
               <TextInput
-                label={t('users.organisation')}
+                label={t('word.organisation')}
                 description={t('keys.factsHelp')}
-                value={chosen.organisation ?? ''}
-                onChange={(event) => edit({ organisation: event.currentTarget.value })}
-                error={problems.organisation}
+                {...bound(chosen.organisation ?? '', (organisation) => edit({ organisation }), problems.organisation)}
                 autoComplete="off"
               />
               {plans.length > 0 && (
@@ -94,9 +84,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
                   label={t('override.plan')}
                   description={t('keys.factsHelp')}
                   data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
-                  value={chosen.plan ?? ''}
-                  onChange={(event) => edit({ plan: event.currentTarget.value })}
-                  error={problems.plan}
+                  {...bound(chosen.plan ?? '', (plan) => edit({ plan }), problems.plan)}
                 />
               )}
             </div>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
+import { bound } from '../../ui/bound.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { KeyFacts } from './key-facts.tsx'
 
@@ -32,8 +33,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
       <NativeSelect
         label={t('keys.grace')}
         data={GRACES.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
-        value={grace}
-        onChange={(event) => setGrace(event.currentTarget.value)}
+        {...bound(grace, setGrace)}
         mb="sm"
       />
     </Confirm>

@@ -36,7 +36,7 @@ function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] })
       <Facts>
         <Fact name={t('adaptive.requests')}>{number(adaptive.requests)}</Fact>
         <Fact name={t('adaptive.failed')}>{number(adaptive.failed)}</Fact>
-        <Fact name={t('adaptive.share')}>{adaptive.share === null ? '–' : share(adaptive.share)}</Fact>
+        <Fact name={t('top.share')}>{adaptive.share === null ? '–' : share(adaptive.share)}</Fact>
         <Fact name={t('adaptive.min', { count: number(adaptive.minRequests) })}>
           {t(adaptive.requests >= adaptive.minRequests ? 'word.yes' : 'word.no')}
         </Fact>

@@ -145,7 +145,7 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
             loading={editing.work === 'apply'}
             onClick={() => editing.undo(applied)}
           >
-            {t('quotas.undo')}
+            {t('undo.button')}
           </Button>
         )}
         <Button variant="default" onClick={editing.closeApplied}>

@@ -1,6 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { GUARD_TIMES, type GuardTime, type Terms } from '../../logic/change-terms.ts'
+import { bound } from '../../ui/bound.ts'
 import { ExpiryField } from '../../ui/expiry.tsx'
 
 interface TermsProps {
@@ -22,17 +23,13 @@ export function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: T
       <TextInput
         label={t('word.reason')}
         maxLength={500}
-        value={terms.reason}
-        onChange={(event) => onChange({ reason: event.currentTarget.value })}
-        error={problemOf('reason')}
+        {...bound(terms.reason, (reason) => onChange({ reason }), problemOf('reason'))}
       />
       <GuardFields terms={terms} problemOf={problemOf} onChange={onChange} />
       <TextInput
         type="datetime-local"
         label={t('bar.from')}
-        value={terms.from}
-        onChange={(event) => onChange({ from: event.currentTarget.value })}
-        error={problemOf('from')}
+        {...bound(terms.from, (from) => onChange({ from }), problemOf('from'))}
       />
       <ExpiryField
         label={t('bar.until')}
@@ -65,9 +62,7 @@ function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 
         <TextInput
           label={t('bar.refused')}
           inputMode="decimal"
-          value={terms.refused}
-          onChange={(event) => onChange({ refused: event.currentTarget.value })}
-          error={problemOf('guard.refused')}
+          {...bound(terms.refused, (refused) => onChange({ refused }), problemOf('guard.refused'))}
         />
       )}
     </>

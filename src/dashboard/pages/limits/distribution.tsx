@@ -5,7 +5,9 @@ import { useTexts } from '../../i18n/text.tsx'
 import { type LimitLine, limitLine, usersFull } from '../../logic/distribution.ts'
 import { movedTo } from '../../logic/settings.ts'
 import { useFields } from '../../ui/address.tsx'
-import { Loaded, Rows } from '../../ui/panel.tsx'
+import { bound } from '../../ui/bound.ts'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Loaded } from '../../ui/panel.tsx'
 import { DistributionChart } from './distribution-chart.tsx'
 import { useEditing } from './edit.tsx'
 import { windowNames } from './names.ts'
@@ -34,14 +36,12 @@ export function Distribution() {
         <NativeSelect
           label={t('word.category')}
           data={[...quota.categories]}
-          value={category}
-          onChange={(event) => change({ category: event.currentTarget.value, ...UNMARKED })}
+          {...bound(category, (category) => change({ category, ...UNMARKED }))}
         />
         <NativeSelect
           label={t('word.window')}
           data={windows.map((name) => ({ value: name, label: windowName(name) }))}
-          value={window}
-          onChange={(event) => change({ window: event.currentTarget.value, ...UNMARKED })}
+          {...bound(window, (window) => change({ window, ...UNMARKED }))}
         />
       </div>
       <Loaded poll={poll} hasBanner>
@@ -87,14 +87,18 @@ function Found({ found, category, window }: FoundProps) {
       <p className="muted">{t('distribution.text')}</p>
       <details>
         <summary>{t('series.table')}</summary>
-        <Rows label={t('distribution.title')} head={[t('distribution.share'), t('distribution.users')]}>
-          {found.shares.map(({ from, count }) => (
-            <tr key={from}>
-              <th scope="row">{from < 100 ? `${from}–${from + 10}%` : '≥ 100%'}</th>
-              <td className="num">{number(count)}</td>
-            </tr>
-          ))}
-        </Rows>
+        <DataTable
+          label={t('distribution.title')}
+          columns={[
+            {
+              ...{ id: 'share', head: t('distribution.share') },
+              cell: ({ from }) => (from < 100 ? `${from}–${from + 10}%` : '≥ 100%'),
+            },
+            { id: 'users', head: t('page.users'), count: ({ count }) => count },
+          ]}
+          rows={found.shares}
+          keyOf={({ from }) => String(from)}
+        />
       </details>
     </>
   )

@@ -54,7 +54,7 @@ export function Origin({ path }: { readonly path: string }) {
             undo(path)
           }}
         >
-          {t('quotas.undo')}
+          {t('undo.button')}
         </Button>
       </span>
     )

@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
+import { bound } from '../../ui/bound.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 import { useWantedField } from './wanted.ts'
@@ -97,9 +98,7 @@ function LimitField({
       <TextInput
         label={windowName(window)}
         placeholder={effective === undefined ? t('override.noLimit') : table === 'custom' ? shownForCustom : undefined}
-        value={String(useShown(path))}
-        onChange={(event) => edit(path, event.currentTarget.value)}
-        error={problemOf(path)}
+        {...bound(String(useShown(path)), (text) => edit(path, text), problemOf(path))}
       />
       {table === 'baselines' &&
         effective !== undefined &&

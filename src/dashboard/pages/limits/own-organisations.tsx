@@ -3,7 +3,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { Panel } from '../../ui/panel.tsx'
-import { Name } from '../../ui/small.tsx'
+import { WayTo } from '../../ui/small.tsx'
 
 const EVERY_MS = 30_000
 const SHOWN = 20
@@ -16,15 +16,13 @@ export function OwnOrganisations() {
   const own = data?.organisations ?? []
   if (own.length === 0) return null
   return (
-    <Panel title={t('word.organisations')}>
+    <Panel title={t('page.organisations')}>
       <p>
         {t('plans.own', { count: data?.total ?? own.length })}{' '}
         {own.map(({ organisation }, place) => (
           <span key={organisation}>
             {place > 0 && t('word.listComma')}
-            <a href={hashOf('organisations', organisation)}>
-              <Name of={organisation} />
-            </a>
+            <WayTo page="organisations" id={organisation} />
           </span>
         ))}
         {(data?.total ?? 0) > own.length && (

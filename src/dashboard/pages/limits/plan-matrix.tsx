@@ -3,8 +3,10 @@ import type { PlansResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { limitIn } from '../../logic/settings.ts'
-import { Rows } from '../../ui/panel.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { visible } from '../../logic/visible.ts'
+import { bound } from '../../ui/bound.ts'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Tag } from '../../ui/small.tsx'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { nameOf, windowNames, wordOf } from './names.ts'
 import { useWantedField } from './wanted.ts'
@@ -38,6 +40,11 @@ export function PlanMatrix() {
   )
 }
 
+interface Cell {
+  readonly category: string
+  readonly window: string
+}
+
 interface MatrixProps {
   readonly scope: Scope
   readonly plans: readonly string[]
@@ -49,28 +56,28 @@ function Matrix({ scope, plans, users }: MatrixProps) {
   const { t, windowName } = useTexts()
   const { quota } = useEditing()
   const isPersonal = scope === 'personal'
-  const heads = plans.map((plan) => <PlanHead key={plan} plan={plan} users={users.get(plan)} />)
+  const name = ({ category, window }: Cell) => `${t(wordOf(scope))} ${category} ${windowName(window)}`
   return (
-    <Rows
+    <DataTable
       label={isPersonal ? t('plans.matrix') : t('plans.ofOrganisations')}
-      head={[t('word.window'), ...(isPersonal ? [t('plans.baseline')] : []), ...heads]}
-    >
-      {quota.categories.flatMap((category) =>
-        windowNames(quota).map((window) => (
-          <tr key={`${category} ${window}`}>
-            <th scope="row">
-              {t(wordOf(scope))} {category} {windowName(window)}
-            </th>
-            {isPersonal && <Baseline category={category} window={window} />}
-            {plans.map((plan) => (
-              <td key={plan}>
-                <PlanField plan={plan} scope={scope} category={category} window={window} />
-              </td>
-            ))}
-          </tr>
-        )),
-      )}
-    </Rows>
+      columns={[
+        { id: 'window', head: t('word.window'), cell: name },
+        ...(isPersonal
+          ? [
+              {
+                ...{ id: 'baseline', head: t('plans.baseline'), isNumber: true },
+                cell: (of: Cell) => <Baseline {...of} />,
+              },
+            ]
+          : []),
+        ...plans.map((plan) => ({
+          ...{ id: plan, head: visible(plan), headMore: <PlanHead plan={plan} users={users.get(plan)} /> },
+          cell: (of: Cell) => <PlanField plan={plan} scope={scope} {...of} />,
+        })),
+      ]}
+      rows={quota.categories.flatMap((category) => windowNames(quota).map((window) => ({ category, window })))}
+      keyOf={name}
+    />
   )
 }
 
@@ -79,25 +86,24 @@ function PlanHead({ plan, users }: { readonly plan: string; readonly users: numb
   const { quota } = useEditing()
   return (
     <>
-      <Name of={plan} /> {quota.defaultPlan === plan && <Tag tone="info">{t('plans.default')}</Tag>}{' '}
+      {' '}
+      {quota.defaultPlan === plan && <Tag tone="info">{t('plans.default')}</Tag>}{' '}
       {users !== undefined && <span className="muted">{t('plans.users', { count: number(users) })}</span>}
     </>
   )
 }
 
 /** What a plan that leaves it out follows, with its edit. */
-function Baseline({ category, window }: { readonly category: string; readonly window: string }) {
+function Baseline({ category, window }: Cell) {
   const { t, number } = useTexts()
   const { quota, draft } = useEditing()
   const limit = limitIn(quota, draft, `baselines.personal.${category}.${window}`)
-  return <td className="num">{limit === null ? t('override.noLimit') : number(limit)}</td>
+  return limit === null ? t('override.noLimit') : number(limit)
 }
 
-interface FieldProps {
+interface FieldProps extends Cell {
   readonly plan: string
   readonly scope: Scope
-  readonly category: string
-  readonly window: string
 }
 
 function PlanField({ plan, scope, category, window }: FieldProps) {
@@ -115,9 +121,7 @@ function PlanField({ plan, scope, category, window }: FieldProps) {
         aria-label={nameOf(path, texts)}
         inputMode="numeric"
         placeholder={baseline === null ? t('override.noLimit') : String(baseline)}
-        value={String(useShown(path))}
-        onChange={(event) => edit(path, event.currentTarget.value)}
-        error={problemOf(path)}
+        {...bound(String(useShown(path)), (text) => edit(path, text), problemOf(path))}
       />
       {effective !== undefined && written !== null && effective !== written && (
         <span className="muted">{t('quotas.effective', { limit: number(effective) })}</span>

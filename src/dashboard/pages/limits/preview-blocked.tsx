@@ -1,16 +1,15 @@
 import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { hashOf } from '../../logic/location.ts'
+import { DataTable } from '../../ui/data-table.tsx'
 import { Until } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Rows } from '../../ui/panel.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { Tag, WayTo } from '../../ui/small.tsx'
 
 /** The users who would be blocked. */
 export function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
   const { t } = useTexts()
   const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
-  return <Blocked of={response} rows={rows} kind="users" title={t('preview.users')} />
+  return <Blocked of={response} rows={rows} kind="users" title={t('page.users')} />
 }
 
 /** Nothing if no organisation has used anything. */
@@ -20,8 +19,8 @@ export function BlockedOrganisations({ response: { organisations } }: { readonly
   const rows = organisations.blocked.map(({ organisation, ...block }) => ({ ...block, id: organisation }))
   return (
     <>
-      <h4>{t('word.organisations')}</h4>
-      <Blocked of={organisations} rows={rows} kind="organisations" title={t('word.organisations')} />
+      <h4>{t('page.organisations')}</h4>
+      <Blocked of={organisations} rows={rows} kind="organisations" title={t('page.organisations')} />
     </>
   )
 }
@@ -55,26 +54,29 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
       </Note>
       {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
       {!isNone && (
-        <Rows label={title} head={[t(one), t('word.window'), t('word.used'), t('preview.limitThen'), t('word.reset')]}>
-          {rows.map((each) => (
-            <tr key={`${each.id} ${each.category} ${each.window}`}>
-              <th scope="row">
-                <a href={hashOf(kind, each.id)}>
-                  <Name of={each.id} />
-                </a>{' '}
-                <Tag tone={each.blockedNow ? 'info' : 'warn'}>
-                  {t(each.blockedNow ? 'preview.already' : 'preview.newly')}
-                </Tag>
-              </th>
-              <td>
-                {each.category} {windowName(each.window)}
-              </td>
-              <td className="num">{number(each.used)}</td>
-              <td className="num">{number(each.limit)}</td>
-              <td>{each.resetAt === null ? '–' : <Until at={each.resetAt} />}</td>
-            </tr>
-          ))}
-        </Rows>
+        <DataTable
+          label={title}
+          columns={[
+            {
+              ...{ id: 'who', head: t(one) },
+              cell: ({ id, blockedNow }) => (
+                <>
+                  <WayTo page={kind} id={id} />{' '}
+                  <Tag tone={blockedNow ? 'info' : 'warn'}>{t(blockedNow ? 'preview.already' : 'preview.newly')}</Tag>
+                </>
+              ),
+            },
+            { id: 'window', head: t('word.window'), cell: (each) => `${each.category} ${windowName(each.window)}` },
+            { id: 'used', head: t('word.used'), count: ({ used }) => used },
+            { id: 'limit', head: t('preview.limitThen'), count: ({ limit }) => limit },
+            {
+              ...{ id: 'reset', head: t('word.reset') },
+              cell: ({ resetAt }) => (resetAt === null ? '–' : <Until at={resetAt} />),
+            },
+          ]}
+          rows={rows}
+          keyOf={({ id, category, window }) => `${id} ${category} ${window}`}
+        />
       )}
     </>
   )

@@ -3,8 +3,8 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
+import { DataTable } from '../../ui/data-table.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Rows } from '../../ui/panel.tsx'
 import { Tag } from '../../ui/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames, wordOf } from './names.ts'
 
@@ -66,15 +66,16 @@ export function LimitTable({
   ]
   if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
   return (
-    <Rows label={t('preview.limits')} head={[t('word.window'), t('preview.now'), t('preview.then')]}>
-      {rows.map(({ name, before, after }) => (
-        <tr key={name}>
-          <th scope="row">{name}</th>
-          <td className="num">{before}</td>
-          <td className="num">{after}</td>
-        </tr>
-      ))}
-    </Rows>
+    <DataTable
+      label={t('preview.limits')}
+      columns={[
+        { id: 'window', head: t('word.window'), cell: ({ name }) => name },
+        { id: 'now', head: t('preview.now'), isNumber: true, cell: ({ before }) => before },
+        { id: 'then', head: t('preview.then'), isNumber: true, cell: ({ after }) => after },
+      ]}
+      rows={rows}
+      keyOf={({ name }) => name}
+    />
   )
 }
 
@@ -128,23 +129,15 @@ interface RoomProps {
 
 /** What is left in the global windows. */
 export function Room({ response, cheapest, shadow }: RoomProps) {
-  const { t, number, windowName } = useTexts()
+  const { t, windowName } = useTexts()
   const rows = Object.entries(response.windows).flatMap(([category, list]) =>
     list.map((each) => ({ category, ...each })),
   )
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
-  const head = [
-    t('word.window'),
-    t('word.used'),
-    t('preview.limitNow'),
-    t('preview.roomNow'),
-    t('preview.limitThen'),
-    t('preview.roomThen'),
-  ]
-  const usedUp = rows
-    .filter(({ category, ...window }) => lacksRoom(window, cheapest[category]))
-    .map(({ category, window }) => `${category} ${windowName(window)}`)
-  const ofNewUsers = response.newUsers.map(({ category, window }) => `${category} ${windowName(window)}`)
+  const nameIn = ({ category, window }: { readonly category: string; readonly window: string }) =>
+    `${category} ${windowName(window)}`
+  const usedUp = rows.filter(({ category, ...window }) => lacksRoom(window, cheapest[category])).map(nameIn)
+  const ofNewUsers = response.newUsers.map(nameIn)
   return (
     <>
       {ofNewUsers.length > 0 && (
@@ -157,21 +150,19 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
           {t('preview.usedUp', { windows: usedUp.join(', ') })}
         </Note>
       )}
-      <Rows label={t('preview.room')} head={head}>
-        {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
-          <tr key={`${category} ${window}`}>
-            <th scope="row">
-              {category} {windowName(window)}
-            </th>
-            {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
-              <td key={i} className="num">
-                {value === null ? '–' : number(value)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </Rows>
+      <DataTable
+        label={t('preview.room')}
+        columns={[
+          { id: 'window', head: t('word.window'), cell: nameIn },
+          { id: 'used', head: t('word.used'), count: ({ used }) => used },
+          { id: 'limitNow', head: t('preview.limitNow'), count: ({ limitNow }) => limitNow },
+          { id: 'roomNow', head: t('preview.roomNow'), count: ({ remainingNow }) => remainingNow },
+          { id: 'limitThen', head: t('preview.limitThen'), count: ({ limit }) => limit },
+          { id: 'roomThen', head: t('preview.roomThen'), count: ({ remaining }) => remaining },
+        ]}
+        rows={rows}
+        keyOf={nameIn}
+      />
     </>
   )
 }

@@ -22,7 +22,7 @@ export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
     <Review text={t('preview.counted', { time: time(at) })} onBack={onBack}>
-      <h4>{t('preview.users')}</h4>
+      <h4>{t('page.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <BlockedUsers response={response} />
       {response.movesNobody ? (

@@ -27,7 +27,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   const fields = fieldProblems(error)
   const form = useFocusWrong(problems, termProblems, error)
   return (
-    <Panel title={t('quotas.settings')} text={t('quotas.fileHint', { count: quota.changed.length })}>
+    <Panel title={t('audit.settings')} text={t('quotas.fileHint', { count: quota.changed.length })}>
       <Resting quota={quota} />
       {!may && <p className="viewer">{t('quotas.viewer')}</p>}
       <EditContext

@@ -3,6 +3,7 @@ import type { KeyboardEvent } from 'react'
 import { MODES } from '../../../quota/limit-layers.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { steppedMultiplier } from '../../logic/settings.ts'
+import { bound } from '../../ui/bound.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 
 /** Everything but the tables: mode, global switch, multiplier, shadow. */
@@ -89,10 +90,8 @@ function Multiplier() {
         label={t('quotas.multiplier')}
         description={t('quotas.multiplierText')}
         inputMode="decimal"
-        value={value}
-        onChange={(event) => edit(path, event.currentTarget.value)}
+        {...bound(value, (text) => edit(path, text), problemOf(path))}
         onKeyDown={step}
-        error={problemOf(path)}
       />
       <Origin path={path} />
     </div>

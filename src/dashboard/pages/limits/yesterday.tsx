@@ -1,7 +1,7 @@
 import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Rows } from '../../ui/panel.tsx'
 
 interface YesterdayProps {
   readonly found: PreviewResponse['yesterday']
@@ -37,32 +37,21 @@ export function Yesterday({ found }: YesterdayProps) {
   )
 }
 
+type Row = YesterdayProps['found']['rows'][number]
+
 function AllRows({ found }: YesterdayProps) {
   const { t, number, windowName } = useTexts()
-  const head = [
-    t('word.window'),
-    t('yesterday.users'),
-    t('yesterday.usersAbove'),
-    t('yesterday.runsAbove'),
-    t('yesterday.tokensAbove'),
+  const partOf = (id: 'runs' | 'tokens', head: string): Column<Row> => ({
+    ...{ id, head, isNumber: true },
+    cell: ({ above, of }) => `${number(above[id])} / ${number(of[id])}`,
+  })
+  const columns: readonly Column<Row>[] = [
+    { id: 'window', head: t('word.window'), cell: ({ category, window }) => `${category} ${windowName(window)}` },
+    { id: 'users', head: t('page.users'), count: ({ of }) => of.users },
+    { id: 'above', head: t('yesterday.usersAbove'), count: ({ above }) => above.users },
+    partOf('runs', t('yesterday.runsAbove')),
+    partOf('tokens', t('yesterday.tokensAbove')),
   ]
-  return (
-    <Rows label={t('yesterday.title')} head={head}>
-      {found.rows.map(({ category, window, of, above }) => (
-        <tr key={`${category} ${window}`}>
-          <th scope="row">
-            {category} {windowName(window)}
-          </th>
-          <td className="num">{number(of.users)}</td>
-          <td className="num">{number(above.users)}</td>
-          <td className="num">
-            {number(above.runs)} / {number(of.runs)}
-          </td>
-          <td className="num">
-            {number(above.tokens)} / {number(of.tokens)}
-          </td>
-        </tr>
-      ))}
-    </Rows>
-  )
+  const keyOf = ({ category, window }: Row) => `${category} ${window}`
+  return <DataTable label={t('yesterday.title')} columns={columns} rows={found.rows} keyOf={keyOf} />
 }

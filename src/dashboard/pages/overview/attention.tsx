@@ -5,7 +5,7 @@ import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Bar, Name, Tag } from '../../ui/small.tsx'
+import { Bar, Tag, WayTo } from '../../ui/small.tsx'
 import { useSharedWindows } from './windows.tsx'
 
 /** Each look is one at everybody. */
@@ -110,13 +110,7 @@ function columnsOf({ t, minute, windowName }: Texts, shadow: boolean): readonly 
     {
       ...{ id: 'who', head: t('attention.who') },
       cell: ({ scope, id }) =>
-        id === null ? (
-          t('attention.everybody')
-        ) : (
-          <a href={hashOf(scope === 'user' ? 'users' : 'organisations', id)} title={id}>
-            <Name of={id} />
-          </a>
-        ),
+        id === null ? t('attention.everybody') : <WayTo page={scope === 'user' ? 'users' : 'organisations'} id={id} />,
     },
     {
       ...{ id: 'use', head: t('word.window') },
@@ -132,9 +126,7 @@ function columnsOf({ t, minute, windowName }: Texts, shadow: boolean): readonly 
       cell: ({ isFull, at }) => {
         const time = at === null ? '–' : minute(new Date(at))
         return (
-          <Tag tone={isFull && !shadow ? 'bad' : 'warn'}>
-            {t(isFull ? 'attention.until' : 'attention.at', { time })}
-          </Tag>
+          <Tag tone={isFull && !shadow ? 'bad' : 'warn'}>{t(isFull ? 'users.until' : 'attention.at', { time })}</Tag>
         )
       },
     },

@@ -38,7 +38,7 @@ export function Health({
             {t('now.rulesOf', { rules: config.hash })}
           </span>
         </Fact>
-        <Fact name={t('now.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
+        <Fact name={t('quotas.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
         <Fact name={t('now.lastChange')}>
           <LastChange isKnown={store.answers} version={controlVersion} />
         </Fact>

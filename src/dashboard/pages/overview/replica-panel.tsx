@@ -9,7 +9,7 @@ import { ReplicaNotes } from '../replicas/notes.tsx'
 export function ReplicaPanel({ now, left }: { readonly now: NowResponse; readonly left: readonly Left[] }) {
   const { t } = useTexts()
   return (
-    <Panel title={t('now.replicas')}>
+    <Panel title={t('page.replicas')}>
       <ReplicaNotes now={now} left={left} />
       <p>
         <a href={hashOf('replicas')}>{t('replicas.all')}</a>

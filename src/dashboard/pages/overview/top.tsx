@@ -1,12 +1,12 @@
 import type { RefusalGroupsResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { hashOf } from '../../logic/location.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
-import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { Name } from '../../ui/small.tsx'
+import { WayTo } from '../../ui/small.tsx'
 
 /** The store looks through all users for it. */
 const EVERY_MS = 60_000
@@ -23,42 +23,35 @@ export function Top() {
 }
 
 function Consumers() {
-  const { t, number, share, time } = useTexts()
+  const { t, share, time } = useTexts()
   const range = useRange()
   const asked = `/api/usage?by=user&order=tokens&${timeQuery(range, 'days')}&limit=${SHOWN}`
   const poll = usePoll<UsageResponse>(asked, EVERY_MS)
   const all = usePoll<UsageResponse>(`/api/usage?by=category&${timeQuery(range, 'days')}&limit=1000`, EVERY_MS).data
-  const allOf = (category: string) => all?.rows.find((row) => row.category === category)?.tokens ?? 0
+  const shareIn = ({ category, tokens }: UsageResponse['rows'][number]) =>
+    shareOf(tokens, all?.rows.find((row) => row.category === category)?.tokens ?? 0)
   return (
     <Panel title={t('top.consumers')}>
       <Loaded poll={poll} hasBanner>
-        {({ rows, window, from: since }) => (
-          <>
-            {rows.length === 0 ? (
-              <p className="muted">{t('series.nothing')}</p>
-            ) : (
-              <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
-                <Rows
-                  label={t('top.consumers')}
-                  head={[t('word.user'), t('word.category'), t('history.tokens'), t('top.share')]}
-                >
-                  {rows.map(({ user = '', category = '', tokens }) => (
-                    <tr key={`${category} ${user}`}>
-                      <th scope="row">
-                        <a href={hashOf('users', user)}>
-                          <Name of={user} />
-                        </a>
-                      </th>
-                      <td>{category}</td>
-                      <td className="num">{number(tokens)}</td>
-                      <td className="num">{shareText(shareOf(tokens, allOf(category)), share)}</td>
-                    </tr>
-                  ))}
-                </Rows>
-              </div>
-            )}
-          </>
-        )}
+        {({ rows, window, from: since }) =>
+          rows.length === 0 ? (
+            <p className="muted">{t('series.nothing')}</p>
+          ) : (
+            <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
+              <DataTable
+                label={t('top.consumers')}
+                columns={[
+                  { id: 'user', head: t('word.user'), cell: ({ user = '' }) => <WayTo page="users" id={user} /> },
+                  { id: 'category', head: t('word.category'), cell: ({ category }) => category },
+                  { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
+                  { id: 'share', head: t('top.share'), isNumber: true, cell: (row) => shareText(shareIn(row), share) },
+                ]}
+                rows={rows}
+                keyOf={({ category, user }) => `${category} ${user}`}
+              />
+            </div>
+          )
+        }
       </Loaded>
     </Panel>
   )
@@ -69,7 +62,7 @@ function shareText(part: number | null, share: (part: number) => string): string
 }
 
 function Refused() {
-  const { t, number } = useTexts()
+  const { t } = useTexts()
   const { from, to } = useRange()
   const asked = new URLSearchParams({
     by: 'user',
@@ -85,28 +78,21 @@ function Refused() {
           groups.length === 0 ? (
             <p className="muted">{t('top.nobody')}</p>
           ) : (
-            <Rows
+            <DataTable
               label={t('top.refused')}
-              head={[t('word.user'), t('top.count'), t('word.personal'), t('top.organisation'), t('word.global')]}
-            >
-              {groups.map(({ name: user, count, scopes }) => (
-                <tr key={user ?? ''}>
-                  <th scope="row">
-                    {user === null ? (
-                      t('top.unknown')
-                    ) : (
-                      <a href={hashOf('users', user)}>
-                        <Name of={user} />
-                      </a>
-                    )}
-                  </th>
-                  <td className="num">{number(count)}</td>
-                  <td className="num">{number(scopes.Personal)}</td>
-                  <td className="num">{number(scopes.Organisation)}</td>
-                  <td className="num">{number(scopes.Global)}</td>
-                </tr>
-              ))}
-            </Rows>
+              columns={[
+                {
+                  ...{ id: 'user', head: t('word.user') },
+                  cell: ({ name }) => (name === null ? t('top.unknown') : <WayTo page="users" id={name} />),
+                },
+                { id: 'count', head: t('top.count'), count: ({ count }) => count },
+                { id: 'personal', head: t('word.personal'), count: ({ scopes }) => scopes.Personal },
+                { id: 'organisation', head: t('top.organisation'), count: ({ scopes }) => scopes.Organisation },
+                { id: 'global', head: t('word.global'), count: ({ scopes }) => scopes.Global },
+              ]}
+              rows={groups}
+              keyOf={({ name }) => name ?? ''}
+            />
           )
         }
       </Loaded>

@@ -7,6 +7,7 @@ import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
+import { bound } from '../../ui/bound.ts'
 
 /** What the choices are made of changes seldom. */
 const EVERY_MS = 60_000
@@ -30,26 +31,22 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         label={t('refusals.query')}
         type="search"
         maxLength={256}
-        value={query}
-        onChange={(event) => change({ query: event.currentTarget.value })}
+        {...bound(query, (query) => change({ query }))}
       />
       <NativeSelect
         label={t('refusals.scope')}
         data={[any, ...SCOPES.map((value) => ({ value, label: t(SCOPE_WORDS[value]) }))]}
-        value={scope}
-        onChange={(event) => change({ scope: event.currentTarget.value })}
+        {...bound(scope, (scope) => change({ scope }))}
       />
       <NativeSelect
         label={t('word.category')}
         data={[any, ...withChosen(quota?.categories ?? [], category)]}
-        value={category}
-        onChange={(event) => change({ category: event.currentTarget.value })}
+        {...bound(category, (category) => change({ category }))}
       />
       <NativeSelect
-        label={t('refusals.route')}
+        label={t('routes.match')}
         data={[any, ...withChosen(rules, route)]}
-        value={route}
-        onChange={(event) => change({ route: event.currentTarget.value })}
+        {...bound(route, (route) => change({ route }))}
       />
       <NativeSelect
         label={t('refusals.fate')}
@@ -57,8 +54,7 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
           { value: '', label: t('refusals.fate.refused') },
           { value: 'true', label: t('refusals.fate.shadow') },
         ]}
-        value={shadow ? 'true' : ''}
-        onChange={(event) => change({ shadow: event.currentTarget.value })}
+        {...bound(shadow ? 'true' : '', (shadow) => change({ shadow }))}
       />
       {(isFiltered(wish) || shadow) && (
         <Button variant="default" onClick={() => change(NOTHING)}>

@@ -93,7 +93,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
 const HEADS = {
   user: 'word.user',
   limit: 'refusals.limit',
-  route: 'refusals.route',
+  route: 'routes.match',
   organisation: 'word.organisation',
 } as const satisfies Record<Grouping, string>
 
@@ -111,12 +111,14 @@ function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Text
   ]
 }
 
+const usersOf = ({ users }: Group): number => users
+
 function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Group>[] {
   const { t, number, share } = texts
   const one = (scope: keyof Group['scopes']): Column<Group> => ({
     ...{ id: scope, head: t(SCOPE_WORDS[scope]), isNumber: true, isWideOnly: true },
     sort: ({ scopes }) => scopes[scope],
-    cell: ({ scopes }) => number(scopes[scope]),
+    count: ({ scopes }) => scopes[scope],
   })
   return [
     {
@@ -134,17 +136,7 @@ function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Gro
         </span>
       ),
     },
-    ...(by === 'user'
-      ? []
-      : [
-          {
-            id: 'users',
-            head: t('page.users'),
-            isNumber: true,
-            sort: (g: Group) => g.users,
-            cell: (g: Group) => number(g.users),
-          },
-        ]),
+    ...(by === 'user' ? [] : [{ id: 'users', head: t('page.users'), isNumber: true, sort: usersOf, count: usersOf }]),
     ...(by === 'limit' ? [] : [one('Personal'), one('Organisation'), one('Global')]),
     {
       id: 'last',

@@ -8,7 +8,7 @@ import { planIn, sourceWords } from '../../logic/source-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Ago, Until } from '../../ui/moment.tsx'
-import { At, Name, Tag } from '../../ui/small.tsx'
+import { At, Tag, WayTo } from '../../ui/small.tsx'
 
 export type Refusal = RefusalsResponse['refusals'][number]
 
@@ -45,14 +45,14 @@ function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | 
     { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitReached refusal={refusal} /> },
     { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} mark={markOf(refusal)} /> },
     { id: 'until', head: t('refusals.until'), cell: (refusal) => <Ends refusal={refusal} /> },
-    { id: 'count', head: t('refusals.count'), isNumber: true, cell: ({ count }) => number(count) },
+    { id: 'count', head: t('refusals.count'), count: ({ count }) => count },
     {
       id: 'use',
       head: t('refusals.use'),
       isNumber: true,
       cell: ({ used, limit }) => t('refusals.of', { used: number(used), limit: number(limit) }),
     },
-    { id: 'cost', head: t('refusals.cost'), isNumber: true, cell: ({ cost }) => (cost === null ? '–' : number(cost)) },
+    { id: 'cost', head: t('explain.price'), count: ({ cost }) => cost },
     { id: 'routes', head: t('page.routes'), cell: ({ routes }) => <RouteLinks routes={routes} /> },
   ]
 }
@@ -60,11 +60,7 @@ function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | 
 function Whom({ user }: Pick<Refusal, 'user'>) {
   const { t } = useTexts()
   if (user === null) return <span className="muted">{t('refusals.unnamed')}</span>
-  return (
-    <a href={hashOf('users', user)}>
-      <Name of={user} />
-    </a>
-  )
+  return <WayTo page="users" id={user} />
 }
 
 /** A link to where that limit is changed, and what made it. */

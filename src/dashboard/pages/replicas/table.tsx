@@ -28,7 +28,7 @@ export function ReplicaTable({ now, rates }: ReplicaTableProps) {
 }
 
 function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
-  const { t, number, rate } = texts
+  const { t, rate } = texts
   const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
     ...{ id, head, isNumber: true },
     sort: ({ instance }) => rates.get(instance)?.[id] ?? 0,
@@ -47,8 +47,8 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
         </>
       ),
     },
-    { id: 'state', head: t('replicas.state'), cell: (replica) => <State of={replica} /> },
-    { id: 'rules', head: t('replicas.hash'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
+    { id: 'state', head: t('word.state'), cell: (replica) => <State of={replica} /> },
+    { id: 'rules', head: t('now.config'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
     {
       ...{ id: 'control', head: t('replicas.control') },
       cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
@@ -59,12 +59,12 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
     {
       ...{ id: 'inFlight', head: t('now.inFlight'), isNumber: true },
       sort: ({ counts }) => counts.inFlight,
-      cell: ({ counts }) => number(counts.inFlight),
+      count: ({ counts }) => counts.inFlight,
     },
     {
       ...{ id: 'sum', head: t('replicas.requests'), isNumber: true },
       sort: ({ counts }) => counts.requests,
-      cell: ({ counts }) => number(counts.requests),
+      count: ({ counts }) => counts.requests,
     },
     {
       ...{ id: 'started', head: t('replicas.started') },

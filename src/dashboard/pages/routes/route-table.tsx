@@ -30,8 +30,8 @@ function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>
   const { t, number } = texts
   const count = (id: 'requests' | 'status4xx', head: string): Column<RouteUsage> => ({
     ...{ id, head, isNumber: true },
+    count: (row) => row[id],
     sort: (row) => row[id],
-    cell: (row) => number(row[id]),
   })
   return [
     { id: 'route', head: t('routes.match'), sort: ({ match }) => match, cell: (row) => <Match of={row} /> },
@@ -125,9 +125,9 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
   if (match === OTHER_ROUTES && rule === null) return t('routes.others')
   return (
     <>
-      <code>{match}</code> {rule !== null && <span className="muted">{t('routes.line', { line: rule.line })}</span>}{' '}
+      <code>{match}</code> {rule !== null && <span className="muted">{t('explain.line', { line: rule.line })}</span>}{' '}
       {rule === null && <Tag>{t('routes.gone')}</Tag>} {rule?.public && <Tag tone="info">{t('routes.public')}</Tag>}{' '}
-      {rule?.shadow && <Tag tone="warn">{t('routes.shadow')}</Tag>}{' '}
+      {rule?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}{' '}
       {rule?.health === false && <Tag>{t('routes.noHealth')}</Tag>}
     </>
   )

@@ -5,6 +5,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
 import { useFields } from '../../ui/address.tsx'
+import { bound } from '../../ui/bound.ts'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { RouteTable } from './route-table.tsx'
@@ -34,8 +35,7 @@ export function RoutesPage() {
                   placeholder={t('routes.find')}
                   type="search"
                   maxLength={1024}
-                  value={route}
-                  onChange={(event) => change({ route: event.currentTarget.value })}
+                  {...bound(route, (route) => change({ route }))}
                 />
                 <a href={`${asked}&format=csv`} download>
                   {t('routes.csv')}

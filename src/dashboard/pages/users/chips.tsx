@@ -1,6 +1,7 @@
 import { Chip, NativeSelect } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
+import { bound } from '../../ui/bound.ts'
 import type { ListResponse } from './line.ts'
 
 interface ChipsProps {
@@ -15,7 +16,7 @@ interface ChipsProps {
 export function Chips({ kind, filter, counts, change }: ChipsProps) {
   const { t, number } = useTexts()
   return (
-    <fieldset className="chips" aria-label={t('users.filters')}>
+    <fieldset className="chips" aria-label={t('refusals.filters')}>
       {flagsOf(kind)
         .filter((flag) => filter[flag] === 'true' || counts === undefined || counts[flag] > 0 || ALWAYS.includes(flag))
         .map((flag) => (
@@ -45,10 +46,9 @@ export function PlanSelect({ plans, plan = '', change }: PlanSelectProps) {
   const { t } = useTexts()
   return (
     <NativeSelect
-      aria-label={t('users.filter.plan')}
+      aria-label={t('override.plan')}
       data={[{ value: '', label: t('users.filter.anyPlan') }, ...plans]}
-      value={plan}
-      onChange={(event) => change({ plan: event.currentTarget.value, cursor: null })}
+      {...bound(plan, (plan) => change({ plan, cursor: null }))}
     />
   )
 }

@@ -4,6 +4,7 @@ import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { LENGTHS, useTexts } from '../../i18n/text.tsx'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { bound } from '../../ui/bound.ts'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { useFocusKept } from '../../ui/focus-back.ts'
@@ -72,35 +73,14 @@ export function ExplainForm({ user }: { readonly user: string }) {
     <Panel title={t('explain.title')} text={t('explain.text')}>
       <form ref={form} onSubmit={explain} noValidate>
         <div className="fields">
-          <NativeSelect
-            label={t('explain.method')}
-            data={METHODS}
-            value={method}
-            onChange={(event) => setMethod(event.currentTarget.value)}
-            error={fields.method}
-          />
+          <NativeSelect label={t('explain.method')} data={METHODS} {...bound(method, setMethod, fields.method)} />
           <TextInput
             label={t('explain.path')}
             placeholder="/v1/…"
-            value={path}
-            onChange={(event) => setPath(event.currentTarget.value)}
-            error={problems.path ?? fields.path}
+            {...bound(path, setPath, problems.path ?? fields.path)}
           />
-          <TextInput
-            label={t('explain.cost')}
-            value={value}
-            onChange={(event) => setValue(event.currentTarget.value)}
-            error={fields.value ?? fields.cost}
-          />
-          <Textarea
-            label={t('explain.body')}
-            autosize
-            minRows={1}
-            maxRows={8}
-            value={body}
-            onChange={(event) => setBody(event.currentTarget.value)}
-            error={fields.body}
-          />
+          <TextInput label={t('explain.cost')} {...bound(value, setValue, fields.value ?? fields.cost)} />
+          <Textarea label={t('explain.body')} autosize minRows={1} maxRows={8} {...bound(body, setBody, fields.body)} />
         </div>
         <div className="actions">
           <Button ref={button} type="submit" variant="default" loading={busy}>

@@ -6,6 +6,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
+import { bound } from '../../ui/bound.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
@@ -87,14 +88,14 @@ function GrantTable({ grants, onEnd }: GrantTableProps) {
       field="grants"
       columns={[
         { id: 'reason', head: t('grants.id'), cell: ({ reason }) => <Name of={reason} /> },
-        { id: 'category', head: t('grants.category'), cell: ({ category }) => <bdi>{category}</bdi> },
+        { id: 'category', head: t('word.category'), cell: ({ category }) => <bdi>{category}</bdi> },
         {
           id: 'taken',
           head: t('grants.taken'),
           cell: ({ taken, tokens }) => t('grants.takenOf', { taken: exact(taken), tokens: exact(tokens) }),
         },
         { id: 'until', head: t('grants.until'), cell: ({ until, endedAt }) => <Moment at={endedAt ?? until} /> },
-        { id: 'state', head: t('users.state'), cell: (grant) => <State of={grant} onEnd={onEnd} /> },
+        { id: 'state', head: t('word.state'), cell: (grant) => <State of={grant} onEnd={onEnd} /> },
       ]}
     />
   )
@@ -173,19 +174,15 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
       <form ref={ref} onSubmit={give} noValidate>
         <div className="fields">
           <NativeSelect
-            label={t('grants.category')}
+            label={t('word.category')}
             data={[...categories]}
-            value={category}
-            onChange={(event) => edit({ category: event.currentTarget.value })}
-            error={problems.category}
+            {...bound(category, (category) => edit({ category }), problems.category)}
           />
           <TextInput
-            label={t('grants.tokens')}
+            label={t('history.tokens')}
             inputMode="numeric"
             required
-            value={draft.tokens}
-            onChange={(event) => edit({ tokens: event.currentTarget.value })}
-            error={problems.tokens}
+            {...bound(draft.tokens, (tokens) => edit({ tokens }), problems.tokens)}
             autoComplete="off"
           />
         </div>
@@ -201,9 +198,7 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
           label={t('grants.reason')}
           required
           maxLength={500}
-          value={draft.reason}
-          onChange={(event) => edit({ reason: event.currentTarget.value })}
-          error={problems.reason}
+          {...bound(draft.reason, (reason) => edit({ reason }), problems.reason)}
           autoComplete="off"
         />
         <div className="actions">

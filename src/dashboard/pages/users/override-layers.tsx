@@ -54,7 +54,7 @@ function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
   const all = [
     ...rows,
     ...(factor === undefined ? [] : [t(isFactor(value) ? 'layers.factor' : 'layers.factorOfLimits', { factor })]),
-    ...(plan === undefined ? [] : [t('layers.plan', { plan: visible(plan) })]),
+    ...(plan === undefined ? [] : [t('source.plan', { plan: visible(plan) })]),
     ...(bypassGlobal === true ? [t('users.bypass')] : []),
     ...(shadow === true ? [t('users.shadow')] : []),
   ]

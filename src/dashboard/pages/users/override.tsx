@@ -5,6 +5,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
+import { bound } from '../../ui/bound.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
 import { Discard } from '../../ui/discard.tsx'
@@ -143,9 +144,7 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
           label={t('override.factor')}
           description={t(WORDS[response.kind].factorText)}
           inputMode="decimal"
-          value={form.factor}
-          onChange={(event) => edit({ factor: event.currentTarget.value })}
-          error={problemOf('factor')}
+          {...bound(form.factor, (factor) => edit({ factor }), problemOf('factor'))}
         />
         {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
       </ForOperators>
@@ -161,9 +160,7 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
         description={t('word.reasonHelp')}
         required
         maxLength={500}
-        value={form.reason}
-        onChange={(event) => edit({ reason: event.currentTarget.value })}
-        error={problemOf('reason')}
+        {...bound(form.reason, (reason) => edit({ reason }), problemOf('reason'))}
       />
       <div className="actions">
         <Button type="submit" loading={isBusy} disabled={draft === null}>
@@ -288,9 +285,7 @@ function PlanField({ plan, plans, edit, error }: PlanFieldProps) {
       label={t('override.plan')}
       description={t('override.planText')}
       data={[{ value: '', label: t('override.planOfCredential') }, ...names]}
-      value={plan}
-      onChange={(event) => edit({ plan: event.currentTarget.value })}
-      error={error}
+      {...bound(plan, (plan) => edit({ plan }), error)}
     />
   )
 }
@@ -324,7 +319,7 @@ function LimitFields({
                   key={window}
                   label={windowName(window)}
                   placeholder={
-                    overridden || limit === null ? t('override.default') : `${t('override.default')} ${number(limit)}`
+                    overridden || limit === null ? t('plans.default') : `${t('plans.default')} ${number(limit)}`
                   }
                   value={form.limits[field] ?? ''}
                   onChange={(event) => edit({ limits: { ...form.limits, [field]: event.currentTarget.value } })}

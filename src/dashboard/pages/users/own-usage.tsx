@@ -5,8 +5,10 @@ import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { monthOf } from '../../logic/range.ts'
+import { bound } from '../../ui/bound.ts'
 import { CategoryChart } from '../../ui/category-chart.tsx'
-import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 
 const EVERY_MS = 60_000
 /** Months that can be chosen: as far back as a configuration may keep days. */
@@ -41,9 +43,8 @@ function Bill({ of }: { readonly of: Whose }) {
       <div className="actions">
         <NativeSelect
           aria-label={t('bill.month')}
-          value={String(before)}
+          {...bound(String(before), (text) => setBefore(Number(text)))}
           data={months.map((each) => ({ value: String(each.i), label: month(each.from) }))}
-          onChange={(event) => setBefore(Number(event.currentTarget.value))}
         />
         <a href={`${path}&format=csv`} download>
           {t('bill.csv')}
@@ -60,33 +61,25 @@ function Bill({ of }: { readonly of: Whose }) {
 }
 
 function Items({ response: { rows, complete } }: { readonly response: UsageResponse }) {
-  const { t, number } = useTexts()
-  const all = rows.reduce((sum, { tokens }) => sum + tokens, 0)
+  const { t } = useTexts()
   const hasOver = rows.some(({ over = 0 }) => over > 0)
+  const sumOf = (of: 'tokens' | 'over') => rows.reduce((sum, row) => sum + (row[of] ?? 0), 0)
+  const total = { category: t('bill.total'), tokens: sumOf('tokens'), over: sumOf('over') }
   return (
     <>
       {rows.length === 0 ? (
         <p role="status">{t('bill.nothing')}</p>
       ) : (
-        <Rows
+        <DataTable
           label={t('bill.title')}
-          head={[t('word.category'), t('history.tokens'), ...(hasOver ? [t('bill.over')] : [])]}
-        >
-          {rows.map(({ category = '', tokens, over = 0 }) => (
-            <tr key={category}>
-              <th scope="row">{category}</th>
-              <td className="num">{number(tokens)}</td>
-              {hasOver && <td className="num">{number(over)}</td>}
-            </tr>
-          ))}
-          <tr>
-            <th scope="row">{t('bill.total')}</th>
-            <td className="num">
-              <strong>{number(all)}</strong>
-            </td>
-            {hasOver && <td className="num">{number(rows.reduce((sum, { over = 0 }) => sum + over, 0))}</td>}
-          </tr>
-        </Rows>
+          columns={[
+            { id: 'category', head: t('word.category'), cell: ({ category }) => category },
+            { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
+            ...(hasOver ? [{ id: 'over', head: t('bill.over'), count: ({ over }: typeof total) => over }] : []),
+          ]}
+          rows={[...rows.map(({ category = '', tokens, over = 0 }) => ({ category, tokens, over })), total]}
+          keyOf={({ category }) => category}
+        />
       )}
       {!complete && <p className="muted">{t('bill.incomplete')}</p>}
     </>

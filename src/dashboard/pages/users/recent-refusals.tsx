@@ -4,6 +4,7 @@ import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
+import { bound } from '../../ui/bound.ts'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { RefusalTable } from '../refusals/refusal-table.tsx'
 
@@ -66,9 +67,7 @@ function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) 
       <TextInput
         type="datetime-local"
         label={label}
-        value={local}
-        onChange={(event) => setLocal(event.currentTarget.value)}
-        error={isWrong ? t('problem.time') : undefined}
+        {...bound(local, setLocal, isWrong ? t('problem.time') : undefined)}
       />
       <Button type="submit" variant="default">
         {t('users.refusals.look')}

@@ -5,7 +5,7 @@ import type { Kind } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Bar, Name, Tag } from '../../ui/small.tsx'
+import { Bar, Name, Tag, WayTo } from '../../ui/small.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
 import type { Line } from './line.ts'
 import { RowActions } from './row-actions.tsx'
@@ -67,11 +67,7 @@ export function UsedTable({ kind, lines, quota, shadow, organisation, read }: Us
 function nameColumn({ t }: Texts, kind: Kind): Column<Line> {
   return {
     ...{ id: 'name', head: t(kind === 'users' ? 'word.user' : 'word.organisation'), sort: 'server' },
-    cell: ({ id }) => (
-      <a href={hashOf(kind, id)} title={id}>
-        <Name of={id} />
-      </a>
-    ),
+    cell: ({ id }) => <WayTo page={kind} id={id} />,
   }
 }
 
@@ -79,7 +75,7 @@ function planColumn({ t }: Texts, kind: Kind): Column<Line> {
   return {
     ...{
       id: 'plan',
-      head: t(kind === 'users' ? 'override.plan' : 'organisations.plans'),
+      head: t(kind === 'users' ? 'override.plan' : 'plans.title'),
       sort: 'server',
       isWideOnly: true,
     },
@@ -90,19 +86,14 @@ function planColumn({ t }: Texts, kind: Kind): Column<Line> {
 function organisationColumn({ t }: Texts): Column<Line> {
   return {
     ...{ id: 'organisation', head: t('word.organisation'), sort: 'server', isWideOnly: true },
-    cell: ({ organisation }) =>
-      organisation !== undefined && (
-        <a href={hashOf('organisations', organisation)} title={organisation}>
-          <Name of={organisation} />
-        </a>
-      ),
+    cell: ({ organisation }) => organisation !== undefined && <WayTo page="organisations" id={organisation} />,
   }
 }
 
-function usersColumn({ t, number }: Texts): Column<Line> {
+function usersColumn({ t }: Texts): Column<Line> {
   return {
     ...{ id: 'users', head: t('page.users'), sort: 'server', isNumber: true },
-    cell: ({ users = 0 }) => number(users),
+    count: ({ users = 0 }) => users,
   }
 }
 
@@ -110,7 +101,7 @@ function usersColumn({ t, number }: Texts): Column<Line> {
 function stateColumn(texts: Texts, shadow: boolean): Column<Line> {
   const { t, time } = texts
   return {
-    ...{ id: 'state', head: t('users.state') },
+    ...{ id: 'state', head: t('word.state') },
     cell: (line) => {
       const { override } = line
       const ofUser = ofUserIn(override)
@@ -175,7 +166,7 @@ function usageColumns(texts: Texts, { quota, shadow }: Pick<UsedTableProps, 'kin
       },
     },
     {
-      ...{ id: 'tokens', head: t('users.tokens'), sort: 'server', isNumber: true },
+      ...{ id: 'tokens', head: t('history.tokens'), sort: 'server', isNumber: true },
       cell: ({ use }) => <Tokens of={use} />,
     },
     {

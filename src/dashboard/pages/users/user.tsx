@@ -3,14 +3,13 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { hashOf } from '../../logic/location.ts'
 import { flatOf } from '../../logic/override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { ForOperators, Name } from '../../ui/small.tsx'
+import { ForOperators, Name, WayTo } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { Grants } from './grants.tsx'
 import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
@@ -209,10 +208,7 @@ function Member({ of: { plan, organisation } }: { readonly of: UserResponse }) {
       {plan !== undefined && <PlanInForce plan={plan} />}
       {organisation !== undefined && (
         <p>
-          {t('users.organisation')}:{' '}
-          <a href={hashOf('organisations', organisation)}>
-            <Name of={organisation} />
-          </a>
+          {t('word.organisation')}: <WayTo page="organisations" id={organisation} />
         </p>
       )}
     </div>
