@@ -66,3 +66,17 @@ test('Escape leaves the page as it was, and a question that waits for its answer
   await page.getByRole('dialog').getByLabel('Reason').press('Tab')
   expect(await field().count()).toBe(0)
 })
+
+test('whether anything is wrong now is said by any page after no action, and who is refused by which limit after 1', async () => {
+  const status = page.getByRole('region', { name: 'Who is refused now' })
+  await status.getByText('Nobody is refused.').waitFor()
+  expect(actions.count()).toBe(0)
+  // The third one has no room: each costs 4 of 10.
+  for (let i = 0; i < 3; i++) await ask(stage.app.url, 'mallory')
+  await status.getByText('1 user got 429 in the last 5 minutes from a personal limit.').waitFor()
+  await actions.click(status.getByRole('link', { name: 'Who and why' }))
+  await expect.poll(heading, SOON).toBe('Refusals')
+  const first = page.getByRole('region', { name: 'Refusals', exact: true }).getByRole('row').nth(1)
+  await expect.poll(() => first.innerText(), SOON).toMatch(/mallory\s+Personal read 1h/)
+  expect(actions.count()).toBe(1)
+})
