@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EndedSessions } from '../../src/admin/ended-sessions.ts'
 import { routesOf } from '../../src/admin/listener.ts'
 import { Login } from '../../src/admin/login.ts'
+import { documentOfAdmin } from '../setup/admin-document.ts'
 import { responseValidator } from '../setup/own-responses.ts'
 import { type Running, startAdmin } from './running.ts'
 
@@ -149,6 +150,15 @@ describe('the OpenAPI document', () => {
     const valid = ajv.validate(OPENAPI_31, document)
     expect(ajv.errors ?? []).toEqual([])
     expect(valid).toBe(true)
+  })
+
+  test('the OpenAPI document is one that the responses of every listener are held against', async () => {
+    const bare = await startAdmin()
+    const { paths, components } = (await bare.call('GET', '/openapi.json')).json
+    await bare.stop()
+    expect({ ...document, info: null }).toEqual({ ...(await documentOfAdmin()), info: null })
+    const held = await documentOfAdmin(false)
+    expect({ paths, components }).toEqual({ paths: held.paths, components: held.components })
   })
 
   test('the OpenAPI document has schemas that are JSON Schema of 2020-12, and all that they refer to', () => {

@@ -17,6 +17,7 @@ import { KnownUsers } from '../../src/quota/known-users.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { documentOfAdmin } from '../setup/admin-document.ts'
 import { hold } from '../setup/own-responses.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
@@ -124,8 +125,7 @@ export async function startAdmin({
     ...changes,
   })
   const { url } = await admin.listen()
-  const document = await (await fetch(`${url}/openapi.json`)).json()
-  const release = hold(url, { document: () => document })
+  const release = hold(url, { document: () => documentOfAdmin(changes.drain !== undefined) })
   const books = booksOf(config)
   await store.noteCounted(countedBy(config))
   let sequence = 0

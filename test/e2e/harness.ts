@@ -3,13 +3,13 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 // The gateway loads it when somebody connects, in the middle of a test then.
 import '../../src/admin/listener.ts'
-import { adminDocument } from '../../build/reference/documents.ts'
 import { type App, createApp } from '../../src/app/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Observation, RequestDone } from '../../src/observe/observation.ts'
 import { gatewayDocument } from '../../src/reference/document.ts'
 import { shareOf } from '../../src/workers/share.ts'
+import { documentOfAdmin } from '../setup/admin-document.ts'
 import { hold, isOfGateway } from '../setup/own-responses.ts'
 
 /** An upstream that remembers what it saw: its log is the truth that charges are held against. */
@@ -109,7 +109,6 @@ function documentOf(config: Config): object {
   return made
 }
 const documents = new WeakMap<Config, object>()
-let ofAdmin: Promise<object> | undefined
 
 /** The page and its files are described by nothing. */
 function isOfPage({ reference }: Config, url: string): boolean {
@@ -138,12 +137,7 @@ export async function startApp(text: string, workers = 1): Promise<RunningApp> {
       document: () => documentOf(inForce),
       isOwn: (head, url) => isOfGateway(head) && !(/^HTTP\S+ [23]/.test(head) && isOfPage(inForce, url)),
     }),
-    hold(admin, {
-      document: () => {
-        ofAdmin ??= adminDocument()
-        return ofAdmin
-      },
-    }),
+    hold(admin, { document: () => documentOfAdmin() }),
   ]
   return {
     url: gateway,

@@ -134,11 +134,17 @@ function plainPath(path: string): string {
 
 type Validate = (method: string, path: string, reply: Reply) => string | null
 
-/** Its schemas take a while to compile. */
+/** Its schemas take a while to compile, so documents that say the same share them: most gateways of a file do. */
 const validators = new WeakMap<object, Validate>()
+const validatorsByText = new Map<string, Validate>()
 
 function validatorOf(document: Json): Validate {
-  const validate = validators.get(document) ?? responseValidator(document)
+  const known = validators.get(document)
+  if (known !== undefined) return known
+  const text = JSON.stringify(document)
+  const validate = validatorsByText.get(text) ?? responseValidator(document)
+  if (validatorsByText.size >= 100) validatorsByText.clear()
+  validatorsByText.set(text, validate)
   validators.set(document, validate)
   return validate
 }
