@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { called, done } from './called.ts'
 
 const run = promisify(execFile)
 
@@ -25,15 +26,21 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** @returns exit code and what was said of problems, of a file whose store is named on its second line */
-async function check(store: string, more = ''): Promise<[number, string]> {
+async function check(store: string, more = '', run = checkHere): Promise<[number, string]> {
   const file = join(folder, 'tollgate.yaml')
   writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "${store}"\n${more}`)
+  const { code, stderr } = await run(file)
+  return [code, stderr.replaceAll(folder, 'FOLDER').trimEnd()]
+}
+
+const checkHere = (file: string): Promise<{ code: number; stderr: string }> => called('check', '-c', file)
+
+function checkByPlainUser(file: string): Promise<{ code: number; stderr: string }> {
   const [program, ...args] = [...PLAIN_USER, process.execPath, 'src/main.ts', 'check', '-c', file]
-  const { code, stderr } = await run(program as string, args).then(
+  return run(program as string, args).then(
     (said) => ({ code: 0, ...said }),
     (error: { code: number; stderr: string }) => error,
   )
-  return [code, stderr.replaceAll(folder, 'FOLDER').trimEnd()]
 }
 
 /** Without capabilities the superuser is kept from writing as anybody is. */
@@ -48,7 +55,7 @@ describe('tollgate check', () => {
     const file = join(folder, 'tollgate.yaml')
     const routes = `routes: [${rules.join(', ')}]`
     writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${routes}\n`)
-    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    const { stdout } = await done('check', '-c', file)
     expect(stdout).toContain(`: ok (${said}, categories read and write,`)
   })
 
@@ -59,7 +66,7 @@ describe('tollgate check', () => {
     const file = join(folder, 'tollgate.yaml')
     const quota = `quota: { baselines: { personal: ${personal} } }`
     writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${quota}\n`)
-    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    const { stdout } = await done('check', '-c', file)
     expect(stdout).toContain(`: ok (0 routes, ${said}, store`)
   })
 
@@ -68,11 +75,7 @@ describe('tollgate check', () => {
     const text =
       'listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\nupstream: { url: "http://127.0.0.1:1" }\nstore: sqlite:./t.db\n'
     writeFileSync(file, text)
-    const said = async (...options: string[]) =>
-      run(process.execPath, ['src/main.ts', 'check', ...options, '-c', file]).then(
-        ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-        (error: { code: number; stdout: string; stderr: string }) => error,
-      )
+    const said = (...options: string[]) => called('check', ...options, '-c', file)
     expect(await said()).toMatchObject({ code: 0, stderr: '' })
     const { code, stdout, stderr } = await said('--connect')
     expect({ code, stderr }).toEqual({
@@ -106,7 +109,7 @@ routes:
 quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
 `,
     )
-    const { stdout, stderr } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    const { stdout, stderr } = await done('check', '-c', file)
     const free = `${file}:5 POST /b costs nothing by settle: status.5xx, status.gateway, otherwise, missing`
     const range = `${file}:10 POST /d costs 1 at the least and 80 at the most, in an array of 20`
     expect(stdout.split('\n').slice(0, 3)).toEqual([free, range, expect.stringContaining(': ok (4 routes')])
@@ -118,7 +121,7 @@ quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
     const head = 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n'
     const said = async (more: string): Promise<string> => {
       writeFileSync(file, head + more)
-      const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+      const { stdout } = await done('check', '-c', file)
       return stdout.replaceAll(folder, 'FOLDER').replace(/^.*\n/, '')
     }
     const routes = 'routes: [{ match: GET /x, category: read }]\n'
@@ -159,7 +162,7 @@ unmatched: forward`,
     async (more, callers, others) => {
       const file = join(folder, 'tollgate.yaml')
       writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${more}\n`)
-      const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+      const { stdout } = await done('check', '-c', file)
       expect(stdout.split('\n').slice(1, 3)).toEqual([`callers: ${callers}`, `paths without a rule: ${others}`])
     },
   )
@@ -252,12 +255,12 @@ unmatched: forward`,
     mkdirSync(join(folder, 'b'))
     writeFileSync(path, '')
     chmodSync(path, 0o444)
-    expect(await check(`sqlite:${path}`)).toEqual([
+    expect(await check(`sqlite:${path}`, '', checkByPlainUser)).toEqual([
       0,
       expect.stringContaining('store: warning: "FOLDER/b/tollgate.db" cannot be written (EACCES): name'),
     ])
     chmodSync(join(folder, 'b'), 0o555)
-    expect(await check(`sqlite:${path}`)).toEqual([
+    expect(await check(`sqlite:${path}`, '', checkByPlainUser)).toEqual([
       0,
       expect.stringContaining('store: warning: "FOLDER/b" cannot be written (EACCES): name'),
     ])

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { packagesOf } from '../setup/packages.ts'
 import { freePort } from '../setup/redis.ts'
+import { called } from './called.ts'
 
 const run = promisify(execFile)
 
@@ -27,10 +28,7 @@ afterAll(async () => {
 async function drain(admin: string, ...options: string[]): Promise<[number, string]> {
   const file = join(folder, 'tollgate.yaml')
   writeFileSync(file, `upstream: { url: "http://127.0.0.1:1" }\nadmin: ${admin}\n`)
-  const { code, stdout, stderr } = await run(process.execPath, ['src/main.ts', 'drain', '-c', file, ...options]).then(
-    (said) => ({ code: 0, ...said }),
-    (error: { code: number; stdout: string; stderr: string }) => error,
-  )
+  const { code, stdout, stderr } = await called('drain', '-c', file, ...options)
   return [code, (stdout + stderr).trimEnd()]
 }
 
@@ -54,6 +52,8 @@ describe('tollgate drain', () => {
     const port = await freePort()
     const [code, said] = await drain(`{ listen: "127.0.0.1:${port}" }`)
     expect([code, said]).toEqual([1, expect.stringMatching(/^not done: http:\/\/127.0.0.1:\d+: connect ECONNREFUSED/)])
+    const program = run(process.execPath, ['src/main.ts', 'drain', '-c', join(folder, 'tollgate.yaml')])
+    await expect(program).rejects.toMatchObject({ code, stdout: '', stderr: `${said}\n` })
   })
 
   test('tollgate drain sends the admin token of the file if the gateway listens on no loopback address, and only then', async () => {

@@ -8,6 +8,7 @@ import { asText, explainRequest } from '../../src/cli/explain.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { configOf, YAML } from '../admin/running.ts'
+import { called } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -29,11 +30,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function explain(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const outcome = run(process.execPath, ['src/main.ts', 'explain', '-c', file, ...args])
-  return outcome.then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    (error: { code: number; stdout: string; stderr: string }) => error,
-  )
+  return called('explain', '-c', file, ...args)
 }
 
 describe('tollgate explain', () => {
@@ -113,6 +110,8 @@ describe('tollgate explain', () => {
   test('tollgate explain ends with 2 if it is called wrongly, and leads to its help', async () => {
     const stderr = 'tollgate: explain needs --user and --path\nSee: tollgate explain --help\n'
     expect(await explain('--path', '/x')).toMatchObject({ code: 2, stdout: '', stderr })
+    const program = run(process.execPath, ['src/main.ts', 'explain', '-c', file, '--path', '/x'])
+    await expect(program).rejects.toMatchObject({ code: 2, stdout: '', stderr })
   })
 
   test('tollgate explain has a help of its own', async () => {

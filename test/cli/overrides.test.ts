@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { overrides as command } from '../../src/cli/overrides.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
+import { done } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -20,7 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const overrides = (...args: string[]) =>
+const overrides = (...args: string[]) => done('overrides', ...args, '-c', join(folder, 'tollgate.yaml'))
+const byProgram = (...args: string[]) =>
   run(process.execPath, ['src/main.ts', 'overrides', ...args, '-c', join(folder, 'tollgate.yaml')])
 
 test('overrides of a file are put in force on the command line, and written to a file again', async () => {
@@ -29,7 +31,7 @@ test('overrides of a file are put in force on the command line, and written to a
   const tried = await overrides('apply', '-f', file, '--dry-run')
   expect(tried.stdout).toContain('would be 2 added, 0 changed, 0 removed, 0 unchanged: 2 overrides in ')
   expect((await overrides('export')).stdout).toBe('')
-  const applied = await overrides('apply', '-f', file, '--reason', 'a week of music')
+  const applied = await byProgram('apply', '-f', file, '--reason', 'a week of music')
   expect(applied.stdout).toContain('2 added, 0 changed, 0 removed, 0 unchanged: 2 overrides in ')
   expect(applied.stderr).toContain('line 3: warning: POST /v1/music/upsert, POST /v1/charge:')
   const { stdout } = await overrides('export')

@@ -8,6 +8,7 @@ import { plans as command } from '../../src/cli/plans.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { YAML } from '../admin/running.ts'
+import { done } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -28,7 +29,8 @@ beforeEach(async () => {
   await openSqliteStore({ file }).close()
 })
 
-const plans = (...args: string[]) =>
+const plans = (...args: string[]) => done('plans', ...args, '-c', join(folder, 'tollgate.yaml'))
+const byProgram = (...args: string[]) =>
   run(process.execPath, ['src/main.ts', 'plans', ...args, '-c', join(folder, 'tollgate.yaml')])
 const write = (name: string, text: string): string => {
   writeFileSync(join(folder, name), text)
@@ -52,7 +54,7 @@ test('limits of plans are put in force from a file, listed, and given back by a 
     ].join('\n'),
   )
   expect(await settings()).toEqual({})
-  const applied = await plans('apply', '-f', wanted, '--reason', 'a busy evening')
+  const applied = await byProgram('apply', '-f', wanted, '--reason', 'a busy evening')
   expect(applied).toMatchObject({ stdout: expect.stringContaining(`2 limits of plans changed in ${file}`) })
   expect((await plans('list')).stdout.split('\n')).toEqual([
     'free\tpersonal\tread\t1h\t60\tfile: 40',
