@@ -1,18 +1,15 @@
-import { adminDocument } from '../../build/reference/documents.ts'
+import { adminDocument, type Document } from '../../build/reference/documents.ts'
 
-let made: ReturnType<typeof adminDocument> | undefined
-let withoutDrain: ReturnType<typeof adminDocument> | undefined
+let made: Promise<Document> | undefined
 
 /**
  * The document of every admin listener, whatever its configuration (`test/admin/openapi.test.ts`), made once in a process.
  *
  * @param hasDrain what no process stops has none
  */
-export function documentOfAdmin(hasDrain = true): ReturnType<typeof adminDocument> {
+export function documentOfAdmin(hasDrain = true): Promise<Document> {
   made ??= adminDocument()
-  withoutDrain ??= made.then(({ paths, ...rest }) => {
-    const { '/drain': _, ...others } = paths as Record<string, object>
-    return { ...rest, paths: others }
-  })
+  withoutDrain ??= made.then(({ paths: { '/drain': _, ...paths }, ...rest }) => ({ ...rest, paths }))
   return hasDrain ? made : withoutDrain
 }
+let withoutDrain: Promise<Document> | undefined
