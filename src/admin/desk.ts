@@ -177,14 +177,16 @@ export class Desk {
   /**
    * Makes a change of what has no version. An access key that was revoked or forgotten meanwhile is not replaced.
    * @param response does what else belongs to the change, as it was made
+   * @param refused where the store did not make it. Default: what is to be changed has ended meanwhile
    */
   async record(
     call: Call,
     change: Change,
     response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
+    refused = GONE_MEANWHILE,
   ): Promise<AdminResponse> {
     const changed = await this.#make(authorOf(call), change, null)
-    if (!changed.done) return GONE_MEANWHILE
+    if (!changed.done) return refused
     return afterwards(() => response(changed.entry))
   }
 

@@ -25,8 +25,8 @@ export type Change =
       readonly organisation: string
       /** `null` takes it away. */ readonly to: Packed<OrganisationOverride> | null
     }
-  /** A grant is given, or an administrator ends it. */
-  | { readonly kind: 'grant'; readonly id: string; readonly to: GivenGrant }
+  | GrantGiven
+  | GrantEnded
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
@@ -46,6 +46,24 @@ export interface Forgetting {
   readonly user: string
   /** What the audit has instead. It is made by chance, so that it says nothing of who that was. */
   readonly alias: string
+}
+
+/** A grant is given. It is not if there is one with this id, or if as many as these of its owner pay already. */
+export interface GrantGiven {
+  readonly kind: 'grant'
+  readonly id: string
+  readonly to: GivenGrant
+  readonly most: number
+}
+
+/**
+ * An administrator ends a grant that has not ended so. The store changes what it holds then: a grant whose user was forgotten meanwhile
+ * does not come back, and a name that was taken out of its reason does not either.
+ */
+export interface GrantEnded {
+  readonly kind: 'grant'
+  readonly id: string
+  readonly endedAt: number
 }
 
 /** An access key is made or revoked. */
@@ -214,8 +232,9 @@ export type Changed =
       readonly forgotten: number
     }
   /**
-   * The settings or the override had another version than was expected, or an access key that would be replaced is gone or
-   * revoked (version 0): nothing was changed.
+   * The settings or the override had another version than was expected, an access key that would be replaced is gone or revoked (version
+   * 0), a grant that would be ended is gone (0) or has ended (its version), or one that would be given is there (its version) or too many
+   * (0): nothing was changed.
    */
   | { readonly done: false; readonly version: number }
 

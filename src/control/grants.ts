@@ -7,6 +7,11 @@ export function isLive({ until, endedAt }: GivenGrant, at: number): boolean {
   return endedAt === null && at < until
 }
 
+/** Whether two grants are of the same user, or of the same organisation. */
+export function isOfSameOwner(a: GivenGrant, b: GivenGrant): boolean {
+  return a.user === b.user && a.organisation === b.organisation
+}
+
 /** When a grant ended or will end, in milliseconds since the epoch. */
 export function endOfGrant({ until, endedAt }: GivenGrant): number {
   return endedAt ?? until

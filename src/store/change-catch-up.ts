@@ -20,6 +20,12 @@ export function jsonOf(change: Change): string {
   return JSON.stringify('to' in change ? change.to : null) ?? 'null'
 }
 
+/** What stands in the JSON of each grant of the same owner, so that others need not be parsed. */
+export function ownerText({ user, organisation }: GivenGrant): string {
+  const [name, id] = user === undefined ? ['organisation', organisation] : ['user', user]
+  return `"${name}":${JSON.stringify(id)}`
+}
+
 /** That after which they are asked for, and one more than are ever given out, which shows that there are more. */
 export const CHANGES_READ = MOST_CHANGES + 2
 

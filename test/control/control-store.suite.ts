@@ -501,6 +501,78 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     })
   })
 
+  describe('a grant', () => {
+    const HOUR = 3_600_000
+    const given = async (of: Partial<GivenGrant>): Promise<GivenGrant> => {
+      const { at } = await under.store.controlVersion()
+      const grant = { category: 'read', tokens: 5, givenAt: at, until: at + HOUR, reason: 'an audit', endedAt: null }
+      return { ...grant, ...of }
+    }
+    const give = (id: string, to: GivenGrant, most = 3, store: ControlStore = under.store) =>
+      store.change({ kind: 'grant', id, to, most }, ANN, null)
+    const ids = async () => [...(await under.other.readControl()).grants.keys()].sort()
+
+    it('a grant is given to an owner who has fewer than may pay, by whichever replicas they are given at once', async () => {
+      const odd = 'a"user":"b\\'
+      const [own, theirs] = [await given({ user: odd }), await given({ organisation: odd })]
+      const { until } = own
+      const others = [
+        { ...own, until: own.givenAt - 1 },
+        { ...own, endedAt: own.givenAt },
+        { ...own, user: 'c', reason: odd },
+        theirs,
+      ]
+      for (const [i, other] of others.entries()) expect(await give(`a${i}`, other, 1)).toMatchObject({ done: true })
+      const before = await ids()
+      const stores = [under.store, under.other]
+      const made = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => give(`b${i}`, { ...own, until: until + i }, 3, stores[i % 2])),
+      )
+      expect(made.filter(({ done: isDone }) => isDone)).toHaveLength(3)
+      expect(made.find(({ done: isDone }) => !isDone)).toEqual({ done: false, version: 0 })
+      const [first = ''] = (await ids()).filter((id) => !before.includes(id))
+      expect((await ids()).length).toBe(before.length + 3)
+      await done({ kind: 'grant', id: first, endedAt: until })
+      expect(await give('c1', own)).toMatchObject({ done: true })
+      expect(await give('c2', own)).toEqual({ done: false, version: 0 })
+    })
+
+    it('a grant whose id is taken is not given, and the other stays as it is', async () => {
+      const to = await given({ user: 'alice' })
+      const { version: first } = await done({ kind: 'grant', id: 'a1', to, most: 3 })
+      expect(await give('a1', { ...to, tokens: 99 })).toEqual({ done: false, version: first })
+      expect((await under.other.readControl()).grants.get('a1')).toEqual({ version: first, value: to })
+    })
+
+    it('a grant is ended once, as the store has it, and one that is gone does not come back by its end', async () => {
+      const to = await given({ organisation: 'acme', reason: 'for alice, "endedAt":null' })
+      await done({ kind: 'grant', id: 'a1', to, most: 3 })
+      await done({ kind: 'grant', id: 'a2', to: { ...(await given({ user: 'alice' })) }, most: 3 })
+      await done({ kind: 'user_forgotten', user: 'alice', alias: 'forgotten-1' })
+      const ended = { ...to, reason: 'for forgotten-1, "endedAt":null', endedAt: to.givenAt + 7 }
+      const end = (id: string, endedAt: number) => under.other.change({ kind: 'grant', id, endedAt }, ANN, null)
+      expect(await end('a1', to.givenAt + 7)).toMatchObject({ done: true, entry: { version: 4, to: ended } })
+      expect(await end('a1', to.givenAt + 8)).toEqual({ done: false, version: 4 })
+      expect(await end('a2', to.givenAt + 8)).toEqual({ done: false, version: 0 })
+      expect([...(await under.other.readControl()).grants]).toEqual([['a1', { version: 4, value: ended }]])
+    })
+
+    it('a grant that is ended at the moment when its user is forgotten is gone, whichever comes first', async () => {
+      for (let round = 0; round < 20; round++) {
+        const to = await given({ user: `jane-${round}` })
+        await done({ kind: 'grant', id: `a${round}`, to, most: 3 })
+        const alias = `forgotten-${round}`
+        await Promise.all([
+          under.store.change({ kind: 'user_forgotten', user: `jane-${round}`, alias }, ANN, null),
+          ...[1, 2, 3].map((i) =>
+            under.other.change({ kind: 'grant', id: `a${round}`, endedAt: to.givenAt + i }, ANN, null),
+          ),
+        ])
+        expect(await ids()).toEqual([])
+      }
+    })
+  })
+
   describe('the changes after a version', () => {
     it('the changes after a version are listed up to a hundred; after that, all is to be read', async () => {
       const made: AuditEntry[] = []

@@ -196,7 +196,7 @@ async function live(place: Place): Promise<void> {
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
   await store.change({ kind: 'organisation_override', organisation: 'acme', to: ofOrganisation(7) }, author, null)
   const grant = { category: 'read', tokens: 9, givenAt: 1000, until: 2000, reason: 'an audit', endedAt: null }
-  await store.change({ kind: 'grant', id: 'a1', to: { ...grant, user: 'a' } }, author, null)
+  await store.change({ kind: 'grant', id: 'a1', to: { ...grant, user: 'a' }, most: 10 }, author, null)
   for (let i = 0; i < 3; i++) {
     await keepAccessKey(
       store,

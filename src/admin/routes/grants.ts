@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { GrantResponse, GrantsResponse } from '../../contract/api.ts'
+import type { AuditEntry } from '../../control/control-store.ts'
 import { endOfGrant } from '../../control/grants.ts'
 import { categoriesOf } from '../../control/settings.ts'
 import { type GivenGrant, storedOf } from '../../control/state.ts'
@@ -61,6 +62,10 @@ export function grantRoutes(desk: Desk): Route[] {
 const MOST_SHOWN = 500
 /** That pay one user or organisation at once: each of them is looked at by each charge of the owner. */
 const MOST_LIVE = 10
+const TOO_MANY = refusal(
+  'conflict',
+  `${MOST_LIVE} grants of this owner pay already: end one of them by DELETE /api/grants/{id}.`,
+)
 const MOST_DAYS = 400
 const DAY_MS = 86_400_000
 
@@ -134,24 +139,20 @@ async function give(desk: Desk, call: Call): Promise<AdminResponse> {
   if (!categories.includes(category)) {
     return badFields([{ path: 'category', msg: `must be one of ${categories.join(', ')}` }])
   }
-  const state = await desk.control.fresh()
+  await desk.control.fresh()
   const at = desk.control.storeTime()
   const until = timeOf(fields.data.until)
   if (!(until <= at + MOST_DAYS * DAY_MS)) return badFields([{ path: 'until', msg: UNTIL }])
   if (until <= at) return badFields([{ path: 'until', msg: `must be in the future: it is ${iso(at)} now` }])
-  const live = [...state.grants.values()].filter(
-    ({ value }) => value.user === user && value.organisation === organisation,
-  )
-  if (live.length >= MOST_LIVE) {
-    const msg = `${MOST_LIVE} grants of this owner pay already: end one of them by DELETE /api/grants/{id}.`
-    return refusal('conflict', msg)
-  }
   const owner = user === undefined ? { organisation } : { user }
   const grant = { ...owner, category, tokens, givenAt: at, until, reason, endedAt: null } as GivenGrant
   const made = randomBytes(6).toString('hex')
-  return desk.record(call, { kind: 'grant', id: made, to: grant }, async () => {
-    return { status: 201, body: await shownGrant(desk, made, grant) }
-  })
+  return desk.record(
+    call,
+    { kind: 'grant', id: made, to: grant, most: MOST_LIVE },
+    async () => ({ status: 201, body: await shownGrant(desk, made, grant) }),
+    TOO_MANY,
+  )
 }
 
 async function end(desk: Desk, call: Call): Promise<AdminResponse> {
@@ -162,6 +163,6 @@ async function end(desk: Desk, call: Call): Promise<AdminResponse> {
   if (known === undefined) return refusal('not_found', 'No grant has this id: GET /api/grants lists them.')
   const at = desk.control.storeTime()
   if (endOfGrant(known) <= at) return ok(await shownGrant(desk, id, known))
-  const ended = { ...known, endedAt: at }
-  return desk.record(call, { kind: 'grant', id, to: ended }, async () => ok(await shownGrant(desk, id, ended)))
+  const ended = ({ to }: AuditEntry) => shownGrant(desk, id, to as GivenGrant)
+  return desk.record(call, { kind: 'grant', id, endedAt: at }, async (entry) => ok(await ended(entry)))
 }

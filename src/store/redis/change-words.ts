@@ -2,6 +2,8 @@ import {
   AUDIT_BOUNDS,
   type Author,
   type Change,
+  type GrantEnded,
+  type GrantGiven,
   KINDS,
   type QuotaReset,
   REPLACED_MS,
@@ -11,7 +13,7 @@ import {
 } from '../../control/control-store.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
-import { jsonOf } from '../change-catch-up.ts'
+import { jsonOf, ownerText } from '../change-catch-up.ts'
 import { historyRule } from './charge-batch.ts'
 import type { Keys } from './keys.ts'
 
@@ -67,7 +69,13 @@ function detailsOf(change: Change, keys: Keys, retention: Retention, now: number
     const records = recordsIn(change)
     return JSON.stringify(records.map((it) => [it.hash, it.id, JSON.stringify(it), it === replacedBy(change)]))
   }
-  return emptiedOf(change, keys, retention, now)
+  return change.kind === 'grant' ? grantRule(change) : emptiedOf(change, keys, retention, now)
+}
+
+/** When a grant is not given, or how it is ended, as control.lua reads it. */
+function grantRule(change: GrantGiven | GrantEnded): string {
+  if ('endedAt' in change) return JSON.stringify({ endedAt: String(change.endedAt) })
+  return JSON.stringify({ owner: ownerText(change.to), most: change.most })
 }
 
 function placeOf(change: Change, keys: Keys): string[] {

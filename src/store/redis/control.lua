@@ -30,6 +30,8 @@
            'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For tokens, JSON: each as [SHA-256, id, its record as JSON, whether it must be there and not be revoked].
            For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
   ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
+           For 'grant', JSON: `endedAt` of one that is ended, which must be there; or, of one that is given, `most`, so many of its owner
+           may pay already that it is not, and `owner`, which stands in the JSON of each of them.
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one, or where the staged ones are gone, or with `again`
 
@@ -165,6 +167,23 @@ local function is_object(json)
   return is_json and type(value) == 'table'
 end
 
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+
+-- How many grants of one owner pay now. @param owner  what stands in the JSON of each of them, so that others are not decoded
+local function live_grants(key, to, owner)
+  local whose, live = cjson.decode(to), 0
+  for _, text in ipairs(redis.call('HVALS', key)) do
+    local json = string.find(text, owner, 1, true) and string.match(text, '^%d+ (.+)$')
+    if json and is_object(json) then
+      local grant = cjson.decode(json)
+      local is_own = grant.user == whose.user and grant.organisation == whose.organisation
+      if is_own and grant.endedAt == cjson.null and (tonumber(grant['until']) or 0) > tonumber(now) then live = live + 1 end
+    end
+  end
+  return live
+end
+
 local function count_at(key)
   local digits = string.match(redis.call('GET', key) or '', '^%d+$')
   return digits and #digits < 16 and tonumber(digits) or nil
@@ -191,6 +210,18 @@ if expected ~= '' and (what == 'settings' or is_override) then
   if known ~= tonumber(expected) then return known end
 end
 
+if what == 'grant' then
+  local asked = cjson.decode(ARGV[12])
+  if asked.endedAt then
+    local is_done
+    -- A quotation mark within a text has a backslash before it.
+    to, is_done = string.gsub(from or '', '"endedAt":null', '"endedAt":' .. asked.endedAt)
+    if is_done == 0 then return tonumber(known or 0) end
+  elseif known or live_grants(KEYS[place], to, asked.owner) >= asked.most then
+    return tonumber(known or 0)
+  end
+end
+
 -- The overrides of users and those of organisations, each with what is staged, and where those that are replaced are kept.
 local lists = {}
 if what == 'overrides' then
@@ -208,8 +239,6 @@ if what == 'overrides' then
   end
 end
 
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local version = string.format('%.0f', last + 1)
 
 local counter, counter_runs, history, history_bytes, lasts

@@ -36,7 +36,9 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
   await eachField(keys.grants, (id, text) => {
     const isOwn = parsed(text.slice(text.indexOf(' ') + 1))?.user === user
     const next = isOwn ? null : withoutName(text, forgetting)
-    if (isOwn || next !== null) found.push([keys.grants, 'hash', id, text, next ?? false])
+    // The user's own goes whatever it has become meanwhile: no grant gets another owner.
+    if (isOwn) found.push([keys.grants, 'hash', id, false, false])
+    else if (next !== null) found.push([keys.grants, 'hash', id, text, next])
   })
   const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
   for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {

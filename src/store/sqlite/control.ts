@@ -13,7 +13,7 @@ import {
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { changesOf } from '../../control/record-forms.ts'
-import type { Changes, Packed, Versioned } from '../../control/state.ts'
+import type { Changes, GivenGrant, Packed, Versioned } from '../../control/state.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { changesAfter, jsonOf, readAll, readInSteps } from '../change-catch-up.ts'
 import type { RecordList, Records } from '../records.ts'
@@ -145,7 +145,8 @@ function changing(
 
   /** @returns before and after, as JSON */
   function apply(change: Change, version: number, known: Versioned<unknown> | null) {
-    const after = jsonOf(change)
+    const after =
+      'endedAt' in change ? JSON.stringify({ ...(known?.value ?? {}), endedAt: change.endedAt }) : jsonOf(change)
     if (change.kind === 'quota_reset') return emptying.shared(change)
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after }
     if (change.kind === 'settings') settings.put(version, after)
@@ -163,6 +164,9 @@ function changing(
     const known = storedOf(change)
     const has = known?.version ?? 0
     if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
+    if (change.kind === 'grant' && grants.refuses(change, known as Versioned<GivenGrant> | null, clock())) {
+      return { done: false, version: has }
+    }
     const replaced = replacedBy(change)
     if (replaced !== null && !keys.isGood(replaced.hash)) return { done: false, version: 0 }
     const { version: last } = audit.last()

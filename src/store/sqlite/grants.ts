@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { GrantEnded, GrantGiven } from '../../control/control-store.ts'
+import { isLive, isOfSameOwner } from '../../control/grants.ts'
 import { givenGrantOf } from '../../control/record-forms.ts'
 import type { GivenGrant, Versioned } from '../../control/state.ts'
-import type { OverridesStep } from '../change-catch-up.ts'
+import { type OverridesStep, ownerText } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { versionedBy } from './versioned.ts'
@@ -14,6 +16,7 @@ export function grantRows(database: DatabaseSync, records: Records) {
   const find = rowsOf(database, 'SELECT version, value FROM grants WHERE id = ?')
   const some = rowsOf(database, `SELECT id, version, value FROM grants WHERE id > ? ORDER BY id LIMIT ${STEP}`)
   const set = database.prepare('INSERT OR REPLACE INTO grants (id, version, value) VALUES (?, ?, ?)')
+  const ofOwner = rowsOf(database, 'SELECT id, version, value FROM grants WHERE instr(value, ?) > 0')
   const drop = database.prepare('DELETE FROM grants WHERE id = ?')
   const list = records.list({
     ...{ kind: 'grant', list: 'grants' },
@@ -40,6 +43,13 @@ export function grantRows(database: DatabaseSync, records: Records) {
       return { overrides: readable(rows), next: typeof last === 'string' ? last : null }
     },
     readable,
+    /** Whether the change is not to be made. @param known the grant as it is */
+    refuses(change: GrantGiven | GrantEnded, known: Versioned<GivenGrant> | null, now: number): boolean {
+      if ('endedAt' in change) return known === null || known.value.endedAt !== null
+      if (known !== null) return true
+      const isLiveOfOwner = ({ value }: Versioned<GivenGrant>) => isLive(value, now) && isOfSameOwner(value, change.to)
+      return readable(ofOwner.all(ownerText(change.to))).filter(([, each]) => isLiveOfOwner(each)).length >= change.most
+    },
     put: (id: string, version: number, json: string) => void set.run(id, version, json),
     forget(ids: readonly string[]): void {
       for (const id of ids) drop.run(id)
