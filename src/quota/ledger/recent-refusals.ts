@@ -149,9 +149,12 @@ function atTime(decision: Decision, at: number): Decision {
   return { ...decision, at, memo: undefined }
 }
 
-/** Milliseconds until there is a whole second less, rounded up, of one of the windows. */
+/**
+ * Milliseconds until there is a whole second less, rounded up, of one of the windows. A window that has not started ends a length from
+ * now, so a refusal that names its end is a second old at most.
+ */
 function unchangedFor(ends: readonly number[], at: number): number {
-  let ms = Number.POSITIVE_INFINITY
+  let ms = 1000
   for (let i = 0; i < ends.length; i++) ms = Math.min(ms, (((ends[i] as number) - at - 1) % 1000) + 1)
   return ms
 }

@@ -18,6 +18,7 @@ const LIMITS = {
   organisation: null,
   global: [{ window: HOUR, limit: 1000 }],
 }
+const NOT_STARTED = { startedAt: 0, used: 0 }
 const AT = 1_790_000_000_000
 const charge = (more: Partial<Charge> = {}): Charge => ({
   user: 'alice',
@@ -52,6 +53,25 @@ describe('a refusal of a moment ago', () => {
     clock.now += 950.6
     expect(refusals.recall(charge())).toEqual({ ...refusal(1_799_950), at: AT + 950 })
     expect(refusals.recall(charge({ cost: 5 }))?.accepted).toBe(false)
+  })
+
+  it('a refusal by a window that has not started names an end that is ahead, however long it goes on', () => {
+    const { clock, refusals } = memory()
+    const never = (at: number): Decision => ({
+      accepted: false,
+      at,
+      personal: [NOT_STARTED, NOT_STARTED],
+      organisation: null,
+      global: [NOT_STARTED],
+    })
+    const dear = charge({ cost: 11 })
+    const ends: number[] = []
+    for (let ms = 0; ms < 5000; ms += 300) {
+      clock.now = 5000 + ms
+      const said = refusals.recall(dear) ?? refusals.note(dear, never(AT + ms), clock.now)
+      ends.push(Date.parse(refusalBody(dear, said, 'UTC').quota.resetAt) - AT - ms)
+    }
+    expect(ends.filter((left) => left > 3_600_000 || left <= 3_599_000)).toEqual([])
   })
 
   it('a refusal is the same object, for a response that is remembered with it, until a second of one of its windows has passed', () => {
