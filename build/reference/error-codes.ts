@@ -60,7 +60,7 @@ const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   quota_exceeded: {
     means: 'A limit of the user, of the organisation or of all users together has no room for the request.',
     charged: 'no',
-    cure: 'Wait for `Retry-After` seconds; [clients](../clients.md#waiting) shows how. The operator raises a limit as the [cookbook](../cookbook.md) shows.',
+    cure: 'Wait for `Retry-After` seconds; [clients](../clients.md#waiting) shows how. If the response has `X-Tollgate-Quota-State: never`, no waiting helps. The operator raises a limit as the [cookbook](../cookbook.md) shows.',
   },
   too_many_in_flight: {
     means:

@@ -103,7 +103,7 @@ export function createClient(options) {
   function waitAfter(outcome, tries, repeatable) {
     if ('error' in outcome) return repeatable ? backoff(tries) : null
     const told = retryAfter(outcome)
-    if (neverFits(outcome)) return null
+    if (outcome.headers.get('x-tollgate-quota-state') === 'never') return null
     if (NEVER_FORWARDED.has(`${outcome.status} ${codeOf(outcome)}`)) {
       // An outage may last: the waits grow.
       return outcome.status === 503 ? (told ?? 1) + backoff(tries) : spread(told ?? 1)
@@ -162,23 +162,6 @@ function retryAfter({ headers }) {
 }
 
 /**
- * Whether a refusal of the quota is one that no waiting helps: the request costs more than a limit of its category, and more than
- * passes beyond that. Limits of other categories are counted in other tokens.
- * @param {Answer} answer
- */
-function neverFits(answer) {
-  if (codeOf(answer) !== 'quota_exceeded') return false
-  const { category = '', over = 0, requested = 0 } = saidBy(answer)?.quota ?? {}
-  const policies = (answer.headers.get('ratelimit-policy') ?? '').matchAll(LIMIT_OF_GATEWAY)
-  return [...policies].some(
-    ([, name = '', limit]) => name.startsWith(`${category}-`) && requested > Number(limit) + over,
-  )
-}
-
-/** A member of RateLimit-Policy that is of the gateway: its category and window, and its limit. */
-const LIMIT_OF_GATEWAY = /"(?:personal|organisation|global)-([^"]+)";q=(\d+)/g
-
-/**
  * The `error` of an answer of the gateway. Only its 429 of the quota has `X-Quota-Reset`, whatever body the operator gives it.
  * @param {Answer} answer
  */
@@ -188,7 +171,7 @@ function codeOf(answer) {
 
 /**
  * @param {Answer} answer
- * @returns {{ error?: string, quota?: { category?: string, over?: number, requested?: number } } | null}
+ * @returns {{ error?: string } | null}
  */
 function saidBy({ body }) {
   try {

@@ -113,7 +113,7 @@ class Client:
         if answer is None:
             return self._backoff(tries) if repeatable else None
         told = retry_after(answer)
-        if never_fits(answer):
+        if answer.headers.get("X-Tollgate-Quota-State") == "never":
             return None
         if f"{answer.status} {code_of(answer)}" in NEVER_FORWARDED:
             least = 1 if told is None else told
@@ -152,21 +152,6 @@ def retry_after(answer: Answer) -> Optional[int]:
     """In seconds; None where it is missing or a date, which the gateway never sends."""
     text = answer.headers.get("Retry-After", "")
     return int(text) if text.isascii() and text.isdigit() else None
-
-
-def never_fits(answer: Answer) -> bool:
-    """Whether a refusal of the quota is one that no waiting helps: the request costs more than a limit of its category, and more than
-    passes beyond that. Limits of other categories are counted in other tokens."""
-    quota = said_by(answer).get("quota")
-    if code_of(answer) != "quota_exceeded" or not isinstance(quota, dict):
-        return False
-    category, over, requested = quota.get("category", ""), quota.get("over", 0), quota.get("requested", 0)
-    policies = LIMIT_OF_GATEWAY.findall(answer.headers.get("RateLimit-Policy", ""))
-    return any(name.startswith(f"{category}-") and requested > int(limit) + over for name, limit in policies)
-
-
-# A member of RateLimit-Policy that is of the gateway: its category and window, and its limit.
-LIMIT_OF_GATEWAY = re.compile(r'"(?:personal|organisation|global)-([^"]+)";q=(\d+)')
 
 
 def code_of(answer: Answer) -> str:

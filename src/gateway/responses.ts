@@ -8,10 +8,17 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
 import { legacyFields } from '../quota/quota-state.ts'
 import type { StoreError } from '../quota/quota-store.ts'
-import { overOf, type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
+import { neverFits, overOf, type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
 import { promised } from '../quota/window.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
-import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields, sentOften } from '../respond/response.ts'
+import {
+  JSON_TYPE,
+  NEVER_FIELD,
+  type OwnResponse,
+  PROBLEM_TYPE,
+  rateLimitFields,
+  sentOften,
+} from '../respond/response.ts'
 import type { Repetition, Rules } from './snapshot.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
@@ -60,8 +67,10 @@ export function refusalOf(
   const before = decision.memo as Known | undefined
   const isKnown = before?.cost === charge.cost && before.rules === rules && before.problem === problem
   if (isKnown && costAlike(before.others, charge.others)) return before
-  const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
-  const response = sentOften(refusalResponse(charge, decision, body, problem, rules))
+  const freeAt = roomFrom(rules.ahead(), payer, charge, decision)
+  const body = refusalBody(charge, decision, rules.timeZone, freeAt)
+  const state = freeAt === null && neverFits(charge, decision) !== null ? NEVER_FIELD : []
+  const response = sentOften(refusalResponse(charge, decision, body, problem, rules, state))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')
   const { cost, others } = charge
@@ -91,6 +100,7 @@ function refusalResponse(
   body: RefusalBody,
   problem: boolean,
   { retryAfterMax, legacyFields: isLegacy }: RefusalRules,
+  state: readonly string[],
 ): OwnResponse {
   const { retryAfterSeconds, quota } = body
   const remaining = Math.max(0, quota.limit - quota.used)
@@ -103,6 +113,7 @@ function refusalResponse(
       String(Math.min(retryAfterSeconds, retryAfterMax)),
       'X-Quota-Reset',
       quota.resetAt,
+      ...state,
       ...rateLimitFields(charge, decision),
       ...legacy,
     ],

@@ -19,6 +19,9 @@ const RATE_LIMIT = {
 const TOO_MANY = {
   'Retry-After': RETRY_AFTER,
   'X-Quota-Reset': header('As quota.resetAt; where the quota is used up.'),
+  'X-Tollgate-Quota-State': header(
+    '`never` where no waiting helps, because the request costs more than a limit ever allows.',
+  ),
   ...RATE_LIMIT,
 }
 
@@ -46,7 +49,7 @@ const DESCRIBED: Readonly<Record<OwnStatus, Described>> = {
   422: { name: 'TollgateKeyReused', text: 'The key of this request is that of an earlier one that differs.' },
   429: {
     name: 'TollgateTooManyRequests',
-    text: 'The quota is used up: wait for `Retry-After` seconds, or until `X-Quota-Reset`. Or too many requests of the caller are under way: wait until one has ended.',
+    text: 'The quota is used up: wait for `Retry-After` seconds, or until `X-Quota-Reset`, unless `X-Tollgate-Quota-State` is `never`. Or too many requests of the caller are under way: wait until one has ended.',
     headers: TOO_MANY,
   },
   431: { name: 'TollgateHeadersTooLarge', text: 'The header fields are too many or too long.' },

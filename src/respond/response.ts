@@ -87,6 +87,9 @@ export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 /** For a response of the upstream to a request that lies beyond a soft limit. */
 export const OVER_FIELD = ['X-Tollgate-Quota-State', 'over'] as const
 
+/** For a refusal that no waiting helps, since the request costs more than a limit ever allows. */
+export const NEVER_FIELD = ['X-Tollgate-Quota-State', 'never'] as const
+
 /** For a response of the upstream to a repetition that was not charged. */
 export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const
 

@@ -253,6 +253,16 @@ routes: [{ match: GET /items, category: read, cost: 12 }, { match: POST /items, 
     expect(await call({ url, method: 'POST' })).toMatchObject({ status: 429, slept: [] })
   })
 
+  test('waits where the request costs more than a limit of a category whose name begins in the same way', async () => {
+    const rest = `
+quota:
+  windows: { 2s: 2s }
+  baselines: { personal: { chat: { 2s: 60 }, chat-x: { 2s: 20 } } }
+routes: [{ match: "* /items", charges: { chat: 50, chat-x: 1 } }]`
+    const { status, slept } = await call({ url: await start({ rest }), times: 2 })
+    expect([status, slept.length]).toEqual([200, 1])
+  })
+
   test('sends anything again that the gateway was too busy to take', async () => {
     let free: () => void = () => {}
     const respond: Setting['respond'] = (_seen, res) => {

@@ -73,6 +73,17 @@ describe('the 429 of a decision', () => {
     expect(again.body).toEqual(first.body)
   })
 
+  it('the 429 of a decision says never where no waiting helps, in a field of its own that each form of the body has', () => {
+    const states = [4, 10, 11].flatMap((cost) =>
+      [undefined, PROBLEM].map((accept) => {
+        const { headers } = refusalOf(ALICE, { ...CHARGE, cost }, decision(), RULES, accept).response
+        const at = headers.indexOf('X-Tollgate-Quota-State')
+        return at < 0 ? null : headers[at + 1]
+      }),
+    )
+    expect(states).toEqual([null, null, null, null, 'never', 'never'])
+  })
+
   it('the 429 of a decision names the scope that refused', () => {
     const global = [{ window: HOUR, limit: 3 }]
     const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
