@@ -14,9 +14,6 @@ export interface SeriesPoint {
 
 /** Colour and pattern of a series: `.part`, `.line` and `.key` of series-chart.css. */
 export type ChartTone =
-  | 'tokens'
-  | 'requests'
-  | 'refused'
   | 'personal'
   | 'organisation'
   | 'global'

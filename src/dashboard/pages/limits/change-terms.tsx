@@ -19,7 +19,7 @@ export function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: T
   const { t } = useTexts()
   return (
     <fieldset id="change-terms" className="change-terms" data-open={isOpen} disabled={!mayChange}>
-      <legend className="hidden">{t('bar.more')}</legend>
+      <legend className="heard">{t('bar.more')}</legend>
       <TextInput
         label={t('word.reason')}
         maxLength={500}

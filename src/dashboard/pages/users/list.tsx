@@ -5,7 +5,7 @@ import type { QuotaResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { csvHref } from '../../logic/list-csv.ts'
+import { tableHref } from '../../logic/list-csv.ts'
 import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
@@ -117,6 +117,8 @@ function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string
   return { query, filter, offset, isSearch, change, path: `/api/${kind}?${wish}` }
 }
 
+const CSV_HEAD = ['plan', 'override', 'blocked', 'tokens']
+
 interface FootProps {
   readonly kind: Kind
   readonly page: ListResponse
@@ -131,7 +133,7 @@ function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, ch
   const { before, behind } = pagesBeside(offset, total)
   const turn = (cursor: string | null) => change({ cursor: cursor === '0' ? null : cursor }, true)
   const csv = lines.flatMap(({ id, plans, override, blocked, use }) =>
-    use === null ? [] : [{ id, plan: plans.join(' '), override, blocked, tokens: use.tokens }],
+    use === null ? [] : [[id, plans.join(' '), String(override !== null), String(blocked), use.tokens]],
   )
   const words = {
     first: number(Math.min(offset + 1, total)),
@@ -146,7 +148,7 @@ function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, ch
         onNext={behind === null ? null : () => turn(behind)}
       />
       {csv.length > 0 && (
-        <a href={csvHref(kind, csv)} download={`${kind}.csv`}>
+        <a href={tableHref([kind === 'users' ? 'user' : 'organisation', ...CSV_HEAD], csv)} download={`${kind}.csv`}>
           {t('users.csvShown')}
         </a>
       )}
