@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import type { AlertsResponse, AlertTestResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { type AlertState, alertStates } from '../../logic/alert-state.ts'
+import type { Standing } from '../../ui/acknowledged.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -16,34 +17,36 @@ import { Name, Tag } from '../../ui/small.tsx'
 const EVERY_MS = 15_000
 /** As many as the API has at once: the latest event of each alert should be among them. */
 const EVENTS = 200
-export const ALERTS_PATH = `/api/alerts?limit=${EVENTS}`
 
 export function useAlerts() {
-  return usePoll<AlertsResponse>(ALERTS_PATH, EVERY_MS)
+  return usePoll<AlertsResponse>(`/api/alerts?limit=${EVENTS}`, EVERY_MS)
 }
 
-/** The alerts of the configuration, and whether their receivers take them. Nothing if none is configured. */
-export function Alerts() {
-  const { t, number } = useTexts()
-  const { data, error } = useAlerts()
-  if (data === null || data.alerts.length + data.former.length === 0) return null
-  const states = alertStates(data, serverNow())
+/** Receivers that do not take their events, and events whose alert is gone. */
+export function receiverNotes(alerts: AlertsResponse | null, { t, number }: Texts): readonly Standing[] {
+  if (alerts === null) return []
+  const failing = alertStates(alerts, serverNow()).filter((state) => state.failing !== null)
+  return [
+    ...failing.map(({ alert: { name, receiver }, failing }) => ({
+      id: `failing ${name} ${receiver}`,
+      note: <Note tone="warn">{t('alerts.failing', { receiver, alert: name, error: failing ?? '' })}</Note>,
+    })),
+    ...alerts.former.map(({ name, pending }) => ({
+      id: `former ${name}`,
+      note: <Note tone="warn">{t('alerts.former', { alert: name, count: number(pending) })}</Note>,
+    })),
+  ]
+}
+
+/** The alerts of the configuration, and whether their receivers take them. */
+export function Alerts({ of }: { readonly of: AlertsResponse }) {
+  const texts = useTexts()
   return (
-    <Panel title={t('page.alerts')}>
-      {error !== null && <p className="muted">{t('failed.stale')}</p>}
-      {states
-        .filter(({ failing }) => failing !== null)
-        .map(({ alert, failing }) => (
-          <Note key={alert.name} tone="warn">
-            {t('alerts.failing', { receiver: alert.receiver, alert: alert.name, error: failing ?? '' })}
-          </Note>
-        ))}
-      {data.former.map(({ name, pending }) => (
-        <Note key={name} tone="warn">
-          {t('alerts.former', { alert: name, count: number(pending) })}
-        </Note>
+    <Panel title={texts.t('page.alerts')}>
+      {receiverNotes(of, texts).map(({ id, note }) => (
+        <Fragment key={id}>{note}</Fragment>
       ))}
-      <AlertTable states={states} />
+      <AlertTable states={alertStates(of, serverNow())} />
     </Panel>
   )
 }

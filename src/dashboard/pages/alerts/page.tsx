@@ -23,16 +23,17 @@ export function AlertsPage() {
     <>
       <PageTitle>{t('page.alerts')}</PageTitle>
       <Loaded poll={poll}>
-        {({ alerts, former, events }) => (
+        {(response) => (
           <>
-            {alerts.length + former.length === 0 && (
+            {response.alerts.length + response.former.length === 0 ? (
               <Panel title={t('page.alerts')}>
                 <p role="status">{t('alerts.noneConfigured')}</p>
                 <pre className="alert-example">{EXAMPLE}</pre>
               </Panel>
+            ) : (
+              <Alerts of={response} />
             )}
-            <Alerts />
-            {events.length > 0 && <Events events={events} />}
+            {response.events.length > 0 && <Events events={response.events} />}
           </>
         )}
       </Loaded>

@@ -4,7 +4,6 @@ import { useTexts } from '../../i18n/text.tsx'
 import { latestRates, rateHistory } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
-import { Alerts } from '../alerts/alerts.tsx'
 import { Attention } from './attention.tsx'
 import { Figures } from './figures.tsx'
 import { Health } from './health.tsx'
@@ -41,7 +40,6 @@ export function OverviewPage() {
             </div>
             <History />
             <Windows now={now} />
-            <Alerts />
             <Health now={now} latest={latest(now)} />
             <ReplicaPanel now={now} left={left} />
           </>

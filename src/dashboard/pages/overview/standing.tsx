@@ -1,25 +1,23 @@
 import type { AlertsResponse, NowResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { raisedAlerts } from '../../logic/alert-state.ts'
 import { visible } from '../../logic/visible.ts'
 import { Acknowledgeable, type Standing } from '../../ui/acknowledged.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
-import { ALERTS_PATH } from '../alerts/alerts.tsx'
+import { receiverNotes, useAlerts } from '../alerts/alerts.tsx'
 import { AilingNote, ailingOf } from '../replicas/notes.tsx'
 import { LetIn, Unwritten } from './notes.tsx'
 
-const ALERTS_EVERY_MS = 10_000
 /** Subjects that a line names. */
 const NAMED = 3
 
 /** Raised alerts, and what is not as it should be and stays so until somebody changes it. */
 export function StandingNotes({ now }: { readonly now: NowResponse }) {
   const texts = useTexts()
-  const alerts = usePoll<AlertsResponse>(ALERTS_PATH, ALERTS_EVERY_MS).data
-  return <Acknowledgeable of={[...raised(alerts, texts), ...warningsOf(now, texts)]} />
+  const alerts = useAlerts().data
+  return <Acknowledgeable of={[...raised(alerts, texts), ...receiverNotes(alerts, texts), ...warningsOf(now, texts)]} />
 }
 
 function warningsOf(now: NowResponse, { t }: Texts): Standing[] {
