@@ -2,7 +2,6 @@ import { audit } from './en/audit.ts'
 import { common } from './en/common.ts'
 import { errors } from './en/errors.ts'
 import { grants } from './en/grants.ts'
-import { handover } from './en/handover.ts'
 import { jump } from './en/jump.ts'
 import { keys } from './en/keys.ts'
 import { limits } from './en/limits.ts'
@@ -13,7 +12,6 @@ import { replicas } from './en/replicas.ts'
 import { routes } from './en/routes.ts'
 import { series } from './en/series.ts'
 import { status } from './en/status.ts'
-import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
 export { reasons as enReasons } from './en/reasons.ts'
@@ -25,14 +23,12 @@ export const en = {
   ...limits,
   ...errors,
   ...status,
-  ...tables,
   ...series,
   ...users,
   ...organisations,
   ...grants,
   ...refusals,
   ...jump,
-  ...handover,
   ...keys,
   ...replicas,
   ...routes,

@@ -3,7 +3,6 @@ import { audit } from './zh/audit.ts'
 import { common } from './zh/common.ts'
 import { errors } from './zh/errors.ts'
 import { grants } from './zh/grants.ts'
-import { handover } from './zh/handover.ts'
 import { jump } from './zh/jump.ts'
 import { keys } from './zh/keys.ts'
 import { limits } from './zh/limits.ts'
@@ -14,7 +13,6 @@ import { replicas } from './zh/replicas.ts'
 import { routes } from './zh/routes.ts'
 import { series } from './zh/series.ts'
 import { status } from './zh/status.ts'
-import { tables } from './zh/tables.ts'
 import { users } from './zh/users.ts'
 
 export { reasons as zhReasons } from './zh/reasons.ts'
@@ -25,14 +23,12 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...limits,
   ...errors,
   ...status,
-  ...tables,
   ...series,
   ...users,
   ...organisations,
   ...grants,
   ...refusals,
   ...jump,
-  ...handover,
   ...keys,
   ...replicas,
   ...routes,

@@ -148,4 +148,5 @@ export const common = {
   'word.acknowledge': 'Acknowledge',
   'word.acknowledged': 'Acknowledged by you in this browser: {count}.',
   'word.showAgain': 'Show again',
+  'table.orderBy': 'Order by {column}',
 } as const

@@ -1,7 +1,4 @@
-import type { audit as en } from '../en/audit.ts'
-import type { Translated } from '../translated.ts'
-
-export const audit: Translated<typeof en> = {
+export const audit = {
   'audit.title': '运行时更改',
   'audit.csv': '以上记录导出为 CSV',
   'audit.none': '运行时还没有更改。',

@@ -1,7 +1,4 @@
-import type { common as en } from '../en/common.ts'
-import type { Translated } from '../translated.ts'
-
-export const common: Translated<typeof en> = {
+export const common = {
   'app.skip': '跳到正文',
   'app.nav': '页面',
   'app.menu': '菜单',
@@ -143,4 +140,5 @@ export const common: Translated<typeof en> = {
   'word.acknowledge': '知道了',
   'word.acknowledged': '您在此浏览器中已确认：{count}。',
   'word.showAgain': '重新显示',
+  'table.orderBy': '按“{column}”排序',
 }

@@ -1,7 +1,4 @@
-import type { errors as en } from '../en/errors.ts'
-import type { Translated } from '../translated.ts'
-
-export const errors: Translated<typeof en> = {
+export const errors = {
   'chart.title': '失败的请求',
   'chart.titleOf': '{route} 失败的请求',
   'chart.text': '每半小时一条。可悬停或用方向键查看；点击或按回车查看该半小时内的失败。',

@@ -1,8 +1,5 @@
-import type { grants as en } from '../en/grants.ts'
-import type { Translated } from '../translated.ts'
-
 /** 用户或组织的额外额度。 */
-export const grants: Translated<typeof en> = {
+export const grants = {
   'grants.title': '额外额度',
   'grants.text': '一次性发放额外额度。某个窗口容不下请求时，由额外额度支付该请求的全部费用，窗口保持不变。',
   'grants.none': '没有发放过额外额度。',

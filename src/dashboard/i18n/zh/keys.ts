@@ -1,7 +1,4 @@
-import type { keys as en } from '../en/keys.ts'
-import type { Translated } from '../translated.ts'
-
-export const keys: Translated<typeof en> = {
+export const keys = {
   'keys.title': '全部访问密钥',
   'keys.create': '新访问密钥',
   'keys.name': '名称',
@@ -46,4 +43,8 @@ export const keys: Translated<typeof en> = {
   'keys.count': '访问密钥：{all} 个中的 {found} 个',
   'keys.noMatch': '没有匹配的访问密钥。',
   'keys.first': '访问密钥：{found} 个中的前 {shown} 个。请搜索以查找其余的。',
+  'handover.title': '您的访问密钥',
+  'handover.text': '有人为您创建了访问密钥。此链接只显示一次密钥，请先准备好安全的保存位置。',
+  'handover.open': '显示密钥',
+  'handover.once': '请立即复制密钥：此链接不会再次显示它。请像密码一样妥善保管。',
 }

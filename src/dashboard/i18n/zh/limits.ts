@@ -1,7 +1,4 @@
-import type { limits as en } from '../en/limits.ts'
-import type { Translated } from '../translated.ts'
-
-export const limits: Translated<typeof en> = {
+export const limits = {
   'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的管理口令才能应用。',
   'quotas.mode': '模式',
   'quotas.globalEnabled': '全局范围',

@@ -1,7 +1,4 @@
-import type { organisations as en } from '../en/organisations.ts'
-import type { Translated } from '../translated.ts'
-
-export const organisations: Translated<typeof en> = {
+export const organisations = {
   'organisations.search': '搜索组织',
   'organisations.searchHelp': '组织 ID 的一部分。',
   'organisations.none': '没有匹配的已知组织。',

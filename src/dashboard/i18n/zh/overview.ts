@@ -1,7 +1,4 @@
-import type { overview as en } from '../en/overview.ts'
-import type { Translated } from '../translated.ts'
-
-export const overview: Translated<typeof en> = {
+export const overview = {
   'now.requests': '请求',
   'now.refused': '拒绝（429）',
   'now.tokens': '扣除的额度',

@@ -1,7 +1,4 @@
-import type { refusals as en } from '../en/refusals.ts'
-import type { Translated } from '../translated.ts'
-
-export const refusals: Translated<typeof en> = {
+export const refusals = {
   'refusals.title': '配额拒绝了什么',
   'refusals.titleInShadow': '配额本会拒绝什么',
   'refusals.text': '每行是一个用户的一个上限，从窗口开始到重置，最近的在前。记录保留7天，新的拒绝最迟12秒后出现。',

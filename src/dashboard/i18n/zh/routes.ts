@@ -1,7 +1,4 @@
-import type { routes as en } from '../en/routes.ts'
-import type { Translated } from '../translated.ts'
-
-export const routes: Translated<typeof en> = {
+export const routes = {
   'routes.title': '各路由的请求',
   'routes.text':
     '{file} 中的规则。上游错误指 5xx 与无响应，比例以已转发的请求计；拒绝的比例以全部请求计。最后一列：95% 的已转发请求耗时不超过该值（统计区间的上界）。',

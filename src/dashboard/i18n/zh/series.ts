@@ -1,7 +1,4 @@
-import type { series as en } from '../en/series.ts'
-import type { Translated } from '../translated.ts'
-
-export const series: Translated<typeof en> = {
+export const series = {
   'range.label': '时间范围',
   'range.1h': '1 小时',
   'range.6h': '6 小时',

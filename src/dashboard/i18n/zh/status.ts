@@ -1,7 +1,4 @@
-import type { status as en } from '../en/status.ts'
-import type { Translated } from '../translated.ts'
-
-export const status: Translated<typeof en> = {
+export const status = {
   'status.title': '当前被拒绝的用户',
   'status.nobody': '目前没有用户被拒绝。',
   'status.nobodyBefore': '上次询问网关时没有用户被拒绝。',

@@ -1,7 +1,4 @@
-import type { users as en } from '../en/users.ts'
-import type { Translated } from '../translated.ts'
-
-export const users: Translated<typeof en> = {
+export const users = {
   'users.search': '搜索用户',
   'users.searchHelp': '用户 ID 的一部分。',
   'users.globalFull': '全局额度已用完：{categories}',

@@ -6,7 +6,6 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
-import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { ForOperators } from '../../ui/small.tsx'
@@ -14,30 +13,21 @@ import { Grants } from '../users/grants.tsx'
 import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
 import { OverrideEditor } from '../users/override.tsx'
-import { OwnHead } from '../users/own-head.tsx'
+import { OwnPage } from '../users/own-page.tsx'
 import { OwnUsage } from '../users/own-usage.tsx'
 import { QuickActions } from '../users/quick-actions.tsx'
 import { RecentRefusals } from '../users/recent-refusals.tsx'
 import { Reset } from '../users/reset.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
-import { isStep } from '../users/user.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
 
 export function OrganisationPage({ id: organisation }: { readonly id: string }) {
-  const { t } = useTexts()
   return (
-    <>
-      <OwnHead kind="organisations" id={organisation} />
-      {isStep(organisation) ? (
-        <Note tone="warn">
-          <p>{t('organisations.dots')}</p>
-        </Note>
-      ) : (
-        <Organisation path={`/api/organisations/${encodeURIComponent(organisation)}`} />
-      )}
-    </>
+    <OwnPage kind="organisations" id={organisation}>
+      <Organisation path={`/api/organisations/${encodeURIComponent(organisation)}`} />
+    </OwnPage>
   )
 }
 

@@ -15,7 +15,7 @@ import { Grants } from './grants.tsx'
 import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
-import { OwnHead } from './own-head.tsx'
+import { OwnPage } from './own-page.tsx'
 import { OwnUsage } from './own-usage.tsx'
 import { Person } from './person.tsx'
 import { QuickActions } from './quick-actions.tsx'
@@ -27,24 +27,11 @@ const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
 
 export function UserPage({ id: user }: { readonly id: string }) {
-  const { t } = useTexts()
   return (
-    <>
-      <OwnHead kind="users" id={user} />
-      {isStep(user) ? (
-        <Note tone="warn">
-          <p>{t('users.dots')}</p>
-        </Note>
-      ) : (
-        <User user={user} />
-      )}
-    </>
+    <OwnPage kind="users" id={user}>
+      <User user={user} />
+    </OwnPage>
   )
-}
-
-/** These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address. */
-export function isStep(user: string): boolean {
-  return user === '.' || user === '..'
 }
 
 function User({ user }: { readonly user: string }) {

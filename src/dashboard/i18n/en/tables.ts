@@ -1,3 +1,0 @@
-export const tables = {
-  'table.orderBy': 'Order by {column}',
-} as const

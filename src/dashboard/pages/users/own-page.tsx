@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react'
+import { useTexts } from '../../i18n/text.tsx'
+import type { Kind } from '../../logic/list-filter.ts'
+import { type Fields, hashOf } from '../../logic/location.ts'
+import { useKept } from '../../ui/kept-state.tsx'
+import { Note } from '../../ui/note.tsx'
+import { PageTitle } from '../../ui/panel.tsx'
+import { Name } from '../../ui/small.tsx'
+
+const NO_FIELDS: Fields = {}
+
+interface OwnPageProps {
+  readonly kind: Kind
+  readonly id: string
+  readonly children: ReactNode
+}
+
+/** The page of a user or an organisation: its name, and the way back to the list, as it was looked through last. */
+export function OwnPage({ kind, id, children }: OwnPageProps) {
+  const { t } = useTexts()
+  const [fields] = useKept<Fields>(`${kind} search`, NO_FIELDS)
+  // These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address.
+  const isStep = id === '.' || id === '..'
+  return (
+    <>
+      <div className="own-head">
+        <PageTitle>
+          <Name of={id} />
+        </PageTitle>
+        <a href={hashOf(kind, null, fields)}>← {t(`${kind}.back`)}</a>
+      </div>
+      {isStep ? (
+        <Note tone="warn">
+          <p>{t(`${kind}.dots`)}</p>
+        </Note>
+      ) : (
+        children
+      )}
+    </>
+  )
+}
