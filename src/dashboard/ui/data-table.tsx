@@ -39,6 +39,8 @@ interface DataTableProps<Row> {
   readonly field?: string
   /** Each row has one line, and the heads stay in sight. Default false. */
   readonly isDense?: boolean
+  /** Its rows are no cards in a narrow window: they have a few short cells, and no order. Default false. */
+  readonly isSmall?: boolean
 }
 
 /**
@@ -46,12 +48,13 @@ interface DataTableProps<Row> {
  * its rows are cards, and the heads stand above them.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, keyOf, usual = null, field = 'order', isDense = false } = props
+  const { label, rows, keyOf, usual = null, field = 'order', isDense = false, isSmall = false } = props
   const columns = props.columns.map((each) => (each.count === undefined ? each : { ...each, isNumber: true }))
   const { order, choose } = useTableOrder(columns, usual, field)
+  const look = `rows${isSmall ? '' : ' data-table'}${isDense ? ' dense' : ''}`
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className={isDense ? 'rows data-table dense' : 'rows data-table'} aria-label={label} tabIndex={0}>
+    <section className={look} aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>

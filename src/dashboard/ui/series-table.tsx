@@ -38,6 +38,7 @@ function Values({ title, series, points }: SeriesTableProps) {
         <p className="muted">{t('series.nothing')}</p>
       ) : (
         <DataTable
+          isSmall
           label={title}
           columns={[
             { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },

@@ -88,6 +88,7 @@ function Found({ found, category, window }: FoundProps) {
       <details>
         <summary>{t('series.table')}</summary>
         <DataTable
+          isSmall
           label={t('distribution.title')}
           columns={[
             {

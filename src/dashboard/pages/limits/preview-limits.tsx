@@ -67,6 +67,7 @@ export function LimitTable({
   if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
   return (
     <DataTable
+      isSmall
       label={t('preview.limits')}
       columns={[
         { id: 'window', head: t('word.window'), cell: ({ name }) => name },
@@ -151,6 +152,7 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
         </Note>
       )}
       <DataTable
+        isSmall
         label={t('preview.room')}
         columns={[
           { id: 'window', head: t('word.window'), cell: nameIn },

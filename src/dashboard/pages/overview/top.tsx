@@ -39,6 +39,7 @@ function Consumers() {
           ) : (
             <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
               <DataTable
+                isSmall
                 label={t('top.consumers')}
                 columns={[
                   { id: 'user', head: t('word.user'), cell: ({ user = '' }) => <WayTo page="users" id={user} /> },
@@ -79,6 +80,7 @@ function Refused() {
             <p className="muted">{t('top.nobody')}</p>
           ) : (
             <DataTable
+              isSmall
               label={t('top.refused')}
               columns={[
                 {

@@ -71,6 +71,7 @@ function Items({ response: { rows, complete } }: { readonly response: UsageRespo
         <p role="status">{t('bill.nothing')}</p>
       ) : (
         <DataTable
+          isSmall
           label={t('bill.title')}
           columns={[
             { id: 'category', head: t('word.category'), cell: ({ category }) => category },
