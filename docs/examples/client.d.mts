@@ -80,8 +80,8 @@ export type Left = {
  */
 export declare function createClient(options: ClientOptions): (request: Request) => Promise<Answer>
 /**
- * What is left after a call, the window with the least left first. Divide `remaining` by what a request costs to know how many more
- * fit. Empty where the answer does not say it, as one of a public route.
+ * What is left after a call. The window with the least left is first, and of windows with as much left the one that ends last. Divide
+ * `remaining` by what a request costs to know how many more fit. Empty where the answer does not say it, as one of a public route.
  * @param {Answer} answer
  * @returns {Left[]}
  */

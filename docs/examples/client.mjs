@@ -130,8 +130,8 @@ export function createClient(options) {
 }
 
 /**
- * What is left after a call, the window with the least left first. Divide `remaining` by what a request costs to know how many more
- * fit. Empty where the answer does not say it, as one of a public route.
+ * What is left after a call. The window with the least left is first, and of windows with as much left the one that ends last. Divide
+ * `remaining` by what a request costs to know how many more fit. Empty where the answer does not say it, as one of a public route.
  * @param {Answer} answer
  * @returns {Left[]}
  */
@@ -146,7 +146,7 @@ export function remaining({ headers }) {
       remaining: Number(left),
       seconds: seconds === undefined ? null : Number(seconds),
     }))
-    .sort((one, other) => one.remaining - other.remaining)
+    .sort((one, other) => one.remaining - other.remaining || (other.seconds ?? 0) - (one.seconds ?? 0))
 }
 
 /** A member of RateLimit that is of the gateway, and not of the service behind it. */

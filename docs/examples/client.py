@@ -137,15 +137,15 @@ OF_GATEWAY = re.compile(r'"((?:personal|organisation|global)-[^"]+)";r=(\d+)(?:;
 
 
 def remaining(answer: Answer) -> List[Left]:
-    """What is left after a call, the window with the least left first. Divide remaining by what a request costs to know how many more
-    fit. Empty where the answer does not say it, as one of a public route."""
+    """What is left after a call. The window with the least left is first, and of windows with as much left the one that ends last. Divide
+    remaining by what a request costs to know how many more fit. Empty where the answer does not say it, as one of a public route."""
     limits = dict(re.findall(r'"([^"]+)";q=(\d+)', answer.headers.get("RateLimit-Policy", "")))
     rest = OF_GATEWAY.findall(answer.headers.get("RateLimit", ""))
     windows = [
         Left(policy, int(limits.get(policy, left)), int(left), int(seconds) if seconds else None)
         for policy, left, seconds in rest
     ]
-    return sorted(windows, key=lambda window: window.remaining)
+    return sorted(windows, key=lambda window: (window.remaining, -(window.seconds or 0)))
 
 
 def retry_after(answer: Answer) -> Optional[int]:

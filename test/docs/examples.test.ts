@@ -169,6 +169,22 @@ routes: [{ match: GET /items, category: read, cost: 2 }, { match: GET /open, pub
   expect(await left(url, '/open')).toEqual([])
 })
 
+test.each([
+  ['client.mjs', leftInJavascript],
+  ['client.py', leftInPython],
+] as const)('%s says of windows with as much left first which of them ends last', async (_file, left) => {
+  const rest = `
+quota: { windows: { 1h: 1h, 1d: 1d, 5h: 5h }, baselines: { personal: { read: { 1h: 5, 1d: 5, 5h: 5 } } } }
+routes: [{ match: GET /items, category: read, cost: 2 }]`
+  const url = await start({ rest, respond: (_seen, res) => res.writeHead(200).end('ok') })
+  const windows = (await left(url, '/items')) as { policy: string; remaining: number }[]
+  expect(windows.map(({ policy, remaining: tokens }) => [policy, tokens])).toEqual([
+    ['personal-read-1d', 3],
+    ['personal-read-5h', 3],
+    ['personal-read-1h', 3],
+  ])
+})
+
 describe.each([
   ['client.mjs', javascript],
   ['client.py', python],
