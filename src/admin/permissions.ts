@@ -65,7 +65,6 @@ export const OF_LEADS: Readonly<Record<string, Rule | 'operator'>> = {
   'POST /api/grants': 'operator',
   'DELETE /api/grants/:id': 'operator',
   'PUT /api/tokens/import': 'operator',
-  'GET /api/refusals/users': 'operator',
   'GET /api/quota': 'operator',
   'PATCH /api/quota': 'operator',
   'POST /api/quota/preview': 'operator',

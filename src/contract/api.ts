@@ -114,8 +114,6 @@ export type FailuresResponse = Of<typeof schemas.failures>
 export type RefusalsResponse = Of<typeof schemas.refusals>
 /** GET /api/refusals/groups?by=&step=&part=&user=&organisation=&scope=&category=&route=&since=&until=&limit= */
 export type RefusalGroupsResponse = Of<typeof schemas.refusalGroups>
-/** GET /api/refusals/users?from=&limit= */
-export type RefusedUsersResponse = Of<typeof schemas.refusedUsers>
 
 /** GET /api/alerts?alert=&limit= */
 export type AlertsResponse = Of<typeof schemas.alerts>

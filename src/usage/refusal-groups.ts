@@ -77,6 +77,19 @@ export async function summarize(
   return { ...sumsOf(all), groups: shown.sort((a, b) => b.count - a.count || b.last - a.last), steps }
 }
 
+/** Who may be refused by name. */
+export type RefusedBy = 'user' | 'organisation'
+
+/** The refusals of each user, or of the users of each organisation, of whom is known who they are. @throws as `summarize` */
+export async function refusalCounts(
+  store: Pick<UsageLogStore, 'readRefusals'>,
+  by: RefusedBy,
+  { signal, ...filter }: RefusalFilter & Pick<Question, 'signal'>,
+): Promise<ReadonlyMap<string, number>> {
+  const { groups } = await summarize(store, { filter, by, bounds: [], signal })
+  return new Map(groups.flatMap(({ name, count }) => (name === null ? [] : [[name, count]])))
+}
+
 function namesIn({ user, organisation, routes }: Episode, by: Grouping): readonly (string | null)[] {
   if (by === 'limit') return [null]
   if (by === 'route') return routes.length === 0 ? [null] : routes

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { AlertsResponse, NowResponse, RefusedUsersResponse, UsageResponse } from '../../src/contract/api.ts'
+import type { AlertsResponse, NowResponse, RefusalGroupsResponse, UsageResponse } from '../../src/contract/api.ts'
 import { countActions } from './actions.ts'
 import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
@@ -26,8 +26,8 @@ beforeAll(async () => {
   await vi.waitFor(async () => {
     const used = await stage.api<UsageResponse>('GET', '/api/usage?by=all&step=30m')
     expect(used.rows.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(12)
-    const refused = await stage.api<RefusedUsersResponse>('GET', '/api/refusals/users')
-    expect(refused.users.map(({ user }) => user)).toEqual(['alice'])
+    const refused = await stage.api<RefusalGroupsResponse>('GET', '/api/refusals/groups')
+    expect(refused.groups.map(({ name }) => name)).toEqual(['alice'])
   }, SOON)
 })
 afterAll(() => stage.stop())

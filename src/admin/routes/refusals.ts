@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { RefusalGroupsResponse, RefusalsResponse, RefusedUsersResponse } from '../../contract/api.ts'
+import type { RefusalGroupsResponse, RefusalsResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
 import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type RefusalFilter } from '../../usage/episodes.ts'
 import { summarize } from '../../usage/refusal-groups.ts'
-import { mostRefused } from '../../usage/refused-users.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
 import { limit, moment, momentAt, readFields } from '../fields.ts'
@@ -66,17 +65,6 @@ const AskedOfGroups = z.strictObject({
   limit: limit(100, 20),
 })
 
-const AskedOfUsers = z.strictObject({
-  from: moment
-    .default('1d')
-    .meta({ description: 'Only refusals whose entry ends then or later: a time, or a span before now' }),
-  shadow: only(
-    'Whose requests would have been refused and were let through in shadow, instead of those refused',
-    'those refused',
-  ),
-  limit: limit(100, 10),
-})
-
 /** The routes of what the quota has refused. */
 export function refusalRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
@@ -103,19 +91,8 @@ export function refusalRoutes(desk: Desk): Route[] {
         query: AskedOfGroups,
         responses: { 200: schemas.refusalGroups },
       },
-      handle: (call) => inTurn(() => listGroups(desk, call)),
-    },
-    {
-      method: 'GET',
-      path: '/api/refusals/users',
-      guard: 'read',
-      doc: {
-        summary: 'Whose requests the quota refused most, or would have in shadow',
-        query: AskedOfUsers,
-        responses: { 200: schemas.refusedUsers },
-      },
       // It may read all that is kept, so that one at a time does.
-      handle: (call) => inTurn(() => listUsers(desk, call)),
+      handle: (call) => inTurn(() => listGroups(desk, call)),
     },
   ]
 }
@@ -203,20 +180,6 @@ async function listGroups(desk: Desk, { query, signal }: Call): Promise<AdminRes
     groups: groups.slice(0, limit).map(({ last, ...group }) => ({ ...group, last: iso(last) })),
     more: Math.max(0, groups.length - limit),
     steps: steps.map(({ start, end, scopes }) => ({ start: iso(start), end: iso(end), ...scopes })),
-  }
-  return ok(response)
-}
-
-async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(AskedOfUsers, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { from, limit, shadow } = fields.data
-  await desk.control.fresh()
-  const since = momentAt(from, desk.control.storeTime(), desk.setup().usage.zone) ?? 0
-  const users = await mostRefused(desk.store, { since, shadow, limit, signal })
-  const response: RefusedUsersResponse = {
-    from: iso(since),
-    users: users.map(({ last, ...user }) => ({ ...user, last: iso(last) })),
   }
   return ok(response)
 }

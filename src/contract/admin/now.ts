@@ -152,22 +152,6 @@ export const refusalGroups = name(
   'What the quota refused in a time, all together, by `by` with the most refusals first, and over time. `name` is the user, the organisation or the route, and `null` where there is none; a limit is in `limit`. An entry of the refusals counts whole, for each of its routes, and over time it is spread evenly between its first and its last refusal. `users` is how many users were refused, and `more` how many further groups there are.',
 )
 
-export const refusedUsers = name(
-  z.strictObject({
-    from: time,
-    users: z.array(
-      z.strictObject({
-        user: z.string().nullable(),
-        count,
-        scopes: z.strictObject({ Personal: count, Organisation: count, Global: count }),
-        last: time,
-      }),
-    ),
-  }),
-  'RefusedUsers',
-  'Whose requests the quota refused most since `from`: how many, the same by scope, and when last. An entry of the refusals whose last one lies in the range counts whole. `user` is `null` for all callers together of whom nobody knows who they are.',
-)
-
 export const failures = name(
   z.strictObject({
     since: time,

@@ -31,7 +31,6 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^status$/, members<api.StatusResponse>('store', 'full', 'users', 'upstream')],
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
   [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
-  [/^refusals\/users$/, members<api.RefusedUsersResponse>('from', 'users')],
   [/^refusals\/groups$/, members<api.RefusalGroupsResponse>('from', 'groups', 'steps')],
   [/^alerts\/[^/]+\/test$/, members<api.AlertTestResponse>('delivered', 'error')],
   [/^alerts$/, members<api.AlertsResponse>('alerts', 'former', 'events')],

@@ -98,31 +98,30 @@ test('users are listed by how often they were refused in a range, all unknown ca
     { ...of('dora', 'Personal', 70, 10), shadow: true as const },
   ]
   await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
-  const { json } = await get('/users?from=1h&limit=2')
-  expect(json).toEqual({
-    // The store's time goes on meanwhile.
-    from: expect.stringMatching(/^2026-11-20T09:1/),
-    users: [
-      {
-        user: 'alice',
-        count: 7,
-        scopes: { Personal: 3, Organisation: 0, Global: 4 },
-        last: '2026-11-20T10:09:59.990Z',
-      },
-      { user: null, count: 6, scopes: { Personal: 6, Organisation: 0, Global: 0 }, last: '2026-11-20T10:09:59.960Z' },
-    ],
+  const shown = async (query: string) => {
+    const groups = (await get(`/groups${query}`)).json.groups as { name: string | null; count: number }[]
+    return groups.map(({ name, count }) => [name, count])
+  }
+  expect((await get('/groups?since=1h&limit=1')).json).toMatchObject({
+    groups: [{ name: 'alice', count: 7, scopes: { Personal: 3, Organisation: 0, Global: 4 } }],
+    more: 2,
   })
-  expect((await get('/users?shadow=true')).json.users).toMatchObject([{ user: 'dora', count: 70 }])
+  expect(await shown('?since=1h&limit=2')).toEqual([
+    ['alice', 7],
+    [null, 6],
+  ])
+  expect(await shown('?shadow=true')).toEqual([['dora', 70]])
   expect((await get('?shadow=true')).json.refusals).toMatchObject([{ user: 'dora', count: 70 }])
-  expect((await get('/users')).json.users[0]).toMatchObject({ user: 'carol', count: 50 })
-  expect((await get('/users?from=2026-11-20T10:09:59.975Z')).json.users).toMatchObject([{ count: 7 }])
+  expect(await shown('?limit=1')).toEqual([['carol', 50]])
+  expect(await shown('?since=2026-11-20T10:09:59.975Z')).toEqual([['alice', 7]])
   for (const [query, path] of [
-    ['?from=yesterday', 'from'],
+    ['?since=yesterday', 'since'],
     ['?limit=101', 'limit'],
     ['?order=count', 'order'],
   ]) {
-    expect(await get(`/users${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+    expect(await get(`/groups${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   }
+  expect((await get('/users')).status).toBe(404)
 })
 
 const HOUR_MS = 3_600_000
