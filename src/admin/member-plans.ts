@@ -59,10 +59,10 @@ export class MemberPlans {
   }
 
   async #look(): Promise<ReadonlyMap<string, ReadonlyMap<string | null, Payer>>> {
-    const { policy, state, setup } = this.#view
+    const { policy, state } = this.#view
     const { inTurn, signal } = this.#turn
     const found = new Map<string, Map<string | null, Payer>>()
-    const steps = inSteps({ windows: setup.quota.windows, signal }, state.overrides.keys(), (cursor) =>
+    const steps = inSteps({ windows: policy.windows, signal }, state.overrides.keys(), (cursor) =>
       inTurn(() => this.#desk.store.scanUsers(cursor)),
     )
     for await (const { owners } of steps) {

@@ -3,7 +3,8 @@ import type { PersonExportResponse } from '../contract/api.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import { names } from '../control/forgetting.ts'
 import type { ControlState } from '../control/state.ts'
-import { endOf, type Window } from '../quota/window.ts'
+import { type Policy, payerOf } from '../quota/policy.ts'
+import { endOf } from '../quota/window.ts'
 import type { Place } from '../usage/episodes.ts'
 import { auditEntries } from './audit-entries.ts'
 import { entryResponse } from './audit-entry.ts'
@@ -32,17 +33,18 @@ export interface PersonOptions {
   readonly store: PersonStore
   /** What is in force. */
   readonly state: ControlState
-  readonly windows: readonly Window[]
+  readonly policy: Pick<Policy, 'windowsOf'>
   /** Names of the alerts of the configuration. */
   readonly alerts: readonly string[]
 }
 
 /** All that a store keeps of a user. @throws StoreError */
 export async function personOf(user: string, options: PersonOptions): Promise<PersonExportResponse> {
-  const { store, state, windows, alerts } = options
+  const { store, state, policy, alerts } = options
   const read = await store.readHistory('personal', user)
   const { at, history } = read
   const [membership] = await store.readMemberships([user])
+  const windows = policy.windowsOf({ ...payerOf(user), ...membership }, 'personal')
   const knownMs = await store.knownFor(user)
   const former = (await store.listAlerts()).map(({ alert }) => alert)
   const usage: PersonExportResponse['usage'][number][] = []
@@ -74,7 +76,7 @@ const MOST_EVENTS = 2000
 /** Refusals and entries that one call of the store reads. */
 const STEP = 500
 
-async function refusalsOf(user: string, shadow: boolean, at: number, { store, windows }: PersonOptions) {
+async function refusalsOf(user: string, shadow: boolean, at: number, { store, policy }: PersonOptions) {
   const found: PersonExportResponse['refusals'][number][] = []
   let cursor: Place | null = null
   do {
@@ -82,7 +84,7 @@ async function refusalsOf(user: string, shadow: boolean, at: number, { store, wi
       { user, shadow },
       { cursor, limit: STEP },
     )
-    const shown = await showRefusals(store, episodes, windows, at)
+    const shown = await showRefusals(store, episodes, policy, at)
     found.push(...shown.map((refusal) => ({ ...refusal, shadow })))
     cursor = next
   } while (cursor !== null)

@@ -1,6 +1,7 @@
 import type { RefusalsResponse } from '../contract/api.ts'
-import { SCOPE_NAMES } from '../quota/charged-scopes.ts'
+import { SCOPE_NAMES, type ScopeName } from '../quota/charged-scopes.ts'
 import type { Counter } from '../quota/counter.ts'
+import type { Policy } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { endOf, type Window } from '../quota/window.ts'
@@ -22,20 +23,30 @@ const AT_ONCE = 50
 export async function showRefusals(
   store: Reader,
   episodes: readonly Episode[],
-  windows: readonly Window[],
+  policy: Pick<Policy, 'windowsOf'>,
   now: number,
 ): Promise<Shown[]> {
   const shown: Shown[] = []
   for (let i = 0; i < episodes.length; i += AT_ONCE) {
     const some = episodes.slice(i, i + AT_ONCE)
-    shown.push(...(await Promise.all(some.map((episode) => show(store, episode, windows, now)))))
+    shown.push(...(await Promise.all(some.map((episode) => show(store, episode, windowOf(episode, policy), now)))))
   }
   return shown
 }
 
-async function show(store: Reader, episode: Episode, windows: readonly Window[], now: number): Promise<Shown> {
+/** As it is for whom it has refused. */
+function windowOf(episode: Episode, policy: Pick<Policy, 'windowsOf'>): Window | undefined {
+  const { user, plan, organisation, scope } = episode
+  const windows = policy.windowsOf({ user: user ?? '', plan, organisation }, scopeOf(scope) ?? 'global')
+  return windows.find(({ name }) => name === episode.window)
+}
+
+function scopeOf(scope: Episode['scope']): ScopeName | undefined {
+  return SCOPE_NAMES.find((each) => SCOPE_TITLES[each] === scope)
+}
+
+async function show(store: Reader, episode: Episode, window: Window | undefined, now: number): Promise<Shown> {
   const { id, startedAt, first, last, shadow: _, ...rest } = episode
-  const window = windows.find(({ name }) => name === episode.window)
   const until = startedAt === null || window === undefined ? null : endOf(window, startedAt)
   const emptied = until !== null && until > now && (await isEmptied(store, episode, window))
   return {
@@ -60,6 +71,6 @@ async function isEmptied(store: Reader, episode: Episode, window: Window | undef
 }
 
 function counterIn(snapshot: UsageSnapshot, scope: Episode['scope']): Counter | undefined {
-  const name = SCOPE_NAMES.find((each) => SCOPE_TITLES[each] === scope)
+  const name = scopeOf(scope)
   return name === undefined ? undefined : snapshot[name]?.[0]
 }

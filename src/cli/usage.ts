@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Desk } from '../admin/desk.ts'
-import { softLimits } from '../admin/soft-limits.ts'
+import { ownerTerms } from '../admin/owner-terms.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { retentionOf, usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
@@ -41,8 +41,8 @@ export async function usage(args: readonly string[]): Promise<number> {
     const query = await queryOf(loaded, store, fields)
     const { signal } = new AbortController()
     const found = { reachesOver: false }
-    const ofRuns = isOfRuns(query.by) ? await softLimits(await deskOf(loaded, store)) : undefined
-    const source = { ...store, softLimits: ofRuns }
+    const ofRuns = isOfRuns(query.by) ? await ownerTerms(await deskOf(loaded, store)) : undefined
+    const source = { ...store, termsOf: ofRuns }
     const pieces = piecesOf(writerOf(format, query), readUsage(source, { query, limit: rows, signal }, found))
     for await (const piece of pieces) {
       await print(piece)

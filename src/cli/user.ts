@@ -4,9 +4,12 @@ import { openStore, openStoreToLook } from '../app/stores.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { forgettingOf } from '../control/forgetting.ts'
+import { asOverrides } from '../control/overrides.ts'
 import { reason as checkReason } from '../control/problems.ts'
+import { resolve } from '../control/settings.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { print } from '../lib/print.ts'
+import { createPolicy } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
@@ -40,8 +43,9 @@ function workOf([action, id, ...rest]: readonly string[], reason: string | undef
 
 async function exportOne(store: Store, { config }: Loaded, id: string): Promise<number> {
   const state = await createChangeFollower({ store, observe: () => {} }).fresh()
+  const policy = createPolicy(resolve(config.quota, state.settings.value).settings, 1, asOverrides(state))
   const alerts = config.alerts.map(({ name }) => name)
-  const person = await personOf(id, { store, state, windows: config.quota.windows, alerts })
+  const person = await personOf(id, { store, state, policy, alerts })
   await print(`${JSON.stringify(person, null, 2)}\n`)
   return 0
 }

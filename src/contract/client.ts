@@ -117,6 +117,7 @@ const priceList = z.strictObject({
   ),
   limits: table,
   plans: byName(planLimits),
+  periodDays: byName(z.int().min(1).max(31)).optional(),
   defaultPlan: z.string().nullable(),
   routes: z.array(z.union([publicPrice.extend(ofRoute), chargedPrice.extend(ofRoute)])),
   others: z.union([publicPrice, chargedPrice]).nullable(),

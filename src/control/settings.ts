@@ -195,7 +195,9 @@ function scopesOver<S extends string>(
 function plansOver(file: FileSettings, plans: Plans, changes: Changes['plans'] = {}): Plans {
   const of = (name: string, limits: PlanLimits): PlanLimits => {
     const set = memberOf(changes, name)
-    return set === undefined ? limits : scopesOver(file, PLAN_SCOPES, limits, set)
+    if (set === undefined) return limits
+    const { periodDay } = limits
+    return { ...scopesOver(file, PLAN_SCOPES, limits, set), ...(periodDay !== undefined && { periodDay }) }
   }
   return new Map([...plans].map(([name, limits]) => [name, of(name, limits)]))
 }

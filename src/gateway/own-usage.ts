@@ -3,6 +3,7 @@ import { type Denial, denial } from '../errors.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import type { Policy } from '../quota/policy.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
+import { termsOf } from '../usage/beyond.ts'
 import { readPagedQuery } from '../usage/usage-cursor.ts'
 import { pageOfOwner, type UsagePage } from '../usage/usage-pages.ts'
 import type { UsageFields, UsageProblem, UsageQuery, UsageRules } from '../usage/usage-query.ts'
@@ -41,9 +42,8 @@ export function createOwnUsage(store: Pick<HistoryStore, 'readHistory'>): OwnUsa
       kept,
     })
     if ('problems' in read) return refusal(read.problems)
-    const limitsOf = (category: string) =>
-      policy.categories.includes(category) ? policy.limitsFor(category, caller)[asked.scope] : null
-    const page = pageOfOwner(history, read.query, at, { from: read.from, limit: asked.limit, limitsOf })
+    const terms = termsOf(policy, caller, asked.scope)
+    const page = pageOfOwner(history, read.query, at, { from: read.from, limit: asked.limit, terms })
     return responseOf(read.query, page, asked.categories)
   }
 }

@@ -34,6 +34,8 @@ export interface ScopedLimits {
 export interface PlanLimits {
   readonly personal: LimitTable
   readonly organisation: LimitTable
+  /** The day with which months begin for its users and their organisations, in `PERIOD_DAY`. Default that of the window. */
+  readonly periodDay?: number
   /** As of `ScopedLimits`. */
   readonly over?: Readonly<Partial<Record<'personal' | 'organisation', LimitTable>>>
 }

@@ -24,6 +24,7 @@ import {
 } from './override-limits.ts'
 import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
 import type { Payer } from './payer.ts'
+import { createMonths, isMonth, type MonthsShown, type PeriodDays } from './period-days.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
 import { type Limit, promised } from './window.ts'
 
@@ -62,7 +63,7 @@ export function planLabel(plan: PlanInForce | null): string | null {
 }
 
 /** The limits in force, worked out once for each change of settings, so that a request only looks them up. */
-export interface Policy {
+export interface Policy extends MonthsShown {
   readonly categories: readonly string[]
   /** Names of the plans, in the order of the configuration. */
   readonly plans: readonly string[]
@@ -144,6 +145,8 @@ export function createPolicy(
   const own = { users: createMemory(), organisations: createMemory() }
   const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, overrides)
   const withoutBooks = new WeakMap<Limits, Limits>()
+  const planOf = createPlanOf(settings, overrides)
+  const months = createMonths(settings, (payer) => planOf(payer)?.name ?? null)
 
   function tiersOf(category: string): Tiers {
     const found = tiers.get(category)
@@ -154,7 +157,8 @@ export function createPolicy(
   function limitsOf(category: string, plan?: string): Limits {
     const { byPlan, byDefault } = tiersOf(category)
     const ofPlan = plan === undefined ? undefined : byPlan.get(plan)
-    return ofPlan === undefined ? byDefault.alone.known : ofPlan.member.known
+    const limits = ofPlan === undefined ? byDefault.alone.known : ofPlan.member.known
+    return months.ofPlan(limits, ofPlan === undefined ? defaultPlan : (plan ?? null))
   }
 
   function limitsOfNewcomers(category: string): Limits {
@@ -163,7 +167,8 @@ export function createPolicy(
 
   function limitsFor(category: string, payer: Payer): Limits {
     const booked = bookedLimits(category, payer)
-    const limits = books === undefined || books.isKept(payer.user) ? booked : unbooked(booked)
+    const ownBooks = books === undefined || books.isKept(payer.user) ? booked : unbooked(booked)
+    const limits = months.ofPayer(ownBooks, payer)
     return granted === null ? limits : granted(limits, category, payer)
   }
 
@@ -206,14 +211,6 @@ export function createPolicy(
     return grants.length === 0 ? categories : [...categories, ...grants.map(({ grant }) => accountOf(grant.id))]
   }
 
-  function planOf({ user, plan }: Payer): PlanInForce | null {
-    if (settings.plans === undefined) return null
-    const set = overrides.get(user)?.plan
-    if (set !== undefined && settings.plans.has(set)) return { name: set, from: 'override', unknown: null }
-    if (plan !== null && settings.plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
-    return { name: defaultPlan, from: defaultPlan === null ? null : 'default', unknown: plan }
-  }
-
   function isShadowed(user: string): boolean {
     return overrides.get(user)?.shadow === true
   }
@@ -227,13 +224,26 @@ export function createPolicy(
     grantsOf,
     countedOf,
     planOf,
+    ...months.shown,
     namesMatter: plans.length > 0 || organisations.size > 0 || (overrides.grants?.organisations.size ?? 0) > 0,
     isShadowed,
-    ...createTraces({ settings, overrides, layers, limitsOf, limitsFor, planOf }),
+    ...createTraces({ settings, overrides, layers, limitsOf, limitsFor, planOf, ...months.shown }),
   }
 }
 
-interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf'> {
+/** Finds the plan of a payer. */
+function createPlanOf(settings: QuotaSettings, overrides: Overrides): Policy['planOf'] {
+  const { plans, defaultPlan = null } = settings
+  return ({ user, plan }) => {
+    if (plans === undefined) return null
+    const set = overrides.get(user)?.plan
+    if (set !== undefined && plans.has(set)) return { name: set, from: 'override', unknown: null }
+    if (plan !== null && plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
+    return { name: defaultPlan, from: defaultPlan === null ? null : 'default', unknown: plan }
+  }
+}
+
+interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf' | 'periodDaysOf'> {
   readonly settings: QuotaSettings
   readonly overrides: Overrides
   /** By plan; `null` for none. */
@@ -248,6 +258,7 @@ function createTraces({
   limitsOf,
   limitsFor,
   planOf,
+  periodDaysOf,
 }: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'layerOf' | 'followsSettings'> {
   const { organisations = NO_OVERRIDES } = overrides
 
@@ -263,6 +274,7 @@ function createTraces({
     const override = heldBy(overrides.get(payer.user), payer.organisation)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
+    const days = periodDaysOf(payer)
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
       const by = setFor(scope, payer)
       const set = by?.limits.get(category)?.get(limit.window.name)
@@ -276,7 +288,7 @@ function createTraces({
         by?.factor === undefined
           ? made
           : timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
-      return { ...limit, ...lessKept(times, limit) }
+      return { ...limit, ...beginning(lessKept(times, limit), limit, scope === 'global' ? null : days?.[scope], plan) }
     }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
@@ -431,6 +443,17 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
       ...(isExact(limit, factor) ? [] : [`rounded to ${multiplied(limit, factor)}`]),
     ],
   }
+}
+
+/** Says with which day the months of a limit begin, if it is not that of the window. */
+function beginning(
+  layers: Layers,
+  { window }: Limit,
+  day: PeriodDays['personal'] | undefined,
+  plan: PlanInForce | null,
+): Layers {
+  if (!day || !isMonth(window)) return layers
+  return { ...layers, steps: [...layers.steps, `months begin with day ${day.day}: plan ${plan?.name}`] }
 }
 
 function lessKept(layers: Layers, limit: Limit): Layers {

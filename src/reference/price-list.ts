@@ -29,10 +29,19 @@ export function priceList({ quota, routes, unmatched }: PriceOptions, policy: Po
     ),
     limits: limitsInForce(policy).personal,
     plans: plansInForce(policy),
+    ...periodDaysOf(quota.plans),
     defaultPlan: quota.defaultPlan ?? null,
     routes: routes.map(pricedRoute),
     others: othersOf(unmatched),
   }
+}
+
+/** Of each plan whose months begin with a day of its own. */
+function periodDaysOf(plans: PriceOptions['quota']['plans']): Pick<PriceList, 'periodDays'> {
+  const days = [...(plans ?? [])].flatMap(([name, { periodDay }]) =>
+    periodDay === undefined ? [] : [[name, periodDay]],
+  )
+  return days.length === 0 ? {} : { periodDays: Object.fromEntries(days) }
 }
 
 function othersOf(unmatched: Config['unmatched']): PriceList['others'] {

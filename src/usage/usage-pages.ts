@@ -1,7 +1,7 @@
 import { inSlices } from '../lib/slices.ts'
 import { createTop } from '../lib/top.ts'
 import type { OwnerHistory } from '../quota/history-store.ts'
-import type { LimitsOf } from './beyond.ts'
+import type { OwnerTerms } from './beyond.ts'
 import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
 import type { UsageQuery } from './usage-query.ts'
 import { byTokens, compare, type Found, rowsOfRuns, type UsageRow } from './usage-rows.ts'
@@ -12,7 +12,7 @@ export interface OwnerStep {
   readonly at: number
   readonly owners: readonly OwnerHistory[]
   /** Of these owners, by their ids. Default none are known. */
-  readonly limits?: ReadonlyMap<string, LimitsOf>
+  readonly terms?: ReadonlyMap<string, OwnerTerms>
   readonly next: string | null
 }
 
@@ -50,11 +50,11 @@ export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, sign
   let place = from
   for (let lookedAt = 0; lookedAt < most; ) {
     signal.throwIfAborted()
-    const { at, owners, limits, next } = await steps(place.step)
+    const { at, owners, terms, next } = await steps(place.step)
     const { after } = place
     for (const owner of byName(owners)) {
       if (after !== null && compare(owner.id, after.name) < 0) continue
-      for (const row of rowsOfRuns(owner, query, at, found, limits?.get(owner.id))) {
+      for (const row of rowsOfRuns(owner, query, at, found, terms?.get(owner.id))) {
         if (after !== null && !isBehindRow(row, after, query)) continue
         if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)), ...found }
         rows.push(row)
@@ -88,9 +88,9 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
   let { step } = from
   for (let lookedAt = 0; ; ) {
     signal.throwIfAborted()
-    const { at, owners, limits, next } = await steps(step)
+    const { at, owners, terms, next } = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, limits?.get(owner.id))
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, terms?.get(owner.id))
       if (rows.length > 0) seen.add(owner.id)
       for (const row of rows) top.add(row)
       if (slices.isOver()) await slices.next()
@@ -114,9 +114,9 @@ export async function* allOfRuns(
   let step: string | null = null
   do {
     signal.throwIfAborted()
-    const { at, owners, limits, next }: OwnerStep = await steps(step)
+    const { at, owners, terms, next }: OwnerStep = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, limits?.get(owner.id))
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, terms?.get(owner.id))
       if (rows.length > 0) {
         seen.add(owner.id)
         yield rows
@@ -127,15 +127,15 @@ export async function* allOfRuns(
   } while (step !== null)
 }
 
-/** One page of the rows of one user or organisation. @param at the store's time of the reading @param limitsOf the owner */
+/** One page of the rows of one user or organisation. @param at the store's time of the reading @param terms of the owner */
 export function pageOfOwner(
   owner: OwnerHistory,
   query: UsageQuery,
   at: number,
-  { from, limit, limitsOf }: { readonly from: UsagePlace; readonly limit: number; readonly limitsOf: LimitsOf },
+  { from, limit, terms }: { readonly from: UsagePlace; readonly limit: number; readonly terms: OwnerTerms },
 ): UsagePage {
   const found: Found = { reachesOver: false }
-  const rows = rowsOfRuns(owner, query, at, found, limitsOf)
+  const rows = rowsOfRuns(owner, query, at, found, terms)
   return pageOf(rows, query, from, limit, found.reachesOver)
 }
 

@@ -2,7 +2,7 @@ import { inSlices } from '../lib/slices.ts'
 import { periodOf } from '../quota/calendar.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
-import type { SoftLimits } from './beyond.ts'
+import { NO_TERMS, type TermsOf } from './beyond.ts'
 import type { UsagePlace } from './usage-cursor.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type UsagePage } from './usage-pages.ts'
@@ -14,8 +14,8 @@ import { type Found, rowsOfSeries, type UsageRow } from './usage-rows.ts'
 export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
   Pick<UsageLogStore, 'readSeries'> &
   Pick<MembershipStore, 'readMemberships'> & {
-    /** Whose limits count for what lies beyond them. Default none are known. */
-    readonly softLimits?: SoftLimits | undefined
+    /** By what the runs of each owner are read. Default none is known. */
+    readonly termsOf?: TermsOf | undefined
   }
 
 /** Users or organisations that one page looks at. One that found nothing till then is empty, with a cursor. */
@@ -92,7 +92,7 @@ function stepsOf(store: UsageSource, by: 'user' | 'organisation', { name, organi
           return { at, owners: [history], next: null }
         }
   const wanted = organisation === null ? all : membersOnly(store, all, organisation)
-  return store.softLimits === undefined ? wanted : withLimits(store.softLimits, scope, wanted)
+  return store.termsOf === undefined ? wanted : withTerms(store.termsOf, scope, wanted)
 }
 
 /** Of each step those whose credential named the organisation last. */
@@ -104,11 +104,11 @@ function membersOnly(store: UsageSource, steps: OwnerSteps, organisation: string
   }
 }
 
-function withLimits(softLimits: SoftLimits, scope: HistoryScope, steps: OwnerSteps): OwnerSteps {
+function withTerms(termsOf: TermsOf, scope: HistoryScope, steps: OwnerSteps): OwnerSteps {
   return async (cursor) => {
     const step = await steps(cursor)
     const ids = step.owners.map(({ id }) => id)
-    const limits = await softLimits(scope, ids)
-    return { ...step, limits: new Map(ids.map((id, i) => [id, limits[i] ?? (() => null)])) }
+    const terms = await termsOf(scope, ids)
+    return { ...step, terms: new Map(ids.map((id, i) => [id, terms[i] ?? NO_TERMS])) }
   }
 }

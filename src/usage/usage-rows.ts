@@ -1,7 +1,8 @@
 import { type Calendar, periodOf } from '../quota/calendar.ts'
 import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
+import { beginningWith } from '../quota/period-days.ts'
 import type { Window } from '../quota/window.ts'
-import { beyond, type LimitsOf } from './beyond.ts'
+import { beyond, NO_TERMS, type OwnerTerms } from './beyond.ts'
 import type { SeriesCounts, SeriesRow } from './series.ts'
 import { addCounts, noCounts } from './series.ts'
 import { ON_THE_WAY_MS } from './silence.ts'
@@ -38,26 +39,29 @@ export interface Found {
 
 /**
  * The rows of one user or organisation, by category and start. A run counts where its first charge lies.
- * @param at the store's time of the reading @param limitsOf the owner. Default none are known
+ * @param at the store's time of the reading @param terms of the owner. Default none are known
  */
 export function rowsOfRuns(
   owner: OwnerHistory,
   query: UsageQuery,
   at: number,
   found: Found,
-  limitsOf: LimitsOf = NO_LIMITS,
+  terms: OwnerTerms = NO_TERMS,
 ): UsageRow[] {
   const { window, windows, from, to, endsNow, category: wanted, step } = query
   if (window === null) return []
   const stepAt = stepsOf(query)
-  const own: Own = { category: null, window, timesOf: runTimes(window, query) }
+  const { periodDay, limitsOf } = terms
+  const ofOwner = (one: Window): Window => (periodDay === null ? one : beginningWith(one, periodDay))
+  const own: Own = { category: null, window: ofOwner(window), timesOf: runTimes(ofOwner(window), query) }
   const rows: Mutable[] = []
   // Runs come by category and mostly in order: that of the run before is nearly always the row. Those of counters come behind all others.
   let last: Mutable | undefined
   /** Categories with a run that reaches over an end of the range, of which there may be no row. */
   const over = new Set<string>()
   const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
-    if (windows !== null && category !== own.category) takeUp(own, category, windows.get(category) ?? window, query)
+    if (windows !== null && category !== own.category)
+      takeUp(own, category, ofOwner(windows.get(category) ?? window), query)
     if (seconds !== own.window.seconds || (wanted !== null && category !== wanted)) return
     if (startedAt < from || !endsNow) {
       const { end } = own.timesOf(startedAt)
@@ -72,20 +76,18 @@ export function rowsOfRuns(
       rows.push(last)
     }
     last.tokens += tokens
-    const above = limitsOf === NO_LIMITS ? null : beyond(limitsOf(category), own.window, tokens)
+    const above = terms === NO_TERMS ? null : beyond(limitsOf(category), own.window, tokens)
     if (above !== null) last.over = (last.over ?? 0) + above
     if (isCounted && !last.running) last.running = own.timesOf(startedAt).end > at
   }
-  if (windows === null) owner.eachRun(firstStart(window, query), to, visit, window.seconds)
-  else owner.eachRun(Math.min(...windows.values().map((one) => firstStart(one, query))), to, visit)
+  if (windows === null) owner.eachRun(firstStart(own.window, query), to, visit, window.seconds)
+  else owner.eachRun(Math.min(...windows.values().map((one) => firstStart(ofOwner(one), query))), to, visit)
   if (over.size > 0) {
     found.reachesOver = true
     for (const row of rows) row.isWhole = !over.has(row.category ?? '')
   }
   return isInOrder(rows) ? rows : joined(rows)
 }
-
-const NO_LIMITS: LimitsOf = () => null
 
 /** A run that started before does not reach into the range. */
 function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Calendar } from '../../src/quota/calendar.ts'
+import { type Calendar, LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
 import type { Window } from '../../src/quota/window.ts'
 import type { ClockedStore } from './model.suite.ts'
@@ -84,6 +84,37 @@ export function calendarSuite(open: () => Promise<ClockedStore>): void {
     // There midnight is at 15 hours UTC.
     for (const hour of [15.999, 16]) seen.push(await at(MIDNIGHT + hour * 3_600_000, [], there))
     expect(seen.map(({ used }) => used)).toEqual([1, 2, 3, 1])
+  })
+
+  it('months that begin with another day keep what was used since that day, and are over where they began before it', async () => {
+    const on = (day?: number): Window => {
+      const calendar: Calendar = { unit: 'month', zone: 'Europe/Berlin', ...(day !== undefined && { day }) }
+      return { name: 'month', seconds: LONGEST_SECONDS.month, calendar }
+    }
+    const at = await charging(on())
+    const noon = (month: number, day: number): number => Date.UTC(2151, month, day, 11)
+    const seen = [await at(noon(0, 2)), await at(noon(0, 10), [], on(17)), await at(noon(0, 16), [], on(17))]
+    for (const [month, day, of] of [
+      [0, 17, on(17)],
+      [0, 18, on()],
+      [0, 31, on(31)],
+      [1, 27, on(31)],
+      [1, 28, on(31)],
+      [2, 1, on()],
+    ] as const) {
+      seen.push(await at(noon(month, day), [], of))
+    }
+    expect(seen.map(({ accepted, used }) => [accepted, used])).toEqual([
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [true, 1],
+      [true, 2],
+      [true, 1],
+      [true, 2],
+      [true, 1],
+      [true, 1],
+    ])
   })
 
   it('charges of one batch may have the zones of two configurations, since one is reloaded', async () => {

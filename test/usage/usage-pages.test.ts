@@ -69,7 +69,10 @@ describe('the rows of one user', () => {
     const soft = [{ window: H1, limit: 30, over: 18 }]
     const limitsOf = (category: string) => (category === 'read' ? soft : [{ window: H1, limit: 5 }])
     const over = (fields: UsageFields) =>
-      rowsOfRuns(history, queryOf(fields).query, AT, NOT_MET, limitsOf).map((row) => [row.tokens, row.over])
+      rowsOfRuns(history, queryOf(fields).query, AT, NOT_MET, { limitsOf, periodDay: null }).map((row) => [
+        row.tokens,
+        row.over,
+      ])
     expect(over({ step: 'run', from: '24h' })).toEqual([
       [10, 0],
       [20, 8],

@@ -42,10 +42,10 @@ export function personRoutes(desk: Desk): Route[] {
   ]
 }
 
-async function show({ store, control, setup }: Desk, user: string): Promise<AdminResponse> {
-  const state = await control.fresh()
-  const { quota, alerts } = setup()
-  const person = await personOf(user, { store, state, windows: quota.windows, alerts: alerts.map(({ name }) => name) })
+async function show(desk: Desk, user: string): Promise<AdminResponse> {
+  const { state, policy } = await desk.view()
+  const alerts = desk.setup().alerts.map(({ name }) => name)
+  const person = await personOf(user, { store: desk.store, state, policy, alerts })
   return ok(person, { 'content-disposition': 'attachment; filename="user.json"' })
 }
 

@@ -74,6 +74,7 @@ async function list(desk: Desk, { signal }: Call): Promise<AdminResponse> {
       values: planWritten(limits),
       changed: changed.flatMap((path) => (path.startsWith(above) ? placesIn(path.slice(above.length)) : [])),
       effective: effective.get(name) ?? NO_LIMITS,
+      ...(limits.periodDay !== undefined && { periodDay: limits.periodDay }),
       ...(layers.length > 0 && { layers }),
     }
   })

@@ -105,9 +105,10 @@ async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse>
   const { at } = await desk.store.controlVersion()
   const filter = filterAt(asked, at, desk)
   if (format === 'csv') return asCsv(desk, filter, at, signal)
+  const { policy } = await desk.view()
   const { episodes, next } = await desk.store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: await showRefusals(desk.store, episodes, desk.setup().quota.windows, at),
+    refusals: await showRefusals(desk.store, episodes, policy, at),
     next: next === null ? null : cursorOf(next),
   }
   return ok(response)
@@ -132,8 +133,10 @@ const COLUMNS = [
 ] as const
 
 /** All that match. */
-function asCsv({ store, setup }: Desk, filter: RefusalFilter, at: number, signal: AbortSignal): AdminResponse {
+function asCsv(desk: Desk, filter: RefusalFilter, at: number, signal: AbortSignal): AdminResponse {
+  const { store } = desk
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
+    const { policy } = await desk.view()
     let cursor: Place | null = null
     do {
       signal.throwIfAborted()
@@ -141,7 +144,7 @@ function asCsv({ store, setup }: Desk, filter: RefusalFilter, at: number, signal
         cursor,
         limit: PAGE,
       })
-      for (const refusal of await showRefusals(store, page.episodes, setup().quota.windows, at)) {
+      for (const refusal of await showRefusals(store, page.episodes, policy, at)) {
         const cells = { ...refusal, routes: refusal.routes.join(' | ') }
         yield COLUMNS.map((name) => cells[name] ?? '')
       }

@@ -12,7 +12,7 @@ import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { grantsOfOwner } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
-import { softLimits } from '../soft-limits.ts'
+import { ownerTerms } from '../owner-terms.ts'
 
 const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
@@ -81,7 +81,7 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...counted, silences })
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
-  const ofRuns = isOfRuns(query.by) ? { ...store, softLimits: await softLimits(desk) } : store
+  const ofRuns = isOfRuns(query.by) ? { ...store, termsOf: await ownerTerms(desk) } : store
   if (format !== 'json') return asText(ofRuns, format, { query, limit, signal })
   const page = await readUsagePage(ofRuns, { query, from, limit, signal })
   const grants = cursor === undefined ? await grantsIn(desk, store, query) : []

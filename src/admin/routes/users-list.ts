@@ -75,7 +75,7 @@ async function orderedPage({ read }: Listed, query: z.infer<typeof PageQuery>, {
   return { found, at: found[0]?.at ?? view.at, refused, ...shownOf(page, roster.complete, wish) }
 }
 
-function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): Listed {
+function listedUsers(desk: Desk, { policy, state }: View, judge: Judge): Listed {
   return {
     scan: (cursor) => desk.store.scanUsers(cursor),
     async read(user) {
@@ -95,7 +95,7 @@ function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): 
     isShadowed: policy.isShadowed,
     categories: policy.categories,
     plans: policy.plans,
-    windows: setup.quota.windows,
+    windows: policy.windows,
   }
 }
 

@@ -38,7 +38,8 @@ export function checkQuota(
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
   findings.push(...checkOver(baselines, ['quota', 'baselines']))
   if (custom !== undefined) findings.push(...checkOver(custom, ['quota', 'custom']))
-  for (const [plan, limits] of quota.plans ?? []) findings.push(...checkOver(limits, ['quota', 'plans', plan]))
+  for (const [plan, { periodDay: _, ...limits }] of quota.plans ?? [])
+    findings.push(...checkOver(limits, ['quota', 'plans', plan]))
   for (const [category, share] of store_outage ?? []) {
     if (share > 0) findings.push(...checkShare(category, share, baselines))
   }
@@ -71,7 +72,7 @@ function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] 
 }
 
 /** An `over` that is larger than its limit is mostly a mistake: the sum was written in place of the part beyond the limit. */
-function checkOver({ over = {}, ...limits }: ScopedLimits | PlanLimits, path: Path): Finding[] {
+function checkOver({ over = {}, ...limits }: ScopedLimits | Omit<PlanLimits, 'periodDay'>, path: Path): Finding[] {
   const tables = new Map(Object.entries<LimitTable>(limits))
   return Object.entries<LimitTable>(over).flatMap(([scope, table]) =>
     [...table].flatMap(([category, row]) =>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { type LimitValue, NO_LIMIT, tablesOf } from '../../quota/limit-value.ts'
+import { PERIOD_DAY } from '../../quota/period-days.ts'
 import { type LimitTable, MAX_LIMIT, MODES, MULTIPLIER, type ScopedLimits, UNLIMITED } from '../../quota/policy.ts'
 import { parseSubnet } from '../addresses.ts'
 import { parseTimeZone } from '../time-zone.ts'
@@ -90,16 +91,17 @@ const allowance = section(
 export const MAX_WINDOW = '3650d'
 export const MIN_WINDOW = '1s'
 
+const periodDay = (description: string) => integer(PERIOD_DAY.min, PERIOD_DAY.max, { description })
+
 const calendar = section(
   {
     calendar: choice(CALENDAR_UNITS, { description: 'Period of the calendar; a week begins on Monday' }),
     zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
       description: 'IANA name of the time zone in which the periods begin',
     }),
-    day: integer(1, 31, {
-      description:
-        'Day with which a month begins, such as the billing day, 1 to 31: the last day of a month that is shorter. Default 1',
-    }).optional(),
+    day: periodDay(
+      'Day with which a month begins, such as the billing day, 1 to 31: the last day of a month that is shorter. Default 1',
+    ).optional(),
   },
   'A window that runs from the beginning of a period of the calendar to that of the next',
 )
@@ -208,9 +210,15 @@ const plan = section(
     organisation: partly(
       'Limits of all users of one organisation together, by category and window; what is left out has none',
     ),
+    period_day: periodDay(
+      'Day with which months begin for each of its users and organisations, 1 to 31: the last day of a month that is shorter. Default that of the window',
+    ).optional(),
   },
   'The limits of callers with this plan',
-).transform((scopes) => parted(scopes))
+).transform(({ period_day: periodDay, ...scopes }) => ({
+  ...parted(scopes),
+  ...(periodDay !== undefined && { periodDay }),
+}))
 
 const exempt = section(
   {

@@ -167,6 +167,8 @@ const plan = name(
     /** Dotted paths of the values that were changed at run time: `personal.read.1h`. */
     changed: z.array(z.string()),
     effective: planLimits,
+    /** The day with which its months begin, as the file says. */
+    periodDay: z.int().min(1).max(31).optional(),
     /** Only if anything of the plan is temporary, guarded or to come. */
     layers: z.array(layer).optional(),
   }),

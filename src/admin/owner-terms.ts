@@ -1,21 +1,20 @@
 import type { ControlState } from '../control/state.ts'
 import { isSoft } from '../quota/limit-value.ts'
 import type { QuotaSettings } from '../quota/policy.ts'
-import type { SoftLimits } from '../usage/beyond.ts'
+import { type TermsOf, termsOf } from '../usage/beyond.ts'
 import type { Desk } from './desk.ts'
 
 /**
- * The limits in force of users and organisations, for what of their runs lies beyond them.
- * @returns `undefined` where no limit is soft, so that nobody is asked for them @throws StoreError
+ * By what the runs of users and organisations are read: their limits in force, and the days with which their months begin.
+ * @returns `undefined` where no limit is soft and nobody has a day, so that nobody is asked for them @throws StoreError
  */
-export async function softLimits(desk: Desk): Promise<SoftLimits | undefined> {
+export async function ownerTerms(desk: Desk): Promise<TermsOf | undefined> {
   const { policy, settings, state } = await desk.view()
-  if (!hasOver(settings) && !areAnySoft(state.overrides) && !areAnySoft(state.organisationOverrides)) return undefined
+  const isAnySoft = hasOver(settings) || areAnySoft(state.overrides) || areAnySoft(state.organisationOverrides)
+  if (!isAnySoft && !policy.hasPeriodDays) return undefined
   return async (scope, ids) => {
     const payers = scope === 'personal' ? await desk.payersOf(ids) : await desk.membersOf(ids)
-    return payers.map((payer) => (category) => {
-      return policy.categories.includes(category) ? policy.limitsFor(category, payer)[scope] : null
-    })
+    return payers.map((payer) => termsOf(policy, payer, scope))
   }
 }
 

@@ -1,0 +1,151 @@
+/// <reference lib="esnext.temporal" />
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fetch } from 'undici'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sharedRedis } from '../setup/redis.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
+import { jwtOf } from './jwt.ts'
+
+/** Months that begin with a day of one's own, told the same everywhere, over two gateways and both stores. */
+
+const ADMIN = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+const SOON = { timeout: 30_000, interval: 20 }
+const ZONE = 'Asia/Shanghai'
+
+let upstream: Upstream
+let apps: RunningApp[]
+beforeEach(async () => {
+  apps = []
+  upstream = await startUpstream()
+})
+afterEach(async () => {
+  for (const app of apps) await app.stop()
+  await upstream.close()
+  expect(apps.flatMap(({ observations }) => observations).filter(({ type }) => type === 'internal_error')).toEqual([])
+})
+
+/** By Temporal. */
+function monthFrom(day: number, moment: number): { startedAt: string; resetAt: string } {
+  const month = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(ZONE).toPlainDate().toPlainYearMonth()
+  const starts = [-2, -1, 0, 1, 2].map((months) => {
+    const of = month.add({ months })
+    const first = of.toPlainDate({ day: Math.min(day, of.daysInMonth) })
+    return first.toZonedDateTime({ timeZone: ZONE }).epochMilliseconds
+  })
+  const at = starts.findLastIndex((start) => start <= moment)
+  const iso = (i: number): string => new Date(starts[i] as number).toISOString()
+  return { startedAt: iso(at), resetAt: iso(at + 1) }
+}
+
+interface World {
+  readonly store?: string
+  readonly more?: string
+  readonly plans?: string
+  readonly claims?: string
+}
+
+const text = ({ store, more = '', plans = '{ late: { period_day: 15 }, plain: {} }', claims = '' }: World) =>
+  yaml(
+    upstream.url,
+    `
+quota:
+  windows: { month: { calendar: month, zone: ${ZONE} } }
+  retry_after_max: 1d
+  baselines: { personal: { read: { month: 3 } }, global: { read: { month: 1000 } } }
+  plans: ${plans}
+routes: [{ match: "GET /*", category: read }]
+${more}`,
+    store,
+  ).replace('secret:', `plan_claim: plan, organisation_claim: org, ${claims} secret:`)
+
+/** One by one: the first makes the file of an embedded store. */
+async function start(world: World): Promise<[RunningApp, RunningApp]> {
+  for (let i = 0; i < 2; i++) apps.push(await startApp(text(world)))
+  return apps as [RunningApp, RunningApp]
+}
+
+const ask = (app: RunningApp, user: string, claims: Record<string, unknown>, path = '/x') =>
+  fetch(app.url + path, { headers: { authorization: `Bearer ${jwtOf(user, claims)}` } })
+async function admin(app: RunningApp, path: string) {
+  const response = await fetch(app.admin + path, { headers: ADMIN })
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the API says
+  return (await response.json()) as any
+}
+
+const OVER = [
+  [
+    'one Redis',
+    async () => {
+      const { url, prefix, stop } = await sharedRedis()
+      return { store: url, more: `store_options: { prefix: ${prefix}, deadline: 10s }`, stop }
+    },
+  ],
+  [
+    'one embedded store',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'tollgate-days-'))
+      return { store: `sqlite:${join(folder, 'quota.db')}`, stop: () => rm(folder, { recursive: true }) }
+    },
+  ],
+] as const
+
+describe('a period day', () => {
+  it.each(OVER)(
+    'the period day of a plan is told alike by 429, fields, /me/quota, usage, users and explain, by two gateways over %s',
+    async (_, open) => {
+      const { stop, ...world } = await open()
+      const [one, two] = await start(world)
+      const [claims, { startedAt, resetAt }] = [{ plan: 'late' }, monthFrom(15, Date.now())]
+      for (const app of [one, two, one]) expect((await ask(app, 'alice', claims)).status).toBe(200)
+      const refused = await ask(two, 'alice', claims)
+      const { msg, retryAfterSeconds, ...body } = (await refused.json()) as Record<string, unknown>
+      expect([refused.status, refused.headers.get('x-quota-reset')]).toEqual([429, resetAt])
+      expect(Number(retryAfterSeconds)).toBe(Math.ceil((Date.parse(resetAt) - Number(settledAt(two))) / 1000))
+      expect(msg).toContain('Personal monthly read quota is used up. Requests may continue after ')
+      expect(body).toEqual({
+        error: 'quota_exceeded',
+        quota: {
+          ...{ scope: 'Personal', category: 'read', window: 'month', limit: 3, used: 3, requested: 1, resetAt },
+          ...{ retryAtBeijing: inShanghai(resetAt), timeZone: 'Asia/Shanghai' },
+        },
+      })
+      const length = (Date.parse(resetAt) - Date.parse(startedAt)) / 1000
+      expect(refused.headers.get('ratelimit-policy')).toContain(`"personal-read-month";q=3;w=${length},`)
+      const quota = (await (await ask(one, 'alice', claims, '/me/quota')).json()) as { windows: { read: unknown[] } }
+      const usual = monthFrom(1, Date.now())
+      expect(quota.windows.read).toMatchObject([
+        { startedAt, resetAt, used: 3 },
+        { scope: 'Global', ...usual },
+      ])
+      const asked = '?window=month&step=run'
+      const usage = (await (await ask(two, 'alice', claims, `/me/usage${asked}`)).json()) as { rows: unknown[] }
+      expect(usage.rows).toMatchObject([{ start: startedAt, end: resetAt, tokens: 3, running: true }])
+      await expect.poll(() => admin(one, '/api/users/alice'), SOON).toMatchObject({ plan: { name: 'late' } })
+      expect(await admin(one, '/api/users/alice')).toMatchObject({
+        windows: { read: [{ startedAt, resetAt }, usual] },
+      })
+      expect((await admin(two, `/api/usage${asked}&by=user`)).rows).toMatchObject([{ start: startedAt, end: resetAt }])
+      const [limit] = (await admin(two, '/api/explain?user=alice&method=GET&path=/x')).limits
+      expect(limit.steps).toContain('months begin with day 15: plan late')
+      const plans = (await admin(two, '/api/plans')).plans.map(({ name, periodDay }: Record<string, unknown>) => ({
+        name,
+        periodDay,
+      }))
+      expect(plans).toEqual([{ name: 'late', periodDay: 15 }, { name: 'plain' }])
+      await expect.poll(() => admin(one, '/api/refusals'), SOON).toMatchObject({ refusals: [{ until: resetAt }] })
+      for (const app of apps.splice(0)) await app.stop()
+      await stop()
+    },
+  )
+})
+
+function settledAt({ observations }: RunningApp): number | undefined {
+  const refused = observations.findLast((seen) => seen.type === 'settled' && seen.kind === 'refused')
+  return refused?.type === 'settled' ? refused.decision?.at : undefined
+}
+
+function inShanghai(moment: string): string {
+  return `${Temporal.Instant.from(moment).toZonedDateTimeISO('Asia/Shanghai').toPlainDate()} 00:00:00`
+}
