@@ -201,7 +201,7 @@ describe.each(PLACES)('over %s', (_, open) => {
           await clean()
         }
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(80, 6) },
     )
   })
 })

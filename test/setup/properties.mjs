@@ -1,5 +1,5 @@
 /**
- * `npm run properties`: the files whose properties have a quarter of their runs in `npm test`, with all of them. `-- --times 10` tries them
+ * `npm run properties`: the files whose properties have a part of their runs in `npm test`, with all of them. `-- --times 10` tries them
  * ten times as often, `-- history` only those in files whose path has this word. A failure prints its seed.
  *
  * `npm run properties -- --times 10 history`: 10,000 random histories in each store.

@@ -6,7 +6,7 @@ import { type ScriptRunner, startScriptRunner } from './real-redis.ts'
 import { type Outcome, simulate } from './simulation.ts'
 
 /** `npm run simulate` runs 10,000. */
-const SEEDS = 80
+const SEEDS = 40
 
 let runner: ScriptRunner
 beforeAll(async () => {

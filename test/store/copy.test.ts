@@ -336,7 +336,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
           expect(await readings(back)).toEqual(expected)
           for (const each of open.splice(0)) await each.close()
         }),
-        { numRuns: runs(24), endOnFailure: true },
+        { numRuns: runs(24, 3), endOnFailure: true },
       )
     })
 
