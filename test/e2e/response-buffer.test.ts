@@ -138,7 +138,8 @@ it('what waits is counted on by the configuration that comes next', async () => 
   const app = await start(way, upstream.url, '')
   askAndReadNothing(app)
   await poll(upstream.asked).toBe(4)
-  await poll(() => buffered(app)).toBeGreaterThan(4 * 256 * 1024)
+  // How much lies over the buffer of each is how much came with its last read, which may be nothing.
+  await poll(() => buffered(app)).toBeGreaterThanOrEqual(4 * 256 * 1024)
   await app.reload(configuration(way, upstream.url, 'buffer: 128KiB'))
-  expect(await buffered(app)).toBeGreaterThan(4 * 256 * 1024)
+  expect(await buffered(app)).toBeGreaterThanOrEqual(4 * 256 * 1024)
 })
