@@ -5,6 +5,7 @@ import { commandLinePage } from './command-line.ts'
 import { configurationPage } from './configuration.ts'
 import { adminDocument, documentOfDecisions, documentOfGateway } from './documents.ts'
 import { errorCodesPage } from './error-codes.ts'
+import { metricsPage } from './metrics.ts'
 import { type Node, unfolded } from './schema.ts'
 
 /** Writes the pages of docs/reference that are made of the source: `npm run docs:reference`. test/docs/reference.test.ts holds them against it. */
@@ -20,6 +21,7 @@ export async function pages(): Promise<Readonly<Record<string, string>>> {
     'docs/reference/configuration.md': configurationPage(schema, textOf('config/tollgate.yaml')),
     'docs/reference/command-line.md': commandLinePage(),
     'docs/reference/error-codes.md': errorCodesPage(),
+    'docs/reference/metrics.md': metricsPage(),
     'docs/reference/admin-api.md': adminPage(await adminDocument()),
     'docs/reference/gateway-api.md': gatewayPage(documentOfGateway()),
     'docs/reference/decisions-api.md': decisionsPage(documentOfDecisions()),

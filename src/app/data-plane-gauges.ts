@@ -8,17 +8,17 @@ export function dataPlaneGauges(
   return [
     {
       name: 'inflight_requests',
-      help: 'Requests and tunnels under way.',
+      help: 'Requests and WebSockets under way.',
       read: () => plane()?.inFlight() ?? 0,
     },
     {
       name: 'response_buffer_bytes',
-      help: 'Bytes of responses that wait in memory for clients which read slower than the upstream writes.',
+      help: 'Bytes of responses that wait in memory for clients that read more slowly than the upstream writes.',
       read: () => plane()?.responseBuffer() ?? 0,
     },
     {
       name: 'store_silent',
-      help: 'Processes that lack their store, as /readyz tells it: asked every second, also without charges.',
+      help: 'Processes whose store does not respond or takes no charges. The store is asked every second, even without traffic.',
       read: () => (plane()?.lacksStore() ? 1 : 0),
     },
   ]

@@ -11,13 +11,13 @@ export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSo
   return [
     {
       name: 'global_limit_tokens',
-      help: 'What all users together may use of a window; none where the global scope is switched off.',
+      help: 'The limit of a window of all users together. There is no series where no global limit is in force.',
       labels: ['category', 'window'],
       read: async () => samples(await reading(), 'limit'),
     },
     {
       name: 'global_limit_new_users_tokens',
-      help: 'What new users may fill a window of all users up to; none where no part of it is kept for known users.',
+      help: 'How far new users may fill a window of all users together. There is no series without quota.reserve.',
       labels: ['category', 'window'],
       read: async () => samples(await reading(), 'limitOfNewUsers'),
     },

@@ -46,9 +46,9 @@ export function isByRoute({ metrics: { byRoute }, routes }: TelemetryOptions['co
 }
 
 /** At 1 the process ends. `nodejs_heap_*` of several processes are sums, which do not show that. */
-const HEAP: GaugeSource = {
+export const HEAP: GaugeSource = {
   name: 'heap_used_ratio',
-  help: 'Share of the heap that V8 allows which is used, of the process that uses most of its own.',
+  help: 'Share of the heap that V8 allows and that is in use, in the process with the highest share. At 1 the process ends.',
   together: 'max',
   read() {
     const { used_heap_size, heap_size_limit } = getHeapStatistics()

@@ -3,16 +3,22 @@ import type { Meter } from './registry.ts'
 
 /** Connections of clients, tunnels, and the credentials that come on them. */
 export function connectionMetrics(meter: Meter): Counting {
-  const credentials = meter.counter('credential_checks_total', 'Credentials checked.', ['cached'])
+  const credentials = meter.counter(
+    'credential_checks_total',
+    'Credentials that were checked. With cached="true" the result of an earlier check was used again.',
+    ['cached'],
+  )
   const connections = meter.counter(
     'bad_connections_total',
-    'Connections turned away or broken off, and requests refused because too many waited on theirs.',
+    'Connections that the gateway turned away or broke off, and requests that were refused before their head could be used.',
     ['code'],
   )
-  const upgrades = meter.gauge('upgraded_connections', 'Upgraded connections that are open.')
-  const ended = meter.counter('tunnels_ended_total', 'WebSockets closed since what admitted them holds no longer.', [
-    'reason',
-  ])
+  const upgrades = meter.gauge('upgraded_connections', 'WebSockets and other upgraded connections that are open now.')
+  const ended = meter.counter(
+    'tunnels_ended_total',
+    'WebSockets that the gateway closed because the reason for admitting them no longer holds.',
+    ['reason'],
+  )
   for (const why of ['credential', 'blocked', 'age', 'quota']) ended.add(why, 0)
   return {
     credential_checked: (seen) => credentials.add(String(seen.cached)),

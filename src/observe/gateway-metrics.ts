@@ -16,10 +16,20 @@ export function gatewayMetrics(meter: Meter, now: () => number): Counting {
 }
 
 function faultMetrics(meter: Meter): Counting {
-  const internal = meter.counter('internal_errors_total', 'Errors that should never happen.', ['where'])
-  const logLost = meter.counter('log_lost_lines_total', 'Lines of the log that are never written.', [])
+  const internal = meter.counter('internal_errors_total', 'Faults of the gateway itself, which should never happen.', [
+    'where',
+  ])
+  const logLost = meter.counter(
+    'log_lost_lines_total',
+    'Lines of the log that were dropped because the disk was full or the reader too slow.',
+    [],
+  )
   logLost.add('', 0)
-  const workerExits = meter.counter('worker_exits_total', 'Worker processes that ended unasked.', ['reason'])
+  const workerExits = meter.counter(
+    'worker_exits_total',
+    'Worker processes that ended although nobody asked them to.',
+    ['reason'],
+  )
   return {
     internal_error: (seen) => internal.add(seen.where),
     log_lost: (seen) => logLost.add('', seen.lines),
@@ -33,7 +43,7 @@ function faultMetrics(meter: Meter): Counting {
 function alertMetrics(meter: Meter): Counting {
   const events = meter.counter(
     'alert_events_total',
-    'Thresholds that were reached (raised), for which there was no room (full), and what became of them: delivered, an attempt that failed, given_up.',
+    'Events of alerts: raised, full (dropped because too many are pending), delivered, failed (one attempt) and given_up.',
     ['alert', 'event'],
   )
   return {
@@ -51,7 +61,7 @@ function alertMetrics(meter: Meter): Counting {
 function spanMetrics(meter: Meter): Counting {
   const spans = meter.counter(
     'spans_total',
-    'Spans of requests: sent to the collector, failed (it is away, slow or refuses them), no_room (too many wait for it).',
+    'Spans of requests: sent to the collector, failed (the collector is away, slow or refuses them), no_room (too many wait for it).',
     ['outcome'],
   )
   for (const outcome of ['sent', 'failed', 'no_room']) spans.add(outcome, 0)
@@ -66,7 +76,7 @@ function spanMetrics(meter: Meter): Counting {
 function callerMetrics(meter: Meter): Counting {
   const letIn = meter.counter(
     'auth_shadow_total',
-    'Requests that auth.shadow let in: without a credential, with one that is not good, with several, or with one that could not be checked.',
+    'Requests that auth.shadow let in: without a credential (missing), with a bad one (invalid), with several (ambiguous), or with one that could not be checked (unchecked).',
     ['reason'],
   )
   return { caller_let_in: ({ why }) => letIn.add(why) }
@@ -75,21 +85,23 @@ function callerMetrics(meter: Meter): Counting {
 function keyMetrics(meter: Meter, now: () => number): Counting {
   const success = meter.gauge(
     'jwks_last_success_timestamp_seconds',
-    'When the signing keys were fetched last.',
+    'When the signing keys of an issuer were last fetched successfully, in seconds since 1970.',
     ['issuer'],
     // Keys are fetched when a credential needs them: that an idle process fetched none for hours says nothing.
     'max',
   )
-  const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
+  const failures = meter.counter('jwks_failures_total', 'Fetches of the signing keys of an issuer that failed.', [
+    'issuer',
+  ])
   const expiry = meter.gauge(
     'tls_certificate_expiry_timestamp_seconds',
-    'When a certificate of a listener ends.',
+    'When a certificate of a listener expires, in seconds since 1970.',
     ['listener', 'file'],
     'min',
   )
   const refused = meter.gauge(
     'certificate_refused',
-    'Whether the files of a listener were refused when last read: its certificate (pair), or who may issue those of clients.',
+    '1 while the newest files of a listener cannot be used, so that the files before stay in force: certificate and key (pair), or the authorities of client certificates (client_authorities).',
     ['listener', 'files', 'file'],
     'max',
   )
@@ -111,14 +123,15 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
 function introspectionMetrics(meter: Meter): Counting {
   const duration = meter.histogram(
     'introspection_duration_seconds',
-    'Until a provider has said what it knows of a credential.',
+    'How long an introspection provider takes to respond for one credential.',
     SHORT_SECONDS,
     ['provider'],
   )
-  const failures = meter.counter('introspection_failures_total', 'Credentials of which a provider has said nothing.', [
-    'provider',
-    'reason',
-  ])
+  const failures = meter.counter(
+    'introspection_failures_total',
+    'Credentials that could not be checked because the introspection provider gave no usable response.',
+    ['provider', 'reason'],
+  )
   return {
     introspected({ provider, durationMs }) {
       duration.observe(provider, durationMs / 1000)
@@ -131,16 +144,21 @@ function introspectionMetrics(meter: Meter): Counting {
 }
 
 function configMetrics(meter: Meter, now: () => number): Counting {
-  const info = meter.gauge('config_info', 'Constant 1; the hash tells replicas apart that disagree.', ['hash'], 'max')
+  const info = meter.gauge(
+    'config_info',
+    'Always 1. The hash of the configuration in force shows which replicas run different files.',
+    ['hash'],
+    'max',
+  )
   const good = meter.gauge(
     'config_last_reload_successful',
-    'Whether the configuration file was accepted when last read.',
+    '1 if the configuration file was accepted when it was last read, 0 if it was refused.',
     [],
     'min',
   )
   const loaded = meter.gauge(
     'config_last_reload_success_timestamp_seconds',
-    'When the configuration in force was read.',
+    'When the configuration in force was read, in seconds since 1970.',
     [],
     'min',
   )
@@ -161,14 +179,36 @@ const GUARDED = ['kept', 'taken_back'] as const
 
 /** Processes that follow the same store show the same. */
 function controlMetrics(meter: Meter): Counting {
-  const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
+  const version = meter.gauge(
+    'control_version',
+    'Number of the last change at run time that is in force here. A replica with a lower number does not follow the store.',
+    [],
+    'min',
+  )
   // None yet: every process follows, and one that cannot is behind.
   version.set(0)
-  const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
-  const trimmed = meter.counter('audit_trimmed_total', 'Entries that the audit forgot for newer ones.', [])
+  const factor = meter.gauge(
+    'adaptive_factor',
+    'The factor by which mode adaptive multiplies limits. It is worked out in every mode.',
+    [],
+    'max',
+  )
+  const trimmed = meter.counter(
+    'audit_trimmed_total',
+    'Entries of the audit that were removed to make room for newer ones.',
+    [],
+  )
   trimmed.add('', 0)
-  const scheduled = meter.counter('scheduled_changes_total', 'Scheduled changes by what became of them.', ['outcome'])
-  const guards = meter.counter('guard_total', 'Guarded changes by what their guard decided.', ['outcome'])
+  const scheduled = meter.counter(
+    'scheduled_changes_total',
+    'Scheduled changes that this process carried out: begun, ended, or not_made because the file has no place for them or their end had passed.',
+    ['outcome'],
+  )
+  const guards = meter.counter(
+    'guard_total',
+    'Guarded changes that this process judged: kept, or taken_back because too many requests were refused.',
+    ['outcome'],
+  )
   for (const outcome of SCHEDULED) scheduled.add(outcome, 0)
   for (const outcome of GUARDED) guards.add(outcome, 0)
   return {

@@ -4,7 +4,7 @@ import type { Counting } from './counting.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import type { Observation, Observer } from './observation.ts'
 import { quotaMetrics } from './quota-metrics.ts'
-import { createMeter, type GaugeSource, type Snapshot } from './registry.ts'
+import { createMeter, type GaugeSource, type Meter, type Snapshot } from './registry.ts'
 import { requestMetrics } from './request-metrics.ts'
 import { storeMetrics } from './store-metrics.ts'
 
@@ -36,8 +36,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const { version, gauges = [], delay = createEventLoopDelay(), byRoute = true, now = Date.now } = options
   const meter = createMeter(delay)
   for (const source of gauges) meter.gaugeSource(source)
-  const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'], 'max')
-  build.set({ version, node_version: process.version }, 1)
+  buildMetrics(meter, version)
 
   const counting: Counting = {
     ...requestMetrics(meter, byRoute),
@@ -52,6 +51,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
     snapshot: () => meter.snapshot(),
     contentType: meter.contentType,
   }
+}
+
+/** What runs. */
+export function buildMetrics(meter: Meter, version: string): void {
+  const help = 'Always 1. The labels name the version of Tollgate and of Node.'
+  const build = meter.gauge('build_info', help, ['version', 'node_version'], 'max')
+  build.set({ version, node_version: process.version }, 1)
 }
 
 function count<T extends Observation['type']>(

@@ -8,41 +8,45 @@ import type { Meter } from './registry.ts'
 
 /** What was charged, given back and refused. */
 export function quotaMetrics(meter: Meter): Counting {
-  const charged = meter.counter('tokens_charged_total', 'Tokens charged.', ['category'])
+  const charged = meter.counter(
+    'tokens_charged_total',
+    'Tokens that were charged. Subtract tollgate_tokens_refunded_total to get what the windows counted.',
+    ['category'],
+  )
   const unmatched = meter.counter(
     'unmatched_requests_total',
-    'Requests that matched no route, whatever became of them.',
+    'Requests that matched no route, whether they were forwarded or refused.',
     [],
   )
   const refusals = meter.counter(
     'quota_refusals_total',
-    'Requests that the quota refused with 429, by the scope of the window that the answer names.',
+    'Requests that the quota refused with 429, by the scope of the limit that the response names.',
     ['category', 'scope'],
   )
   const ofReserve = meter.counter(
     'reserve_refusals_total',
-    'Requests of new users that were refused with 429 although a global window had room, for known users only.',
+    'Requests of new users that were refused with 429 because the rest of a global window is reserved for known users.',
     ['category'],
   )
   const shadowed = meter.counter(
     'shadow_refusals_total',
-    'Requests that the quota refused and that were let through: by the scope that refused, or store where that was out.',
+    'Requests that the quota would have refused and that shadow mode let through, by the scope of the limit or another reason.',
     ['category', 'scope'],
   )
   const replayed = meter.counter(
     'replays_total',
-    'Requests that repeat one that was charged, by their idempotency key, and were not charged.',
+    'Repetitions of a charged request, recognised by their idempotency key, that were forwarded without a charge.',
     ['category'],
   )
-  const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
+  const refunded = meter.counter('tokens_refunded_total', 'Tokens that were given back.', ['category'])
   const over = meter.counter(
     'over_requests_total',
-    'Requests that passed beyond a soft limit, by their charge or by what they cost in the end.',
+    'Requests that passed beyond a soft limit, when they were charged or when their final cost was known.',
     ['category'],
   )
   const settled = meter.counter(
     'settled_costs_total',
-    'Requests whose cost was to be known behind their charge (settle), by where it came from.',
+    'Requests whose cost is known only after the charge (routes[].settle), by where the final cost came from.',
     ['category', 'source'],
   )
   const ofPlans = planMetrics(meter)
@@ -104,26 +108,28 @@ function scopeOf(refusedBy: Settled['refusedBy']): string {
 function planMetrics(meter: Meter) {
   const unknown = meter.counter(
     'unknown_plan_requests_total',
-    'Requests of callers whose credential names a plan that is not configured.',
+    'Requests whose credential names a plan that is not configured.',
     [],
   )
   // From the start: `increase` does not see a first one that comes with its series.
   unknown.add('', 0)
-  const exempt = meter.counter('exempt_requests_total', 'Requests of callers to whom nothing is charged.', ['category'])
+  const exempt = meter.counter('exempt_requests_total', 'Requests of callers who are exempt from the quota.', [
+    'category',
+  ])
   return {
     unknown,
     exempt,
-    charged: meter.counter('plan_tokens_charged_total', 'Tokens charged, by the plan of the caller.', [
+    charged: meter.counter('plan_tokens_charged_total', 'Tokens that were charged, by the plan of the caller.', [
       'plan',
       'category',
     ]),
-    refunded: meter.counter('plan_tokens_refunded_total', 'Tokens given back, by the plan of the caller.', [
+    refunded: meter.counter('plan_tokens_refunded_total', 'Tokens that were given back, by the plan of the caller.', [
       'plan',
       'category',
     ]),
     refusals: meter.counter(
       'plan_refusals_total',
-      'Requests that the quota refused with 429, by the plan of the caller and the scope of the window that the answer names.',
+      'Requests that the quota refused with 429, by the plan of the caller and the scope of the limit that the response names.',
       ['plan', 'category', 'scope'],
     ),
   }

@@ -11,36 +11,44 @@ const OF_REQUESTS = ['underscore_names', 'punctuation_names', 'non_utf8_path', '
 /** Each request and upgrade, once at its end. @param byRoute whether for each rule too */
 export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
   const key = joined()
-  const total = meter.counter('requests_total', 'Requests by how they ended.', ['category', 'outcome', 'error'])
-  const responses = meter.counter('upstream_responses_total', 'Answers of the backend; class 0 is a failed forward.', [
-    'code_class',
-  ])
-  const errors = meter.counter('upstream_errors_total', 'Forwards that failed.', ['reason'])
+  const total = meter.counter('requests_total', 'Requests, by how they ended.', ['category', 'outcome', 'error'])
+  const responses = meter.counter(
+    'upstream_responses_total',
+    'Responses of the upstream by class of their status. Class 0 counts requests that could not be forwarded.',
+    ['code_class'],
+  )
+  const errors = meter.counter(
+    'upstream_errors_total',
+    'Requests that could not be forwarded, or whose response broke off, by error code.',
+    ['reason'],
+  )
   const shares = meter.counter(
     'share_refusals_total',
-    'Requests refused because all together, one address or one user held as much as they may.',
+    'Requests that were refused because clients together, one address or one user already hold as much as they may.',
     ['thing', 'bound'],
   )
   // From the start: `increase` does not see a first one that comes with its series.
   shares.add(key('upstream_connections', 'total'), 0)
   const lenient = meter.counter(
     'lenient_requests_total',
-    'Requests that were passed on, or their responses, only since the configuration lets a fault of them pass.',
+    'Requests and responses with a fault that passed only because edge.lenient or upstream.lenient allows the fault.',
     ['fault'],
   )
   for (const fault of [...OF_REQUESTS, ...OF_RESPONSES]) lenient.add(fault, 0)
-  const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', LONG_SECONDS, [
-    'category',
-    'code_class',
-  ])
+  const duration = meter.histogram(
+    'request_duration_seconds',
+    'Time from the request to the end of its response.',
+    LONG_SECONDS,
+    ['category', 'code_class'],
+  )
   const upstream = meter.histogram(
     'upstream_duration_seconds',
-    'From dispatch to the end of the answer of the backend.',
+    'Time from forwarding a request to the end of the upstream response, without WebSockets.',
     LONG_SECONDS,
   )
   const overhead = meter.histogram(
     'overhead_seconds',
-    'Request duration less upstream duration, of complete forwards.',
+    'What the gateway adds to a forwarded request: request duration less upstream duration.',
     SHORT_SECONDS,
   )
   const countRoute = byRoute ? routeMetrics(meter) : null

@@ -16,13 +16,13 @@ export function routeMetrics(meter: Meter): (done: RequestDone) => void {
   const key = joined()
   const total = meter.counter(
     'route_requests_total',
-    'Requests by the rule that matched, or gateway (its own pages), unmatched (404), none (denied before).',
+    'Requests by the rule that matched. Instead of a rule: gateway (pages of its own), unmatched (no rule), none (denied before).',
     ['route', 'outcome', 'code_class'],
     MOST_SERIES,
   )
   const duration = meter.histogram(
     'route_request_duration_seconds',
-    'From request to complete answer, by the same.',
+    'Time from the request to the end of its response by the rule that matched, without WebSockets.',
     LONG_SECONDS,
     ['route'],
     MOST_SERIES,

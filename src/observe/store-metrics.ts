@@ -10,15 +10,16 @@ export function storeMetrics(meter: Meter): Counting {
 }
 
 function callMetrics(meter: Meter): Counting {
-  const batchSeconds = meter.histogram('store_batch_duration_seconds', 'One batch in the store.', SHORT_SECONDS)
-  const batchSize = meter.histogram('store_batch_size', 'Charges and refunds settled in one batch.', SIZES)
-  const storeErrors = meter.counter('store_errors_total', 'Calls that the store did not answer.', [
-    'operation',
-    'reason',
-  ])
+  const batchSeconds = meter.histogram(
+    'store_batch_duration_seconds',
+    'How long the store takes for one batch of charges and refunds.',
+    SHORT_SECONDS,
+  )
+  const batchSize = meter.histogram('store_batch_size', 'How many charges and refunds one batch holds.', SIZES)
+  const storeErrors = meter.counter('store_errors_total', 'Calls to the store that failed.', ['operation', 'reason'])
   const unknown = meter.counter(
     'charge_outcome_unknown_total',
-    'Charges whose reply was lost; settled tells whether it was learnt later.',
+    'Charges whose reply was lost. With settled="true" the gateway learnt the outcome later.',
     ['settled'],
   )
   // From the start: `increase` does not see a first failure that comes with its series.
@@ -36,16 +37,16 @@ function callMetrics(meter: Meter): Counting {
 function outageMetrics(meter: Meter): Counting {
   const circuit = meter.gauge(
     'store_circuit_open',
-    'Processes that decide charges without the store: it does not answer, is full, or takes no writes.',
+    'Processes that decide charges without the store at the moment. It is 0 without traffic.',
   )
   const charges = meter.counter(
     'outage_charges_total',
-    'Charges decided without the store; unable are those that got 503.',
+    'Charges that were decided without the store: accepted, refused (429) or unable (503).',
     ['category', 'verdict'],
   )
   const tokens = meter.counter(
     'outage_tokens_total',
-    'Tokens admitted without the store (owed) and what became of them: owed less all others is still to be charged.',
+    'Tokens admitted without the store (owed) and what became of them: settled, given_back, expired or lost. What is left of owed is still to be charged.',
     ['event'],
   )
   return {
@@ -59,13 +60,13 @@ function outageMetrics(meter: Meter): Counting {
 function clockMetrics(meter: Meter): Counting {
   const offset = meter.gauge(
     'store_clock_offset_seconds',
-    'The clock of the store less that of the gateway: windows run by the one, credentials end by the other.',
+    'The clock of the store less the clock of the gateway. Windows follow the store, and credentials expire by the gateway.',
     [],
     'max',
   )
   const corrected = meter.counter(
     'window_starts_corrected_total',
-    'Windows that had started in the future, by the clock of the store, and count as started now.',
+    'Windows that had begun in the future because the clock of the store was ahead, and that count as begun now.',
     [],
   )
   corrected.add('', 0)
@@ -90,19 +91,19 @@ const WARNINGS: Readonly<Record<StoreWarning, 0>> = {
 function warningMetrics(meter: Meter): Counting {
   const warnings = meter.gauge(
     'store_warnings',
-    'Whether something about the store is wrong that does no harm yet.',
+    '1 while something is wrong with a store that still works.',
     ['warning'],
     'max',
   )
   for (const [warning, none] of Object.entries(WARNINGS)) warnings.set({ warning }, none)
   const unreadable = meter.counter(
     'unreadable_records_total',
-    'Records of the store that were found unreadable, and are left out; each once for each time that it becomes so.',
+    'Records of the store that were found unreadable and are left out, each counted when it is found.',
     ['kind'],
   )
   const leftOut = meter.gauge(
     'records_left_out',
-    'Records and keys of the store that are left out at the moment, since they cannot be read.',
+    'Records and keys of the store that are left out at the moment because they cannot be read.',
     ['kind'],
     'max',
   )
@@ -117,15 +118,19 @@ function warningMetrics(meter: Meter): Counting {
   }
   const lost = meter.counter(
     'charges_lost_tokens_total',
-    'Tokens, at most, of charges that the store has forgotten.',
+    'Tokens, at most, of charges that the store confirmed and has forgotten since.',
     [],
   )
   const evicted = meter.counter(
     'store_evicted_keys_total',
-    'Keys that Redis has evicted since this process looks at it.',
+    'Keys that Redis has evicted since this process started. Each process counts all of them.',
     [],
   )
-  const voided = meter.counter('refunds_void_total', 'Refunds of charges that the store has forgotten.', [])
+  const voided = meter.counter(
+    'refunds_void_total',
+    'Refunds that were not made because the store has forgotten their charge.',
+    [],
+  )
   lost.add('', 0)
   evicted.add('', 0)
   voided.add('', 0)

@@ -19,7 +19,7 @@ import { type ChangeFollower, createChangeFollower } from '../control/change-fol
 import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
 import { repeat } from '../lib/repeat.ts'
 import { createSums, type Sums } from '../observe/aggregate.ts'
-import type { Metrics } from '../observe/metrics.ts'
+import type { GaugeSource, Metrics } from '../observe/metrics.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { shareOf, workerCount } from './share.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
@@ -79,6 +79,10 @@ export async function createPrimary(options: AppOptions): Promise<App> {
   }
 }
 
+export function workersGauge(read: () => number): GaugeSource {
+  return { name: 'workers', help: 'Worker processes that are ready for requests.', read }
+}
+
 async function assemble({ config, hash, version, observe: also }: AppOptions): Promise<Primary> {
   const state: State = {
     current: { config, hash, problems: [] },
@@ -88,11 +92,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     stopping: false,
   }
   const gauges = [
-    {
-      name: 'workers',
-      help: 'Worker processes that are ready for requests.',
-      read: () => supervisor.states().filter(({ ready }) => ready).length,
-    },
+    workersGauge(() => supervisor.states().filter(({ ready }) => ready).length),
     ...globalWindowGauges(() => admin.globalWindows()),
   ]
   const telemetry = createTelemetry({ config, version, gauges })

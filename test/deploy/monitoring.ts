@@ -77,10 +77,13 @@ export const runbook = read('docs/runbook.md')
 /** The sections of alerts, by their title. */
 export const sections = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, title]) => title ?? '')
 
-/** The text of all code blocks of a language. */
-export function codeBlocks(language: string): string[] {
-  return [...runbook.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text ?? '')
+/** The text of all code blocks of a language. @param page default the runbook */
+export function codeBlocks(language: string, page = runbook): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text ?? '')
 }
+
+/** The page of what to watch. */
+export const watched = read('docs/metrics.md')
 
 const WORDS = new Set(['and', 'or', 'unless', 'bool', 'offset'])
 

@@ -15,7 +15,17 @@ import { parseMetrics } from '../observe/parse-metrics.ts'
 import { installPrometheus } from '../setup/deploy-apt.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
-import { alerts, codeBlocks, filledIn, queries, RULE_TESTS, RULES_FILE, recordings, rulesText } from './monitoring.ts'
+import {
+  alerts,
+  codeBlocks,
+  filledIn,
+  queries,
+  RULE_TESTS,
+  RULES_FILE,
+  recordings,
+  rulesText,
+  watched,
+} from './monitoring.ts'
 import { type Prometheus, promtool, startPrometheus } from './prometheus.ts'
 
 /** Rules and dashboards against what real gateways export, as a real Prometheus sees it. */
@@ -193,6 +203,14 @@ describe('with real gateways', () => {
       expect(empty.filter((expr) => !expr.includes('tollgate_introspection_'))).toEqual([
         'sum by (instance, where) (increase(tollgate_internal_errors_total[1h]))',
       ])
+    })
+
+    it('the page of what to watch has queries that Prometheus understands, each with data but for refusals of a shadow that is off', async () => {
+      const empty: string[] = []
+      const all = codeBlocks('promql', watched).flatMap((text) => text.trim().split('\n'))
+      expect(all.length).toBeGreaterThan(12)
+      for (const expr of all) if ((await prometheus.query(expr)).length === 0) empty.push(expr)
+      expect(empty).toEqual(['sum by (category, scope) (increase(tollgate_shadow_refusals_total[1d]))'])
     })
 
     it('the runbook has commands that work', () => {

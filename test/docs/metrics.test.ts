@@ -8,7 +8,7 @@ import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { freePort } from '../setup/redis.ts'
 
-/** `docs/metrics.md` has a row for each metric of ours, with its labels, and none for what is no metric. */
+/** `docs/reference/metrics.md` has a section for each metric of ours, with its labels, and none for what is no metric. */
 
 let folder: string
 let upstream: Upstream
@@ -43,20 +43,26 @@ function withPorts(text: string, port: number, admin: number): string {
   return text.replace('listen: 127.0.0.1:0', `listen: 127.0.0.1:${port}`).replace('"127.0.0.1:0"', `127.0.0.1:${admin}`)
 }
 
-/** Of the first cells of all tables: names with their labels. */
+/** Of the headings: names, and the labels that are listed below. */
 function described(): Map<string, string[]> {
-  const rows = readFileSync('docs/metrics.md', 'utf8').match(/^\| *`tollgate_[^|]*\|/gm) ?? []
-  const names = rows.flatMap((row) => [...row.matchAll(/`(tollgate_\w+)(?:\{([\w,]+)\})?`/g)])
-  return new Map(names.map(([, name = '', labels]) => [name, labels?.split(',') ?? []]))
+  const sections = readFileSync('docs/reference/metrics.md', 'utf8')
+    .split(/^### (?=`tollgate_)/m)
+    .slice(1)
+  return new Map(
+    sections.map((section) => {
+      const [, name = ''] = /^`(\w+)`$/m.exec(section) ?? []
+      return [name, [...section.matchAll(/^- `(\w+)`: /gm)].map(([, label = '']) => label)]
+    }),
+  )
 }
 
-test('every metric has a row, and every row a metric', () => {
+test('every metric has a section in the reference, and every section a metric', () => {
   const ours = [...metrics.types.keys()].filter((name) => name.startsWith('tollgate_'))
   expect(ours.length).toBeGreaterThan(30)
   expect([...described().keys()].sort()).toEqual(ours.sort())
 })
 
-test('the rows name the labels that the series have', () => {
+test('the sections of the reference name the labels that the series have', () => {
   const rows = described()
   for (const sample of metrics.samples.keys()) {
     const [, series = '', labels = ''] = /^(tollgate_\w+)(?:\{(.*)\})?$/.exec(sample) ?? []
