@@ -88,6 +88,20 @@ function withOwn(
   })
 }
 
+/**
+ * Whether an override blocks in a category: by factor 0, or by a limit of 0 in some window, beyond which nothing passes. What a plan or the
+ * baselines set to 0 is no block, since a grant may be meant for just that.
+ * @param windows of the configuration
+ */
+export function isBlocking(
+  { factor, limits, over }: OrganisationOverride,
+  category: string,
+  windows: readonly Window[],
+): boolean {
+  const [own, beyond] = [limits.get(category), over?.get(category)]
+  return factor === 0 || windows.some(({ name }) => own?.get(name) === 0 && (beyond?.get(name) ?? 0) === 0)
+}
+
 /** What an override sets for a window: nothing where it may only lower what is lower already. */
 export function setIn(
   { within }: Pick<Override, 'within'>,

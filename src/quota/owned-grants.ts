@@ -34,30 +34,30 @@ export function grantsOwnedBy(
   return [...of('personal', users.get(user)), ...of('organisation', theirs)]
 }
 
-/** What administrators have set, by whose it is. A factor of 0 lets nothing pass. */
-interface Factors {
-  get(id: string): { readonly factor?: number } | undefined
-}
+/** Whether an administrator lets nothing pass in a category. */
+type IsBlocked = (scope: OwnedGrant['scope'], category: string, payer: Payer) => boolean
 
 /**
  * Gives limits the grants of one caller.
- * @param overrides by user, and by organisation: where nothing is to pass, no grant pays for it
+ * @param isBlocked where nothing is to pass, no grant pays for it
  * @returns of a category: the very limits if nobody has given the caller anything, and for others always the same object
  */
 export function grantedLimits(
   grants: GrantsInForce,
-  overrides: Factors & { readonly organisations?: Factors },
+  isBlocked: IsBlocked,
 ): (limits: Limits, category: string, payer: Payer) => Limits {
   /** By the limits without grants, then by whose grants they are. */
   const known = new WeakMap<Limits, Map<string, Limits>>()
 
-  return (limits, category, { user, organisation }) => {
-    const ofUser = grants.users.get(user)?.get(category)
-    const own = ofUser === undefined || isBlocked(overrides, user) ? NONE : ofUser
+  return (limits, category, payer) => {
+    const { user, organisation } = payer
+    const of = (scope: OwnedGrant['scope'], found: readonly Grant[] | undefined) =>
+      found === undefined || isBlocked(scope, category, payer) ? NONE : found
+    const own = of('personal', grants.users.get(user)?.get(category))
     const theirs =
-      organisation === null || limits.organisation === null || isBlocked(overrides.organisations, organisation)
+      organisation === null || limits.organisation === null
         ? NONE
-        : (grants.organisations.get(organisation)?.get(category) ?? NONE)
+        : of('organisation', grants.organisations.get(organisation)?.get(category))
     if (own.length === 0 && theirs.length === 0) return limits
     const owners = JSON.stringify([own.length === 0 ? null : user, theirs.length === 0 ? null : organisation])
     const byOwners = known.get(limits) ?? new Map<string, Limits>()
@@ -65,8 +65,4 @@ export function grantedLimits(
     known.set(limits, byOwners.set(owners, granted))
     return granted
   }
-}
-
-function isBlocked(overrides: Factors | undefined, id: string): boolean {
-  return overrides?.get(id)?.factor === 0
 }

@@ -15,6 +15,7 @@ import { isExact, multiplied } from './multiplied.ts'
 import {
   because,
   heldBy,
+  isBlocking,
   type OrganisationOverride,
   type Override,
   type Overrides,
@@ -26,7 +27,7 @@ import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts
 import type { Payer } from './payer.ts'
 import { createMonths, isMonth, type MonthsShown, type PeriodDays } from './period-days.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
-import { type Limit, promised } from './window.ts'
+import { type Limit, promised, type Window } from './window.ts'
 
 /** Makes the limits in force from what administrators set: pure. */
 
@@ -135,7 +136,7 @@ export function createPolicy(
   overrides: Overrides = NO_OVERRIDES,
   isKnown: IsKnown = NOBODY,
 ): Policy {
-  const { reserve, books, defaultPlan = null } = settings
+  const { reserve, books, windows, defaultPlan = null } = settings
   const categories = [...settings.baselines.personal.keys()]
   const plans = [...(settings.plans?.keys() ?? [])]
   const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
@@ -143,7 +144,7 @@ export function createPolicy(
   const { organisations = NO_OVERRIDES } = overrides
   /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
   const own = { users: createMemory(), organisations: createMemory() }
-  const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, overrides)
+  const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, blockedBy(overrides, windows))
   const withoutBooks = new WeakMap<Limits, Limits>()
   const planOf = createPlanOf(settings, overrides)
   const months = createMonths(settings, (payer) => planOf(payer)?.name ?? null)
@@ -240,6 +241,15 @@ function createPlanOf(settings: QuotaSettings, overrides: Overrides): Policy['pl
     if (set !== undefined && plans.has(set)) return { name: set, from: 'override', unknown: null }
     if (plan !== null && plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
     return { name: defaultPlan, from: defaultPlan === null ? null : 'default', unknown: plan }
+  }
+}
+
+/** Whether an override blocks a caller in a category. @param windows of the configuration */
+function blockedBy(overrides: Overrides, windows: readonly Window[]) {
+  return (scope: OwnedGrant['scope'], category: string, { user, organisation }: Payer): boolean => {
+    const ofUser = scope === 'personal' ? heldBy(overrides.get(user), organisation) : undefined
+    const set = scope === 'personal' ? ofUser : overrides.organisations?.get(organisation ?? '')
+    return set !== undefined && isBlocking(set, category, windows)
   }
 }
 

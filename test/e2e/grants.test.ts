@@ -169,22 +169,39 @@ describe('a grant to an organisation', () => {
   })
 })
 
-it('a grant does not pay for a user or an organisation that an administrator has blocked, and pays again when that ends', async () => {
-  const ofUser = await give({ user: 'bob', category: 'read', tokens: 9 })
-  const ofAcme = await give({ organisation: 'acme', category: 'read', tokens: 9 })
-  const block = { factor: 0, reason: 'abuse' }
-  const untilStatus = (expected: number, user: string, org: string) =>
-    expect.poll(async () => (await ask('/x', user, { org })).status, SOON).toBe(expected)
-  expect((await admin('PUT', '/api/users/bob/override', block)).status).toBe(200)
-  await untilStatus(429, 'bob', 'other')
-  expect(await statuses(3, '/x', 'bob', { org: 'other' })).toEqual([429, 429, 429])
-  expect((await admin('PUT', '/api/organisations/acme/override', block)).status).toBe(200)
-  await untilStatus(429, 'ann', 'acme')
-  const taken = [await takenOf(ofUser.id), await takenOf(ofAcme.id)]
-  expect(await statuses(3, '/x', 'ann', { org: 'acme' })).toEqual([429, 429, 429])
-  expect([await takenOf(ofUser.id), await takenOf(ofAcme.id)]).toEqual(taken)
-  await fetch(`${app.admin}/api/users/bob/override`, { method: 'DELETE', headers: ADMIN })
-  await untilStatus(200, 'bob', 'other')
+it.each([
+  ['factor 0', { factor: 0 }],
+  ['a limit of 0', { read: { '1h': 0 } }],
+])(
+  'a grant does not pay for a user or an organisation that an administrator has blocked by %s, and pays again when that ends',
+  async (_, by) => {
+    const ofUser = await give({ user: 'bob', category: 'read', tokens: 9 })
+    const ofAcme = await give({ organisation: 'acme', category: 'read', tokens: 9 })
+    const block = { ...by, reason: 'abuse' }
+    const untilStatus = (expected: number, user: string, org: string) =>
+      expect.poll(async () => (await ask('/x', user, { org })).status, SOON).toBe(expected)
+    expect((await admin('PUT', '/api/users/bob/override', block)).status).toBe(200)
+    await untilStatus(429, 'bob', 'other')
+    expect(await statuses(3, '/x', 'bob', { org: 'other' })).toEqual([429, 429, 429])
+    expect((await admin('PUT', '/api/organisations/acme/override', block)).status).toBe(200)
+    await untilStatus(429, 'ann', 'acme')
+    const taken = [await takenOf(ofUser.id), await takenOf(ofAcme.id)]
+    expect(await statuses(3, '/x', 'ann', { org: 'acme' })).toEqual([429, 429, 429])
+    expect([await takenOf(ofUser.id), await takenOf(ofAcme.id)]).toEqual(taken)
+    await fetch(`${app.admin}/api/users/bob/override`, { method: 'DELETE', headers: ADMIN })
+    await untilStatus(200, 'bob', 'other')
+  },
+)
+
+it('a grant pays in a category of which the caller has 0 by the baselines', async () => {
+  const nothing = { baselines: { personal: { write: { '1h': 0 } } }, reason: 'not in this plan' }
+  expect((await admin('PATCH', '/api/quota', nothing)).status).toBe(200)
+  await expect.poll(async () => (await ask('/both')).status, SOON).toBe(429)
+  const { id } = await give({ user: 'bob', category: 'write', tokens: 2 })
+  await expect.poll(async () => (await ask('/both')).status, SOON).toBe(200)
+  expect((await ask('/both')).status).toBe(200)
+  expect((await ask('/both')).status).toBe(429)
+  expect(await takenOf(id)).toBe(2)
 })
 
 it('a grant that cannot be is refused with what is wrong and the cure', async () => {
