@@ -1,5 +1,6 @@
 import { isBook } from '../quota/books.ts'
-import type { HistoryScope } from '../quota/history-store.ts'
+import { periodOf } from '../quota/calendar.ts'
+import type { HistoryScope, OwnerHistory } from '../quota/history-store.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { type Limit, promised, type Window } from '../quota/window.ts'
 
@@ -30,13 +31,46 @@ export function termsOf(policy: Policy, payer: Payer, scope: HistoryScope): Owne
 export const NO_TERMS: OwnerTerms = { limitsOf: () => null, periodDay: null }
 
 /** Tokens of one run beyond the limit of its window; `null` if that is not soft, or no limit is known. */
-export function beyond(limits: readonly Limit[] | null, window: Window, tokens: number): number | null {
-  const limit = limits?.find((each) => each.over !== undefined && hasRunsOf(each.window, window))
-  return limit === undefined ? null : Math.max(0, tokens - promised(limit))
+export type Beyond = (category: string, window: Window, startedAt: number, tokens: number) => number | null
+
+/**
+ * Of the runs of one user or organisation. What grants paid lies beyond no limit: it is in the books, and in no window that limits. So the
+ * books count as the day of the window that is limited; where that is not kept any more, as no more than ever fits into it.
+ */
+export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
+  /** By category, then by the start of a day, what windows hold; `null` if no grant has paid. It is read when it is first needed. */
+  let charged: ReadonlyMap<string, number> | null | undefined
+  return (category, window, startedAt, tokens) => {
+    const limit = limitsOf(category)?.find((each) => each.over !== undefined && hasRunsOf(each.window, window))
+    if (limit === undefined) return null
+    const above = Math.max(0, tokens - promised(limit))
+    if (above === 0 || !isBook(window)) return above
+    if (charged === undefined) charged = owner.takenOf().size === 0 ? null : daysCharged(owner, limit.window)
+    if (charged === null) return above
+    const day = charged.get(dayOf(category, limit.window, startedAt)) ?? Math.min(tokens, limit.limit)
+    return Math.max(0, day - promised(limit))
+  }
 }
 
 /** Days of the same zone are the same runs, in a window that limits and in the books. */
 function hasRunsOf({ seconds, calendar }: Window, counted: Window): boolean {
   if (seconds === counted.seconds) return true
   return isBook(counted) && calendar?.unit === 'day' && calendar.zone === counted.calendar?.zone
+}
+
+/** @param window a day of a calendar: all such have the zone of the books */
+function daysCharged(owner: OwnerHistory, window: Window): ReadonlyMap<string, number> {
+  const days = new Map<string, number>()
+  const add = (category: string, seconds: number, startedAt: number, tokens: number): void => {
+    if (seconds !== window.seconds) return
+    const day = dayOf(category, window, startedAt)
+    days.set(day, (days.get(day) ?? 0) + tokens)
+  }
+  owner.eachRun(0, Number.MAX_SAFE_INTEGER, add, window.seconds)
+  return days
+}
+
+/** In the books a day begins with its first charge, which a grant may have paid. */
+function dayOf(category: string, { calendar }: Window, startedAt: number): string {
+  return `${calendar === undefined ? startedAt : periodOf(calendar, startedAt).from} ${category}`
 }

@@ -2,7 +2,7 @@ import { type Calendar, periodOf } from '../quota/calendar.ts'
 import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import { beginningWith } from '../quota/period-days.ts'
 import type { Window } from '../quota/window.ts'
-import { beyond, NO_TERMS, type OwnerTerms } from './beyond.ts'
+import { beyondOf, NO_TERMS, type OwnerTerms } from './beyond.ts'
 import type { SeriesCounts, SeriesRow } from './series.ts'
 import { addCounts, noCounts } from './series.ts'
 import { ON_THE_WAY_MS } from './silence.ts'
@@ -55,6 +55,7 @@ export function rowsOfRuns(
   const ofOwner = (one: Window): Window => (periodDay === null ? one : beginningWith(one, periodDay))
   const own: Own = { category: null, window: ofOwner(window), timesOf: runTimes(ofOwner(window), query) }
   const rows: Mutable[] = []
+  const beyond = terms === NO_TERMS ? null : beyondOf(owner, limitsOf)
   // Runs come by category and mostly in order: that of the run before is nearly always the row. Those of counters come behind all others.
   let last: Mutable | undefined
   /** Categories with a run that reaches over an end of the range, of which there may be no row. */
@@ -76,7 +77,7 @@ export function rowsOfRuns(
       rows.push(last)
     }
     last.tokens += tokens
-    const above = terms === NO_TERMS ? null : beyond(limitsOf(category), own.window, tokens)
+    const above = beyond === null ? null : beyond(category, own.window, startedAt, tokens)
     if (above !== null) last.over = (last.over ?? 0) + above
     if (isCounted && !last.running) last.running = own.timesOf(startedAt).end > at
   }

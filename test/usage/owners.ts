@@ -9,8 +9,12 @@ export interface Run {
   readonly isCounted?: boolean
 }
 
-/** A history of these runs. */
-export function historyOf(id: string, runs: readonly Run[]): OwnerHistory {
+/** A history of these runs. @param taken of grants. Default nothing */
+export function historyOf(
+  id: string,
+  runs: readonly Run[],
+  taken: Readonly<Record<string, number>> = {},
+): OwnerHistory {
   return {
     id,
     eachRun(from, to, visit) {
@@ -18,7 +22,7 @@ export function historyOf(id: string, runs: readonly Run[]): OwnerHistory {
         if (startedAt >= from && startedAt < to) visit(category, seconds, startedAt, tokens, isCounted)
       }
     },
-    takenOf: () => new Map(),
+    takenOf: () => new Map(Object.entries(taken)),
   }
 }
 

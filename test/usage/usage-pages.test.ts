@@ -86,6 +86,36 @@ describe('the rows of one user', () => {
     expect(over({ window: 'month' })).toEqual([[41, null]])
   })
 
+  test('the rows of one user have nothing that grants paid beyond a soft limit, whether its day is kept beside the books or not', () => {
+    const day: Window = { name: 'day', seconds: 86_400, calendar: { unit: 'day', zone: 'UTC' } }
+    const books = bookWindow('UTC')
+    const limitsOf = () => [{ window: day, limit: 15, over: 5 }]
+    const { query } = queryOf({ step: 'run', from: '7d' })
+    const [first, second, third] = [96, 72, 48].map((hours) => AT - hours * HOUR) as [number, number, number]
+    const runs = [
+      run(first, 35, { seconds: books.seconds }),
+      run(second, 30, { seconds: books.seconds }),
+      run(second + HOUR, 12, { seconds: day.seconds }),
+      run(third, 30, { seconds: books.seconds }),
+      run(third + HOUR, 8, { seconds: day.seconds }),
+    ]
+    const over = (taken?: Readonly<Record<string, number>>) =>
+      rowsOfRuns(historyOf('alice', runs, taken), { ...query, window: books, windows: null }, AT, NOT_MET, {
+        limitsOf,
+        periodDay: null,
+      }).map((row) => [row.tokens, row.over])
+    expect(over({ a1: 60 })).toEqual([
+      [35, 5],
+      [30, 2],
+      [30, 0],
+    ])
+    expect(over()).toEqual([
+      [35, 25],
+      [30, 20],
+      [30, 20],
+    ])
+  })
+
   test('the rows of one user are runs, each with its end', () => {
     expect(
       shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read', from: '24h' }).query, AT, NOT_MET)),
