@@ -2,7 +2,8 @@ import { type Config, metersIn } from '../config/config.ts'
 import { originOf, resolve } from '../control/settings.ts'
 import type { Changes } from '../control/state.ts'
 import { createPlanLayers, type LimitScope, type Origin, type PlanLayers } from '../quota/limit-layers.ts'
-import { promised } from '../quota/window.ts'
+import { beginningWith } from '../quota/period-days.ts'
+import { promised, type Window } from '../quota/window.ts'
 import { fileOrigin } from './explain.ts'
 
 /** With many plans the first ones are named, since a line of the log is no place for a thousand. */
@@ -21,8 +22,11 @@ export function limitLines(config: Config, changes: Changes = {}, adaptive = 1):
   const alone = plans.length === 0 ? 'each user' : 'each user without a plan'
   const everybody = settings.global.enabled ? 'all users together' : 'all users together, switched off'
   const lines = chargedCategories(config).flatMap((category) => {
-    const line = (plan: string | null, scope: LimitScope, whose: string): string | null =>
-      lineOf(createPlanLayers(settings, adaptive, plan), category, scope, whose, origin)
+    const line = (plan: string | null, scope: LimitScope, whose: string): string | null => {
+      const day = plan === null ? undefined : settings.plans?.get(plan)?.periodDay
+      const spoken = (window: Window): string => spokenWindow(day === undefined ? window : beginningWith(window, day))
+      return lineOf({ layers: createPlanLayers(settings, adaptive, plan), category, scope, whose, origin, spoken })
+    }
     return [
       settings.defaultPlan === undefined ? line(null, 'personal', alone) : null,
       ...plans.flatMap((plan) => [
@@ -44,8 +48,22 @@ function chargedCategories({ quota, routes, unmatched }: Config): string[] {
   return quota.categories.filter((category) => names.has(category))
 }
 
+/** A window with the day with which its months begin, if that is not the first. */
+function spokenWindow({ name, calendar }: Window): string {
+  return calendar?.day === undefined ? name : `${name} from day ${calendar.day}`
+}
+
+interface Line {
+  readonly layers: PlanLayers
+  readonly category: string
+  readonly scope: LimitScope
+  readonly whose: string
+  readonly origin: Origin
+  readonly spoken: (window: Window) => string
+}
+
 /** `null` for an organisation without limits. Windows whose limits come from one place share it. */
-function lineOf(layers: PlanLayers, category: string, scope: LimitScope, whose: string, origin: Origin): string | null {
+function lineOf({ layers, category, scope, whose, origin, spoken }: Line): string | null {
   const limits = layers.limits(scope, category)
   if (limits.length === 0) return scope === 'organisation' ? null : `${category}, ${whose}: no limit`
   const byPlace = new Map<string, string[]>()
@@ -53,7 +71,7 @@ function lineOf(layers: PlanLayers, category: string, scope: LimitScope, whose: 
     const { window, over } = limit
     const place = placeOf(layers, category, scope, window, origin)
     const amount = over === undefined ? limit.limit : `${promised(limit)} and ${over} over`
-    byPlace.set(place, [...(byPlace.get(place) ?? []), `${amount} in ${window.name}`])
+    byPlace.set(place, [...(byPlace.get(place) ?? []), `${amount} in ${spoken(window)}`])
   }
   return `${category}, ${whose}: ${[...byPlace].map(([place, parts]) => `${parts.join(', ')} (${place})`).join(', ')}`
 }

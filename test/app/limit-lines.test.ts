@@ -53,6 +53,18 @@ describe('the limits in force', () => {
     expect(linesOf(`  default_plan: pro\n${plans}${BASELINES}`).join()).not.toContain('without a plan')
   })
 
+  it('the limits in force say with which day months begin, of a plan and of a window', () => {
+    const quota = `  windows: { month: { calendar: month, zone: UTC, day: 5 } }
+  plans: { late: { personal: { read: { month: 20 } }, period_day: 17 }, first: { personal: { read: { month: 9 } }, period_day: 1 } }
+  baselines: { personal: { read: { month: 10 } } }
+`
+    expect(linesOf(quota, 'routes: [{ match: GET /items, category: read }]').slice(0, 3)).toEqual([
+      'read, each user without a plan: 10 in month from day 5 (test.yaml:13)',
+      'read, each user of plan late: 20 in month from day 17 (test.yaml:12)',
+      'read, each user of plan first: 9 in month (test.yaml:12)',
+    ])
+  })
+
   it('the limits in force are no more than fifty lines, and the rest is counted', () => {
     const plans = Array.from({ length: 60 }, (_, i) => `p${i}: { personal: { read: { 1h: ${i} } } }`)
     const lines = linesOf(`  plans: { ${plans.join(', ')} }\n${BASELINES}`)

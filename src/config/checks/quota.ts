@@ -148,7 +148,7 @@ const TAKEN: ReadonlySet<number> = new Set(
 function lengthProblem({ name, ms, calendar }: Candidate): string | null {
   if (calendar !== undefined) return null
   if (ms === null)
-    return `window ${quote(name)} is not a length like 1h: write one, or give its length under quota.windows`
+    return `window ${quote(name)} is not a length like 1h: write one, or give its length or calendar under quota.windows`
   if (ms === 0 || ('value' in LONGEST && ms > LONGEST.value)) {
     return `window ${quote(name)} is out of range: write ${MIN_WINDOW} to ${MAX_WINDOW}`
   }
