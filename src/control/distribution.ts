@@ -61,9 +61,10 @@ export async function distribution(options: DistributionOptions): Promise<Distri
   for await (const step of everyStep((cursor) => stepOf(options, cursor), signal)) {
     for (const { id, counter, payer } of step.some) {
       if (used.has(id) || (plan !== null && policy.planOf(payer)?.name !== plan)) continue
-      const tokens = usageOf(counter, window, step.at).used
       const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)
-      if (tokens === 0 || limit === undefined) continue
+      if (limit === undefined) continue
+      const tokens = usageOf(counter, limit.window, step.at).used
+      if (tokens === 0) continue
       if (scope === 'personal' && exempt?.has(id)) {
         leftOut.exempt.add(id)
         continue

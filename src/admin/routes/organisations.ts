@@ -193,8 +193,10 @@ function windowOf(
 async function reset(desk: Desk, call: Call, organisation: string): Promise<AdminResponse> {
   const fields = readFields(schemas.requiredReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
-  const { windows, baselines } = desk.setup().quota
-  for (const category of baselines.personal.keys()) {
+  const { policy, setup } = await desk.view()
+  // Those of the file would take a month of the organisation's own for one that is over.
+  const { windows } = policy
+  for (const category of setup.quota.baselines.personal.keys()) {
     await desk.record(call, { kind: 'quota_reset', organisation, category, windows, all: true }, () => NO_CONTENT)
   }
   return NO_CONTENT
