@@ -39,7 +39,7 @@ export type Beyond = (category: string, window: Window, startedAt: number, token
  */
 export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
   /** By category, then by the start of a day, what windows hold; `null` if no grant has paid. It is read when it is first needed. */
-  let charged: ReadonlyMap<string, number> | null | undefined
+  let charged: DaysCharged | null | undefined
   return (category, window, startedAt, tokens) => {
     const limit = limitsOf(category)?.find((each) => each.over !== undefined && hasRunsOf(each.window, window))
     if (limit === undefined) return null
@@ -47,7 +47,9 @@ export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
     if (above === 0 || !isBook(window)) return above
     if (charged === undefined) charged = owner.takenOf().size === 0 ? null : daysCharged(owner, limit.window)
     if (charged === null) return above
-    const day = charged.get(dayOf(category, limit.window, startedAt)) ?? Math.min(tokens, limit.limit)
+    // Of a day of which windows that are kept hold nothing, grants have paid all.
+    const unknown = startedAt >= charged.since ? 0 : Math.min(tokens, limit.limit)
+    const day = charged.tokens.get(dayOf(category, limit.window, startedAt)) ?? unknown
     return Math.max(0, day - promised(limit))
   }
 }
@@ -58,16 +60,24 @@ function hasRunsOf({ seconds, calendar }: Window, counted: Window): boolean {
   return isBook(counted) && calendar?.unit === 'day' && calendar.zone === counted.calendar?.zone
 }
 
+interface DaysCharged {
+  readonly tokens: ReadonlyMap<string, number>
+  /** When the oldest of them began; infinite for none. */
+  readonly since: number
+}
+
 /** @param window a day of a calendar: all such have the zone of the books */
-function daysCharged(owner: OwnerHistory, window: Window): ReadonlyMap<string, number> {
-  const days = new Map<string, number>()
-  const add = (category: string, seconds: number, startedAt: number, tokens: number): void => {
+function daysCharged(owner: OwnerHistory, window: Window): DaysCharged {
+  const tokens = new Map<string, number>()
+  let since = Number.POSITIVE_INFINITY
+  const add = (category: string, seconds: number, startedAt: number, more: number): void => {
     if (seconds !== window.seconds) return
     const day = dayOf(category, window, startedAt)
-    days.set(day, (days.get(day) ?? 0) + tokens)
+    tokens.set(day, (tokens.get(day) ?? 0) + more)
+    since = Math.min(since, startedAt)
   }
   owner.eachRun(0, Number.MAX_SAFE_INTEGER, add, window.seconds)
-  return days
+  return { tokens, since }
 }
 
 /** In the books a day begins with its first charge, which a grant may have paid. */

@@ -98,6 +98,7 @@ describe('the rows of one user', () => {
       run(second + HOUR, 12, { seconds: day.seconds }),
       run(third, 30, { seconds: books.seconds }),
       run(third + HOUR, 8, { seconds: day.seconds }),
+      run(third + 24 * HOUR, 40, { seconds: books.seconds }),
     ]
     const over = (taken?: Readonly<Record<string, number>>) =>
       rowsOfRuns(historyOf('alice', runs, taken), { ...query, window: books, windows: null }, AT, NOT_MET, {
@@ -108,11 +109,13 @@ describe('the rows of one user', () => {
       [35, 5],
       [30, 2],
       [30, 0],
+      [40, 0],
     ])
     expect(over()).toEqual([
       [35, 25],
       [30, 20],
       [30, 20],
+      [40, 30],
     ])
   })
 
