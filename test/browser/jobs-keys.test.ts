@@ -82,6 +82,8 @@ test('a further key of a user stays in the organisation and the plan of the one 
 test('a key is handed over by a link, which somebody without a sign-in opens once by a button', async () => {
   await actions.fill(page.getByRole('textbox', { name: 'User', exact: true }), 'dora')
   await actions.fill(page.getByRole('textbox', { name: 'Name' }), 'phone')
+  // What is known of the user comes above the switch, which it moves: who clicks by force meanwhile hits something else.
+  await page.getByText('No user with this id has used anything yet.').waitFor()
   await page.getByRole('switch', { name: 'Make a link instead of showing the key' }).check({ force: true })
   await actions.click(button('Create key'))
   await page.getByText('Send this link to whoever gets the key.', { exact: false }).waitFor()
