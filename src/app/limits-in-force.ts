@@ -32,7 +32,8 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   let ahead = aheadNow()
 
   function aheadNow(): Ahead {
-    return limitsAhead({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown })
+    const isAdaptive = resolved.settings.mode === 'adaptive'
+    return limitsAhead({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, isAdaptive })
   }
 
   /** Whole or, on an error, not at all. */

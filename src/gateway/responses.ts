@@ -67,9 +67,11 @@ export function refusalOf(
   const before = decision.memo as Known | undefined
   const isKnown = before?.cost === charge.cost && before.rules === rules && before.problem === problem
   if (isKnown && costAlike(before.others, charge.others)) return before
-  const freeAt = roomFrom(rules.ahead(), payer, charge, decision)
+  const ahead = rules.ahead()
+  const freeAt = roomFrom(ahead, payer, charge, decision)
   const body = refusalBody(charge, decision, rules.timeZone, freeAt)
-  const state = freeAt === null && neverFits(charge, decision) !== null ? NEVER_FIELD : []
+  const isFinal = freeAt === null && !ahead.canRise && neverFits(charge, decision)?.limit.kept === undefined
+  const state = isFinal && neverFits(charge, decision) !== null ? NEVER_FIELD : []
   const response = sentOften(refusalResponse(charge, decision, body, problem, rules, state))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')

@@ -12,6 +12,8 @@ import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
  * has room when it ends: 429s, `explain`, pages, previews and `/me/quota` all ask here.
  */
 export interface Ahead {
+  /** Whether limits may rise at moments that nobody knows, too: in mode `adaptive`. */
+  readonly canRise: boolean
   /** When something begins or ends that may concern the caller, in milliseconds since the epoch, the next one first. */
   moments(payer: Payer, at: number): readonly number[]
   /** What will be in force from a moment on: good for this caller alone. */
@@ -80,6 +82,7 @@ function usageIn({ limits }: Meter, decision: Decision, scope: ScopeName, { wind
 
 /** Where nothing begins or ends by itself. */
 export const NOTHING_AHEAD: Ahead = {
+  canRise: false,
   moments: () => [],
   at() {
     throw new Error('there is no moment ahead')

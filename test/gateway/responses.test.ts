@@ -84,6 +84,16 @@ describe('the 429 of a decision', () => {
     expect(states).toEqual([null, null, null, null, 'never', 'never'])
   })
 
+  it('the 429 of a decision does not say never where the limit may rise by itself, in mode adaptive or once a user is known', () => {
+    const dear = { ...CHARGE, cost: 11 }
+    const of = (charge: Charge, rules: typeof RULES) =>
+      refusalOf(ALICE, charge, decision(), rules, undefined).response.headers.includes('never')
+    expect(of(dear, RULES)).toBe(true)
+    expect(of(dear, { ...RULES, ahead: () => ({ ...NOTHING_AHEAD, canRise: true }) })).toBe(false)
+    const ofNew = { ...dear.limits, personal: [{ window: HOUR, limit: 10, kept: 5 }] }
+    expect(of({ ...dear, limits: ofNew }, RULES)).toBe(false)
+  })
+
   it('the 429 of a decision names the scope that refused', () => {
     const global = [{ window: HOUR, limit: 3 }]
     const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
