@@ -54,8 +54,29 @@ export function below(node: Node, path: readonly string[]): Key[] {
   )
   const named = typeof additionalProperties === 'object' ? below(additionalProperties, [...path, 'NAME']) : []
   const listed = items === undefined ? [] : below(items, [...path, '[]'])
-  const others = anyOf.flatMap((each) => below(each, path))
-  return [...new Map([...own, ...named, ...listed, ...others].map((key) => [nameOf(key.path), key])).values()]
+  return eachOnce([[...own, ...named, ...listed], ...anyOf.map((each) => below(each, path))], path.length)
+}
+
+/**
+ * The keys of alternatives: one takes what it takes in any of them, and is required if each map that it may stand in requires it, or each
+ * list.
+ * @param depth of what has the alternatives
+ */
+function eachOnce(alternatives: readonly (readonly Key[])[], depth: number): Key[] {
+  const isOfList = ({ path }: Key): boolean => path[depth] === '[]'
+  const byName = Map.groupBy(alternatives.flat(), ({ path }) => nameOf(path))
+  return [...byName.values()].map((keys): Key => {
+    const [first] = keys as [Key]
+    const { path, node } = first
+    const alike = alternatives.filter((list) => list.some((key) => isOfList(key) === isOfList(first)))
+    const others = new Map(keys.map((key) => [JSON.stringify(key.node), key.node]))
+    const isRequired = keys.length === alike.length && keys.every((key) => key.isRequired)
+    const either = {
+      ...(node.description !== undefined && { description: node.description }),
+      anyOf: [...others.values()],
+    }
+    return { path, node: others.size === 1 ? node : either, isRequired }
+  })
 }
 
 export function nameOf(path: readonly string[]): string {

@@ -26,8 +26,11 @@ export function componentsOf(named: Named): Components {
   )
 }
 
-/** What stands at a body: the name of its component, or the schema itself. */
-export function contentOf(schema: z.ZodType, named: Named) {
+/** What stands at a body: the name of its component, those of its alternatives, or the schema itself. */
+export function contentOf(schema: z.ZodType, named: Named): { readonly schema: object } {
   const id = named.get(schema)?.id
+  if (id === undefined && schema instanceof z.ZodUnion) {
+    return { schema: { anyOf: schema.options.map((each) => contentOf(each as z.ZodType, named).schema) } }
+  }
   return { schema: id === undefined ? describeFields(schemaOf(schema), '') : { $ref: PLACE + id } }
 }

@@ -56,7 +56,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   cheapest: 'By category, the least that a request costs which the quota may refuse.',
   clientError: 'Requests whose response had a status of 400 to 499.',
   code: 'What the sentence says, as a code that never changes its meaning.',
-  codeZero: 'Requests that failed in no way.',
+  codeZero: 'Requests that count neither as `serverError` nor as `clientError`.',
   complete: 'Whether all of this range is still kept.',
   'Users.complete': 'Whether everybody was looked at: of more than 200,000 the others are not.',
   'Organisations.complete': 'Whether all were looked at: of more than 200,000 the others are not.',
