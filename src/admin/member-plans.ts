@@ -62,7 +62,7 @@ export class MemberPlans {
     const { policy, state } = this.#view
     const { inTurn, signal } = this.#turn
     const found = new Map<string, Map<string | null, Payer>>()
-    const steps = inSteps({ windows: policy.windows, signal }, state.overrides.keys(), (cursor) =>
+    const steps = inSteps({ windows: policy.windowsOfAnybody, signal }, state.overrides.keys(), (cursor) =>
       inTurn(() => this.#desk.store.scanUsers(cursor)),
     )
     for await (const { owners } of steps) {

@@ -101,7 +101,7 @@ export class Rosters {
     const scan = (cursor: string | null) => this.#desk.store.scanUsers(cursor)
     const complete = await this.#each(scan, signal, ({ owners, at }) =>
       add(
-        owners.filter(({ id, counters }) => named.has(id) || isInUse(counters, policy.windows, at)),
+        owners.filter(({ id, counters }) => named.has(id) || isInUse(counters, policy.windowsOfAnybody, at)),
         at,
       ),
     )

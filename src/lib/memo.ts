@@ -27,3 +27,19 @@ export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
     return loading
   }
 }
+
+/**
+ * Remembers what is made of an object by a name, so that the same two always give the same object. It is forgotten with what it was made of.
+ */
+export function madeOnce<T extends object, Name extends string | number>(): (of: T, name: Name, make: () => T) => T {
+  const known = new WeakMap<T, Map<Name, T>>()
+  return (of, name, make) => {
+    const byName = known.get(of)
+    const before = byName?.get(name)
+    if (before !== undefined) return before
+    const made = make()
+    if (byName === undefined) known.set(of, new Map([[name, made]]))
+    else byName.set(name, made)
+    return made
+  }
+}

@@ -1,3 +1,4 @@
+import { madeOnce } from '../lib/memo.ts'
 import type { Limits } from './charge.ts'
 import type { Grant } from './grant.ts'
 import type { Payer } from './payer.ts'
@@ -46,8 +47,8 @@ export function grantedLimits(
   grants: GrantsInForce,
   isBlocked: IsBlocked,
 ): (limits: Limits, category: string, payer: Payer) => Limits {
-  /** By the limits without grants, then by whose grants they are. */
-  const known = new WeakMap<Limits, Map<string, Limits>>()
+  /** By whose grants they are. */
+  const known = madeOnce<Limits, string>()
 
   return (limits, category, payer) => {
     const { user, organisation } = payer
@@ -60,9 +61,6 @@ export function grantedLimits(
         : of('organisation', grants.organisations.get(organisation)?.get(category))
     if (own.length === 0 && theirs.length === 0) return limits
     const owners = JSON.stringify([own.length === 0 ? null : user, theirs.length === 0 ? null : organisation])
-    const byOwners = known.get(limits) ?? new Map<string, Limits>()
-    const granted = byOwners.get(owners) ?? { ...limits, grants: { personal: own, organisation: theirs } }
-    known.set(limits, byOwners.set(owners, granted))
-    return granted
+    return known(limits, owners, () => ({ ...limits, grants: { personal: own, organisation: theirs } }))
   }
 }

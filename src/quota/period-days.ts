@@ -1,3 +1,4 @@
+import { madeOnce } from '../lib/memo.ts'
 import type { Calendar } from './calendar.ts'
 import type { Limits } from './charge.ts'
 import type { ScopeName } from './charged-scopes.ts'
@@ -24,8 +25,8 @@ export interface PeriodDay {
 /** Of the months that count for a caller; `null` for a scope whose months begin with the day of the window. */
 export type PeriodDays = Readonly<Record<Exclude<ScopeName, 'global'>, PeriodDay | null>>
 
-/** By window, then by day: what a calendar remembers goes by its object. */
-const known = new WeakMap<Window, Map<number, Window>>()
+/** By day: what a calendar remembers goes by its object. */
+const datedWindow = madeOnce<Window, number>()
 
 export function isMonth({ calendar }: Pick<Window, 'calendar'>): boolean {
   return calendar?.unit === 'month'
@@ -35,10 +36,7 @@ export function isMonth({ calendar }: Pick<Window, 'calendar'>): boolean {
 export function beginningWith(window: Window, day: number): Window {
   const { calendar } = window
   if (calendar?.unit !== 'month' || (calendar.day ?? 1) === day) return window
-  const byDay = known.get(window) ?? new Map<number, Window>()
-  const made = byDay.get(day) ?? { ...window, calendar: startingWith(calendar, day) }
-  known.set(window, byDay.set(day, made))
-  return made
+  return datedWindow(window, day, () => ({ ...window, calendar: startingWith(calendar, day) }))
 }
 
 function startingWith({ unit, zone }: Calendar, day: number): Calendar {
@@ -47,8 +45,8 @@ function startingWith({ unit, zone }: Calendar, day: number): Calendar {
 
 /** What is told of the months of a policy. */
 export interface MonthsShown {
-  /** The windows of the settings, by which it is looked who has used something: `asLongAsAny` where somebody has a day. */
-  readonly windows: readonly Window[]
+  /** The windows of the settings as long as they are for anybody, by which it is looked who has used something. */
+  readonly windowsOfAnybody: readonly Window[]
   /** Whether the months of anybody begin with a day of the own. */
   readonly hasPeriodDays: boolean
   /** With which day the months of a caller begin, and who says so; `null` where all months are those of the windows. */
@@ -84,7 +82,7 @@ export function createMonths(
   return {
     ofPayer: (limits, payer) => (hasPeriodDays ? dated(limits, daysIn(planOf(payer))) : limits),
     ofPlan: (limits, plan) => (hasPeriodDays ? dated(limits, daysIn(plan)) : limits),
-    shown: { windows: hasPeriodDays ? asLongAsAny(windows) : windows, hasPeriodDays, periodDaysOf, windowsOf },
+    shown: { windowsOfAnybody: hasPeriodDays ? asLongAsAny(windows) : windows, hasPeriodDays, periodDaysOf, windowsOf },
   }
 }
 
@@ -103,15 +101,10 @@ function daysOf(plans: Plans = new Map()): ByPlan {
 }
 
 function createDating(): (limits: Limits, days: PeriodDays) => Limits {
-  const made = new WeakMap<Limits, Map<number, Limits>>()
-
+  const datedLimits = madeOnce<Limits, number>()
   return (limits, { personal, organisation }) => {
     const key = (personal?.day ?? 0) * 32 + (organisation?.day ?? 0)
-    if (key === 0) return limits
-    const byDays = made.get(limits) ?? new Map<number, Limits>()
-    const theirs = byDays.get(key) ?? dated(limits, personal?.day, organisation?.day)
-    made.set(limits, byDays.set(key, theirs))
-    return theirs
+    return key === 0 ? limits : datedLimits(limits, key, () => dated(limits, personal?.day, organisation?.day))
   }
 }
 

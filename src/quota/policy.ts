@@ -1,3 +1,4 @@
+import { madeOnce } from '../lib/memo.ts'
 import type { Limits } from './charge.ts'
 import type { ScopeName } from './charged-scopes.ts'
 import { accountOf } from './grant.ts'
@@ -142,8 +143,8 @@ export function createPolicy(
   const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
   const tiers = new Map(categories.map((category) => [category, createTiers(settings, layers, category)]))
   const { organisations = NO_OVERRIDES } = overrides
-  /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
-  const own = { users: createMemory(), organisations: createMemory() }
+  /** By id. Only those with an override are remembered, when they first come. */
+  const own = { users: madeOnce<Limits, string>(), organisations: madeOnce<Limits, string>() }
   const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, blockedBy(overrides, windows))
   const withoutBooks = new WeakMap<Limits, Limits>()
   const planOf = createPlanOf(settings, overrides)
@@ -339,19 +340,6 @@ function createTraces({
   }
 
   return { trace, sourceOf, layerOf, followsSettings }
-}
-
-/** By the limits that others replace, then by whose these are. */
-function createMemory() {
-  const known = new Map<Limits, Map<string, Limits>>()
-
-  return function remembered(replaced: Limits, id: string, make: () => Limits): Limits {
-    const byId = known.get(replaced) ?? new Map<string, Limits>()
-    const limits = byId.get(id) ?? make()
-    known.set(replaced, byId)
-    byId.set(id, limits)
-    return limits
-  }
 }
 
 /** Limits of one plan in one category: of callers who belong to an organisation, and of others. */

@@ -98,7 +98,10 @@ describe('the day with which months begin', () => {
     expect(of('alice', 'first')).toBe(of('bob', 'plain'))
     expect(of('alice', 'late').global).toBe(of('alice', 'plain').global)
     const without = createPolicy(settings('UTC'))
-    expect([without.hasPeriodDays, without.windowsOf(payerOf('alice'), 'personal')]).toEqual([false, without.windows])
+    expect([without.hasPeriodDays, without.windowsOf(payerOf('alice'), 'personal')]).toEqual([
+      false,
+      without.windowsOfAnybody,
+    ])
     expect(without.limitsFor('read', payerOf('alice'))).toBe(without.limitsOf('read'))
   })
 

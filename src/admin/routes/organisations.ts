@@ -194,8 +194,8 @@ async function reset(desk: Desk, call: Call, organisation: string): Promise<Admi
   const fields = readFields(schemas.requiredReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const { policy, setup } = await desk.view()
-  // Those of the file would take a month of the organisation's own for one that is over.
-  const { windows } = policy
+  // By those of the file a month of the organisation's own may be over.
+  const windows = policy.windowsOfAnybody
   for (const category of setup.quota.baselines.personal.keys()) {
     await desk.record(call, { kind: 'quota_reset', organisation, category, windows, all: true }, () => NO_CONTENT)
   }

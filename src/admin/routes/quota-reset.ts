@@ -5,7 +5,6 @@ import { categoriesOf } from '../../control/settings.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { isObject } from '../../lib/json.ts'
 import { didYouMean } from '../../lib/suggest.ts'
-import type { Policy } from '../../quota/policy.ts'
 import type { Desk } from '../desk.ts'
 import { type Fields, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
@@ -26,24 +25,28 @@ export function quotaResetRoute(desk: Desk): Route {
 }
 
 async function reset(desk: Desk, call: Call): Promise<AdminResponse> {
-  const { policy } = await desk.view()
-  const read = readReset(desk, call.body, policy)
+  const read = readReset(desk, call.body)
   if ('problems' in read) return badFields(read.problems)
-  return desk.record(call, read.data, ({ from }) => ok({ from: from as QuotaResetResponse['from'] }))
+  const change = read.data.organisation === undefined ? read.data : await asLongAsAny(desk, read.data)
+  return desk.record(call, change, ({ from }) => ok({ from: from as QuotaResetResponse['from'] }))
 }
 
-/**
- * Categories and windows are those of the file, as everywhere at run time. Those of an organisation are of the policy, since a month of its own
- * may run although that of the file is over.
- */
-function readReset({ setup }: Desk, body: unknown, policy: Policy): Fields<QuotaReset> {
+/** By the windows of the file a month of the organisation's own may be over. */
+async function asLongAsAny(desk: Desk, { windows, ...rest }: QuotaReset): Promise<QuotaReset> {
+  const { policy } = await desk.view()
+  const names = new Set(windows.map(({ name }) => name))
+  return { ...rest, windows: policy.windowsOfAnybody.filter(({ name }) => names.has(name)) }
+}
+
+/** Categories and windows are those of the file, as everywhere at run time. */
+function readReset({ setup }: Desk, body: unknown): Fields<QuotaReset> {
   const elsewhere = problemsOfOthers(body)
   if (elsewhere.length > 0) return { problems: elsewhere }
   const fields = readFields(schemas.quotaResetBody, body)
   if ('problems' in fields) return fields
   const { scope, organisation, category, window } = fields.data
   const { quota } = setup()
-  const { windows } = organisation === undefined ? quota : policy
+  const { windows } = quota
   const named = windows.filter(({ name }) => window === undefined || name === window)
   const problems = [
     ...problemsOfScope(scope, organisation),

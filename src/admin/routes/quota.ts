@@ -183,7 +183,7 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
     }),
     exempt: setup.exempt,
     shadow: { now: shadow, next: next.shadow },
-    windows: view.policy.windows,
+    windows: view.policy.windowsOfAnybody,
     overridden: { users: state.overrides.keys(), organisations: state.organisationOverrides.keys() },
     learn: (users) => desk.learn(users),
     signal,

@@ -95,7 +95,7 @@ function listedUsers(desk: Desk, { policy, state }: View, judge: Judge): Listed 
     isShadowed: policy.isShadowed,
     categories: policy.categories,
     plans: policy.plans,
-    windows: policy.windows,
+    windows: policy.windowsOfAnybody,
   }
 }
 
