@@ -84,7 +84,13 @@ export function inForceOf(setup: Setup, state: ControlState, factor: number, isK
     setup,
     state,
     policy: createPolicy(resolved.settings, factor, asOverrides(state), isKnown),
-    ahead: limitsAhead({ file: setup.quota, stored: storedOf(state), factor, isKnown }),
+    ahead: limitsAhead({
+      file: setup.quota,
+      stored: storedOf(state),
+      factor,
+      isKnown,
+      isAdaptive: resolved.settings.mode === 'adaptive',
+    }),
     origin: originOf(state.settings.value, setup.origin),
   }
 }

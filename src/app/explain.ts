@@ -407,9 +407,9 @@ function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case)
   const charge = { ...first.charge, ...(others && { others: further.map((each) => each.charge) }) }
   const decision = { ...first.decision, ...(others && { others: further.map((each) => each.decision) }) }
   const freeAt = roomFrom(view.ahead, payer, charge, decision)
-  const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
-  const never = freeAt === null ? neverFits(charge, decision) : null
-  if (never !== null) {
+  const never = neverFits(charge, decision, view.ahead.canRise)
+  const { msg, quota } = refusalBody(charge, decision, config.timeZone, { freeAt, never })
+  if (freeAt === null && never !== null) {
     const { window } = never.limit
     const limit = promised(never.limit)
     const { category, cost } = never.meter

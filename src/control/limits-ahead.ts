@@ -16,8 +16,8 @@ export interface AheadOptions {
   /** Of mode `adaptive`: nobody knows what it will be. */
   readonly factor: number
   readonly isKnown?: IsKnown | undefined
-  /** Whether the mode in force is `adaptive`. Default no: only a 429 asks. */
-  readonly isAdaptive?: boolean
+  /** Whether the mode in force is `adaptive`. */
+  readonly isAdaptive: boolean
 }
 
 /** Many users with overrides that end may be refused at once. */
@@ -28,7 +28,7 @@ export function limitsAhead(options: AheadOptions): Ahead {
   /** By moment and by the override of whom. */
   const remembered = new Map<string, Then>()
   return {
-    canRise: options.isAdaptive === true,
+    canRise: options.isAdaptive,
     moments: (payer, at) => momentsAhead(options.stored, payer, at),
     at(payer, moment) {
       const { file, completed = (settings) => settings, stored, factor, isKnown } = options

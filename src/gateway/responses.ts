@@ -69,9 +69,9 @@ export function refusalOf(
   if (isKnown && costAlike(before.others, charge.others)) return before
   const ahead = rules.ahead()
   const freeAt = roomFrom(ahead, payer, charge, decision)
-  const body = refusalBody(charge, decision, rules.timeZone, freeAt)
-  const isFinal = freeAt === null && !ahead.canRise && neverFits(charge, decision)?.limit.kept === undefined
-  const state = isFinal && neverFits(charge, decision) !== null ? NEVER_FIELD : []
+  const never = neverFits(charge, decision, ahead.canRise)
+  const body = refusalBody(charge, decision, rules.timeZone, { freeAt, never })
+  const state = freeAt === null && never !== null ? NEVER_FIELD : []
   const response = sentOften(refusalResponse(charge, decision, body, problem, rules, state))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')

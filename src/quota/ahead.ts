@@ -4,7 +4,7 @@ import type { ScopeName } from './charged-scopes.ts'
 import { SCOPE_NAMES } from './charged-scopes.ts'
 import type { Payer } from './payer.ts'
 import type { Policy } from './policy.ts'
-import { violations } from './refusal.ts'
+import { neverFits, violations } from './refusal.ts'
 import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
 
 /**
@@ -53,11 +53,9 @@ export function freeFrom(
 /** The same for a charge that was refused: as of its 429. */
 export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: Decision): number | null {
   if (decision.limits !== undefined || ahead.moments(payer, decision.at).length === 0) return null
-  const all = violations(charge, decision)
-  const [worst] = all
+  const [worst] = violations(charge, decision)
   if (worst === undefined) return null
-  const isNever = all.some(({ meter, limit }) => limit.limit < meter.cost)
-  const until = isNever ? Number.POSITIVE_INFINITY : worst.resetAt
+  const until = neverFits(charge, decision) === null ? worst.resetAt : Number.POSITIVE_INFINITY
   const decisions = decisionsOf(decision)
   return freeFrom(ahead, payer, decision.at, until, (policy, moment) =>
     metersOf(charge).every((meter, i) => hasRoom(meter, decisions[i] as Decision, payer, policy, moment)),

@@ -107,17 +107,24 @@ function worstFirst(a: Violation, b: Violation): number {
   return b.limit.window.seconds - a.limit.window.seconds
 }
 
+/** What becomes of a refusal. */
+export interface Outlook {
+  /** When the charge has room since a limit ends by itself before its window does, in milliseconds since the epoch; `null` when windows end. */
+  readonly freeAt: number | null
+  /** What refuses it for good. */
+  readonly never: ReturnType<typeof neverFits>
+}
+
 /**
  * The body of a 429, field by field what the contract promises. Of several meters it names the one with the latest reset.
  * @param timeZone IANA name of the zone that `msg` speaks in
- * @param freeAt when the charge has room since a limit ends by itself before its window does, in milliseconds since the epoch;
- *   default when the windows end
+ * @param outlook default that no limit changes by itself
  */
 export function refusalBody(
   charge: Charge,
   decision: Decision,
   timeZone: string,
-  freeAt: number | null = null,
+  { freeAt, never }: Outlook = { freeAt: null, never: neverFits(charge, decision) },
 ): RefusalBody {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('an accepted charge has no refusal')
@@ -128,7 +135,7 @@ export function refusalBody(
   const after = `${there} ${timeZone} (${offsetOf(until, timeZone).name})`
   return {
     error: 'quota_exceeded',
-    msg: sentence(worst, neverFits(charge, decision), { after, isTemporary: freeAt !== null }),
+    msg: sentence(worst, never, { after, isTemporary: freeAt !== null }),
     retryAfterSeconds: secondsUntil(until, decision.at),
     quota: {
       scope: SCOPE_TITLES[scope],
@@ -161,12 +168,17 @@ export function secondsUntil(moment: number, now: number): number {
 }
 
 /**
- * A refusing window whose limit is below the cost, so that no waiting helps; `null` for none. It may be another than
- * the one to report. While the store is out a share of the limits holds, and that ends.
+ * A refusing window that the cost never fits into, so that no waiting helps; `null` for none. It may be another than the one to report.
+ * While the store is out a share of the limits holds, and that ends. New users have less of a limit until they are known.
+ * @param canRise as of `Ahead`. Default no
  */
-export function neverFits(charge: Charge, decision: Decision): Pick<Violation, 'meter' | 'scope' | 'limit'> | null {
-  if (decision.limits !== undefined) return null
-  return violations(charge, decision).find(({ meter, limit }) => meter.cost > limit.limit) ?? null
+export function neverFits(
+  charge: Charge,
+  decision: Decision,
+  canRise = false,
+): Pick<Violation, 'meter' | 'scope' | 'limit'> | null {
+  if (decision.limits !== undefined || canRise) return null
+  return violations(charge, decision).find(({ meter, limit }) => meter.cost > limit.limit + (limit.kept ?? 0)) ?? null
 }
 
 /** @param who asks for so many tokens: `This request` */

@@ -4,7 +4,10 @@ import type { HistoryScope, OwnerHistory } from '../quota/history-store.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { type Limit, promised, type Window } from '../quota/window.ts'
 
-/** Whose runs they are: how long its months are, and what of runs lies beyond soft limits. Of a run only its tokens are kept, so the limits are those in force when it is asked. Pure. */
+/**
+ * By what the runs of an owner are read: how long its months are, and what of runs lies beyond soft limits. Of a run only its tokens are kept,
+ * so the limits are those in force when it is asked. Pure.
+ */
 
 /** The limits of one user or organisation in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null

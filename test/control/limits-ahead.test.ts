@@ -4,7 +4,7 @@ import { inForce, NOTHING_CHANGED } from '../../src/control/in-force.ts'
 import type { Changes, Layer, Packed, StoredControl, UserOverride } from '../../src/control/state.ts'
 import { roomFrom } from '../../src/quota/ahead.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
-import { refusalBody } from '../../src/quota/refusal.ts'
+import { neverFits, refusalBody } from '../../src/quota/refusal.ts'
 import { quotaStatus } from '../../src/quota/status.ts'
 import { understood } from '../e2e/harness.ts'
 
@@ -47,7 +47,10 @@ function told(
     msg,
     retryAfterSeconds,
     quota: violated,
-  } = refusalBody(charge, decision, 'UTC', roomFrom(limits.ahead(), ALICE, charge, decision))
+  } = refusalBody(charge, decision, 'UTC', {
+    freeAt: roomFrom(limits.ahead(), ALICE, charge, decision),
+    never: neverFits(charge, decision),
+  })
   return { minutes: retryAfterSeconds / 60, resetAt: violated.resetAt, msg }
 }
 

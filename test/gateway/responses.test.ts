@@ -92,6 +92,15 @@ describe('the 429 of a decision', () => {
     expect(of(dear, { ...RULES, ahead: () => ({ ...NOTHING_AHEAD, canRise: true }) })).toBe(false)
     const ofNew = { ...dear.limits, personal: [{ window: HOUR, limit: 10, kept: 5 }] }
     expect(of({ ...dear, limits: ofNew }, RULES)).toBe(false)
+    expect(of({ ...dear, cost: 16, limits: ofNew }, RULES)).toBe(true)
+  })
+
+  it('the 429 of a decision says in its sentence that waiting does not help where its field says never, and nowhere else', () => {
+    for (const canRise of [false, true]) {
+      const rules = { ...RULES, ahead: () => ({ ...NOTHING_AHEAD, canRise }) }
+      const { body } = parts(refusalOf(ALICE, { ...CHARGE, cost: 11 }, decision(), rules, undefined))
+      expect([canRise, /waiting does not help/.test(body.msg)]).toEqual([canRise, !canRise])
+    }
   })
 
   it('the 429 of a decision names the scope that refused', () => {

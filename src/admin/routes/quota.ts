@@ -180,6 +180,7 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
       stored: { ...stored, settings: wished },
       factor: adaptive.factor,
       isKnown,
+      isAdaptive: next.settings.mode === 'adaptive',
     }),
     exempt: setup.exempt,
     shadow: { now: shadow, next: next.shadow },
