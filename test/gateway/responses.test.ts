@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Refusal, refusalOf } from '../../src/gateway/responses.ts'
 import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
+import { createPolicy } from '../../src/quota/policy.ts'
+import { understood } from '../e2e/harness.ts'
 
 const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
 const HOUR = { name: '1h', seconds: 3600 }
@@ -93,6 +95,22 @@ describe('the 429 of a decision', () => {
     const ofNew = { ...dear.limits, personal: [{ window: HOUR, limit: 10, kept: 5 }] }
     expect(of({ ...dear, limits: ofNew }, RULES)).toBe(false)
     expect(of({ ...dear, cost: 16, limits: ofNew }, RULES)).toBe(true)
+  })
+
+  it('the 429 of a decision does not say never where the limit ends by itself', () => {
+    const policy = createPolicy(understood('upstream: { url: "http://127.0.0.1:9000" }').config.quota)
+    const ahead = { canRise: false, moments: () => [AT + 60_000], at: () => ({ policy, shadow: true }) }
+    const { response } = refusalOf(
+      ALICE,
+      { ...CHARGE, cost: 11 },
+      decision(),
+      { ...RULES, ahead: () => ahead },
+      undefined,
+    )
+    expect([
+      response.headers.includes('never'),
+      response.headers.at(1 + response.headers.indexOf('Retry-After')),
+    ]).toEqual([false, '60'])
   })
 
   it('the 429 of a decision says in its sentence that waiting does not help where its field says never, and nowhere else', () => {
