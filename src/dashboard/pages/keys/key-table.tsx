@@ -75,6 +75,7 @@ function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): 
       size="compact-sm"
       variant="default"
       mr="xs"
+      my={2}
       disabled={!may}
       aria-label={t(`keys.${what}Of`, { name: visible(key.name), user: visible(key.user) })}
       onClick={() => onClick(key)}
