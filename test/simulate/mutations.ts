@@ -611,8 +611,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'tier.member',
   ]),
   plans(POLICY, 'limits of one plan are remembered for the user in another', [
-    'const byId = known.get(replaced) ?? ',
-    'const byId = [...known.values()][0] ?? ',
+    'own.users(limits, user,',
+    'own.users(tiersOf(category).byDefault.alone.known, user,',
   ]),
   plans(POLICY, 'new users of a plan have the whole global limit', [
     'const isNewcomer = isOnlyLess &&',
