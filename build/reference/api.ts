@@ -31,11 +31,30 @@ An [error code](error-codes.md#the-gateway) stands in the member \`error\` of th
 /** @returns the page as Markdown */
 export function adminPage(document: Document): string {
   const all = operationsOf(document)
-  const parts = PARTS.map(([heading, paths]) => {
-    const own = all.filter(({ path }) => paths.test(path))
-    return `## ${heading}\n\n${sectionsOf(own, document)}`
+  const parts = PARTS.map(([heading, paths]) => ({ heading, own: all.filter(({ path }) => paths.test(path)) }))
+  const sections = parts.map(({ heading, own }) => `## ${heading}\n\n${sectionsOf(own, document)}`)
+  return `${ADMIN_HEAD}\n${ROLES_HEAD}\n${rolesTable(parts.flatMap(({ own }) => own))}\n${sections.join('\n')}\n${bodiesOf(document)}`
+}
+
+const ROLES_HEAD = `## All operations, and their roles
+
+A role is that of an admin token, or of the person who is signed in ([who may do what](../admin-api.md#who-may-do-what)). A lead may use an operation for the own organisation only.
+`
+
+function rolesTable(places: readonly Place[]): string {
+  const rows = places.map(({ method, path, operation }) => {
+    const name = `${method} ${path}`
+    const roles = operation['x-roles'] ?? ['anybody']
+    return `| [${name}](#${anchorOf(name)}) | ${operation.summary} | ${roles.join(', ')} |`
   })
-  return `${ADMIN_HEAD}\n${parts.join('\n')}\n${bodiesOf(document)}`
+  return `| Operation | What it does | Role |\n|---|---|---|\n${rows.join('\n')}\n`
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-')
 }
 
 export function decisionsPage(document: Document): string {

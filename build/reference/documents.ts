@@ -32,6 +32,8 @@ export interface Response {
 export interface Operation {
   readonly summary: string
   readonly description?: string
+  /** Only in the admin API: who may use it, where not anybody may. */
+  readonly 'x-roles'?: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> }

@@ -146,8 +146,9 @@ const ADMIN: Readonly<Record<AdminError, Omit<Told, 'charged'>>> = {
     cure: 'Open the dashboard under the name by which you signed in. Behind a proxy, let the proxy pass `Host` on.',
   },
   forbidden: {
-    means: 'The token or the session has the role `viewer`, which changes nothing.',
-    cure: 'Use a token of the role `admin`.',
+    means:
+      'The role of the token or the session does not allow this: a `viewer` changes nothing, and a lead sees and changes only what belongs to the own organisation.',
+    cure: 'Use a token of the role `admin`, or see [all operations and their roles](admin-api.md#all-operations-and-their-roles).',
   },
   no_role: {
     means: 'The person is signed in, but is in no group that gives a role.',
@@ -174,7 +175,10 @@ const ADMIN: Readonly<Record<AdminError, Omit<Told, 'charged'>>> = {
     means: 'A later change replaced the one that was to be undone.',
     cure: 'Look at `changed` in the response, and change the values by hand.',
   },
-  payload_too_large: { means: 'The body is too long.', cure: 'Send the lines in several requests.' },
+  payload_too_large: {
+    means: 'The body is longer than 64 KiB, or than 4 KiB for a sign-in and 10 MiB for a file of lines.',
+    cure: 'Send the lines in several requests.',
+  },
   unsupported_media_type: {
     means: 'The body has a type that this operation does not read.',
     cure: 'Send JSON with `Content-Type: application/json`, or the type that the operation names.',

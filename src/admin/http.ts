@@ -72,6 +72,8 @@ export type Guard = 'open' | 'machine' | 'page' | 'login' | 'session' | 'read' |
 
 export interface Doc {
   readonly summary: string
+  /** What a caller has to know beside the summary, in whole sentences. */
+  readonly more?: string
   /** Parameters of the query, each a text. */
   readonly query?: z.ZodObject
   readonly body?: z.ZodType | 'lines'

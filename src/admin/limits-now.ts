@@ -33,6 +33,7 @@ export function inForceRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'The settings that this gateway enforces, also while the store is out',
+        more: 'A change by another replica may be a second on its way.',
         hasVersion: true,
         responses: { 200: schemas.inForce },
       },

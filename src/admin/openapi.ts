@@ -92,7 +92,8 @@ function operation({ method, path, guard, doc }: Route): object {
     operationId: operationId(method, path.replace(/^\/api/, '')),
     tags: PARTS.flatMap(([name, paths]) => (paths.test(path) ? [name] : [])),
     summary: doc.summary,
-    description: `${ASKED_BY[guard]}${isForLeads({ method, path }) ? FOR_LEADS : ''}`,
+    description: `${doc.more === undefined ? '' : `${doc.more} `}${ASKED_BY[guard]}${isForLeads({ method, path }) ? FOR_LEADS : ''}`,
+    ...(rolesOf({ method, path, guard }).length > 0 && { 'x-roles': rolesOf({ method, path, guard }) }),
     ...(parameters.length > 0 && { parameters }),
     ...(doc.body !== undefined && {
       requestBody:
@@ -216,6 +217,18 @@ const ASKED_BY: Readonly<Record<Guard, string>> = {
 }
 
 const FOR_LEADS = ' Also for a lead, for what belongs to the own organisation.'
+
+const ROLES: Partial<Readonly<Record<Guard, readonly string[]>>> = {
+  machine: ['admin'],
+  read: ['viewer', 'admin'],
+  change: ['admin'],
+}
+
+/** The roles that may use an operation; none if anybody may. */
+function rolesOf({ guard, ...operation }: Pick<Route, 'method' | 'path' | 'guard'>): readonly string[] {
+  const roles = ROLES[guard] ?? []
+  return isForLeads(operation) ? [...roles, 'lead'] : roles
+}
 
 /** The empty entry says that a request may come without a credential. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]

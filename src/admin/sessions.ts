@@ -105,8 +105,8 @@ export function sessionRoutes(options: SessionOptions): Route[] {
       guard: 'login',
       maxBody: MAX_LOGIN,
       doc: {
-        summary:
-          'Signs in for 12 hours, by an admin token or by the code of a sign-in link, and sets the cookie of the session; or for admin.oidc.session, by what a provider said',
+        summary: 'Signs in, and sets the cookie of the session',
+        more: 'A session lasts 12 hours if an admin token or the code of a sign-in link began it, and admin.oidc.session if a provider did.',
         body: Credential,
         responses: { 200: schemas.session },
         errors: [

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { adminPage } from '../../build/reference/api.ts'
 import { adminDocument } from '../../build/reference/documents.ts'
+import { OF_LEADS } from '../../src/admin/permissions.ts'
 import { EXAMPLES } from '../../src/contract/examples.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
@@ -88,16 +89,25 @@ test('an example that does not satisfy its schema is found', () => {
   expect(problemAt(place, { schema, examples: { usual: { value: { live: 'yes' } } } })).toContain('must be boolean')
 })
 
-test('the table of docs/admin-api.md has every route below /api', () => {
-  const [, section = ''] = readFileSync('docs/admin-api.md', 'utf8').split('\n## Routes\n')
-  const rows = section.split('\n## ', 1)[0]?.split('\n') ?? []
-  const routesOf = rows.filter((line) => /^\| [A-Z, ]+ `\/api\//.test(line))
-  const listed = routesOf.flatMap((row) => {
-    const cell = row.split('|')[1] ?? ''
-    const methods = cell.match(/[A-Z]{3,}/g) ?? []
-    const path = /`(\/api[^`?]*)/.exec(cell)?.[1]?.replace(/\/ID\b/g, '/{id}') ?? ''
-    return methods.map((method) => `${method} ${path}`)
-  })
-  const routes = operations().flatMap(([name]) => (name.includes(' /api/') ? [name] : []))
-  expect(listed.sort()).toEqual(routes.sort())
+test('the reference lists each operation once, with the roles that the listener lets through', () => {
+  const rows = adminPage(document).matchAll(/^\| \[([A-Z]+ \/\S*)\]\(#\S+\) \| [^|]+ \| ([a-z, ]+) \|$/gm)
+  const listed = [...rows].map(([, name = '', roles = '']): [string, string] => [name, roles])
+  expect(listed.map(([name]) => name).sort()).toEqual(
+    operations()
+      .map(([name]) => name)
+      .sort(),
+  )
+  const rolesOf = Object.fromEntries(listed)
+  const ofLeads = Object.entries(OF_LEADS).flatMap(([name, rule]) => (rule === 'operator' ? [] : [braced(name)]))
+  expect(listed.flatMap(([name, roles]) => (roles.includes('lead') ? [name] : [])).sort()).toEqual(ofLeads.sort())
+  expect(Object.keys(OF_LEADS).map((name) => [name, rolesOf[braced(name)] !== 'anybody'])).toEqual(
+    Object.keys(OF_LEADS).map((name) => [name, true]),
+  )
+  expect([rolesOf['GET /api/quota'], rolesOf['PATCH /api/quota'], rolesOf['GET /livez']]).toEqual([
+    'viewer, admin',
+    'admin',
+    'anybody',
+  ])
 })
+
+const braced = (name: string): string => name.replace(/:(\w+)/g, '{$1}')

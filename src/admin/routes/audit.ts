@@ -71,6 +71,7 @@ export function auditRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'Every change at run time, newest first',
+        more: 'For the next page, send `next` of a page as `before`.',
         query: Page,
         responses: { 200: schemas.audit },
         textTypes: ['text/csv'],

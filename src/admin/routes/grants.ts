@@ -37,6 +37,7 @@ export function grantRoutes(desk: Desk): Route[] {
       guard: 'change',
       doc: {
         summary: 'Gives extra tokens once, to a user or to an organisation',
+        more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
         body: NewGrant,
         responses: { 201: schemas.grant },
         errors: ['conflict'],

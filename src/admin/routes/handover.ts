@@ -58,6 +58,7 @@ export function handoverRoute(desk: Desk, login: Login, now: () => number): Rout
     maxBody: MAX_OPENING,
     doc: {
       summary: 'Shows the access key of a link, this once, to whoever has the link',
+      more: 'Nobody signs in for it, because the link is for somebody who has no sign-in.',
       body: Opening,
       responses: { 200: schemas.handedOver },
       errors: ['not_found', 'too_many_attempts', 'store_unavailable', 'outcome_unknown'],

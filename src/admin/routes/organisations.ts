@@ -55,6 +55,7 @@ export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
       guard: 'change',
       doc: {
         summary: 'Empties the windows of an organisation',
+        more: 'It empties one category after the other.',
         body: schemas.requiredReason,
         responses: { 204: null },
       },

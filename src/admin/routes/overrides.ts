@@ -112,6 +112,7 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
       guard: 'change',
       doc: {
         summary: `Sets limits for ${one} in the place of those that were set before`,
+        more: 'What the body leaves out, or has as null, follows the default.',
         body: of.schemas.body,
         ifMatch: true,
         hasVersion: true,

@@ -33,6 +33,7 @@ export function personRoutes(desk: Desk): Route[] {
       guard: 'change',
       doc: {
         summary: 'Forgets one user: nothing that is kept names the user any more',
+        more: 'In the audit an alias stands in the place of the name.',
         query: Forgetting,
         body: schemas.optionalReason,
         responses: { 200: schemas.personForgotten },

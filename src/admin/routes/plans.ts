@@ -30,6 +30,7 @@ export function plansRoutes(desk: Desk): Route[] {
       guard: 'change',
       doc: {
         summary: 'Changes limits of one plan on every replica, within 2 seconds',
+        more: 'The version is that of all settings, and `reason`, `from`, `until` and `guard` mean what they mean in PATCH /api/quota.',
         body: schemas.planPatch,
         ifMatch: true,
         hasVersion: true,

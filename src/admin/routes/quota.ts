@@ -63,6 +63,7 @@ export function quotaRoutes(desk: Desk): Route[] {
       guard: 'change',
       doc: {
         summary: 'Changes settings on every replica, within 2 seconds',
+        more: 'What the body leaves out stays as it is, and null gives a value back to the file.',
         body: schemas.quotaPatch,
         ifMatch: true,
         hasVersion: true,

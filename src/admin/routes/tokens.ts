@@ -56,6 +56,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       guard: 'change',
       doc: {
         summary: 'Revokes all gateway tokens of a user together: they are refused within 2 seconds on every replica',
+        more: 'More than 500 keys take a write for each 500. A key that is made at the same moment stays.',
         query: Whose,
         body: schemas.optionalReason,
         responses: { 200: schemas.revokedTokens },
@@ -69,6 +70,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       doc: {
         summary:
           'Makes a gateway token in the place of another one, which is good for a while still: one change for both',
+        more: 'If the old key is good only for a while already, send `expiresAt`.',
         body: Rotation,
         responses: { 201: schemas.madeToken },
         errors: ['not_found', 'conflict'],
@@ -81,6 +83,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       guard: 'change',
       doc: {
         summary: 'Revokes a gateway token: it is refused within 2 seconds on every replica',
+        more: 'The key and its entry in the audit change in one write.',
         body: schemas.optionalReason,
         responses: { 204: null },
         errors: ['not_found'],

@@ -34,7 +34,9 @@ const Asked = z.strictObject({
     description:
       'Whose runs are counted. Default the books, of whole days, else the shortest window of which the whole range is kept',
   }),
-  step: once.optional().meta({ description: `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it` }),
+  step: once.optional().meta({
+    description: `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it. Half-hours and hours are those of UTC, days those of \`usage.zone\`, and empty ones are left out`,
+  }),
   order: once.optional().meta({ description: 'tokens: the most first' }),
   format: z
     .enum(['json', 'csv', 'ndjson'], { error: 'must be json, csv or ndjson' })
