@@ -11,8 +11,10 @@ export function isRevoked({ record }: FoundAccessKey): boolean {
   return record !== null && record.revokedAt !== null
 }
 
+export type AccessKeyCreation = AccessKeyChange & { readonly to: object }
+
 /** The change that makes an access key known. */
-export function creationOf(record: AccessKeyRecord): AccessKeyChange & { readonly to: object } {
+export function creationOf(record: AccessKeyRecord): AccessKeyCreation {
   const { user, name, plan, organisation, expiresAt } = record
   const facts = { ...(plan !== undefined && { plan }), ...(organisation !== undefined && { organisation }) }
   return { kind: 'token_created', record, to: { user, name, ...facts, expiresAt } }
@@ -22,7 +24,7 @@ export function creationOf(record: AccessKeyRecord): AccessKeyChange & { readonl
  * The change that makes an access key known in the place of another one, which is good until `endsAt` (milliseconds since the epoch), or
  * until its own end if that is sooner.
  */
-export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt: number): AccessKeyChange {
+export function rotationOf(record: AccessKeyRecord, old: AccessKeyRecord, endsAt: number): AccessKeyCreation {
   const replaced = { ...old, expiresAt: Math.min(old.expiresAt ?? endsAt, endsAt) }
   const creation = creationOf(record)
   return { ...creation, replaced, to: { ...creation.to, replaces: { id: old.id, expiresAt: replaced.expiresAt } } }

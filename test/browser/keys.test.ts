@@ -17,6 +17,7 @@ afterEach(async () => {
 })
 
 const button = (name: string) => page.getByRole('button', { name, exact: true })
+const secret = () => page.locator('.copyable pre').innerText()
 
 test('a key is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
   open = await stage.open('#/keys', { own: true })
@@ -28,17 +29,17 @@ test('a key is copied, or at least selected, also where the browser has no clipb
   const name = page.getByRole('textbox', { name: 'Name' })
   await name.fill('robot')
   await button('Create key').click()
-  const secret = await page.locator('.copyable pre').innerText()
+  const copied = await secret()
   await button('Copy').click()
   await button('Copied').waitFor()
   await name.focus()
   await page.keyboard.press('Control+V')
-  expect(await name.inputValue()).toBe(secret)
+  expect(await name.inputValue()).toBe(copied)
 
   await page.evaluate('document.execCommand = () => false')
   await button('Copy').click()
   await button('Selected: press Ctrl+C or ⌘C').waitFor()
-  expect(await page.evaluate('getSelection().toString().trim()')).toBe(secret)
+  expect(await page.evaluate('getSelection().toString().trim()')).toBe(copied)
 })
 
 test('keys that are not shown are counted, and found by the search, which the address has', async () => {
@@ -153,8 +154,7 @@ test('a key that is replaced ends after the time that was chosen, and the new on
   await dialog.getByLabel('The old key stays valid for').selectOption('1h')
   await dialog.getByLabel('Reason').fill('a year old')
   await dialog.getByRole('button', { name: 'Replace', exact: true }).click()
-  const secret = await page.locator('.copyable pre').innerText()
-  expect(secret).toMatch(/^gw_/)
+  await expect.poll(secret, SOON).toMatch(/^gw_/)
   await expect.poll(() => page.getByRole('row', { name: 'rita' }).count(), SOON).toBe(2)
   expect(await accessibilityFindings(page)).toEqual([])
   const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens?user=rita')
@@ -162,4 +162,15 @@ test('a key that is replaced ends after the time that was chosen, and the new on
   expect([left > 0, left <= 3_600_000]).toEqual([true, true])
   await page.goto(`${stage.app.admin}/#/audit`)
   await page.getByText(/in the place of another one, which is good until/).waitFor()
+})
+
+test('a key that is replaced may give a link to the new one, which is not shown', async () => {
+  await stage.api('POST', '/api/tokens', { user: 'rolf', name: 'linked' })
+  open = await stage.open('#/keys?query=linked')
+  page = open.page
+  await button('Replace linked of rolf').click()
+  await page.getByRole('dialog').getByRole('switch', { name: 'Make a link instead of showing the key' }).check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Replace', exact: true }).click()
+  await expect.poll(secret, SOON).toMatch(/^http.*\/handover#/)
+  await page.getByText('Send this link to whoever gets the key.', { exact: false }).waitFor()
 })

@@ -123,15 +123,22 @@ describe.each(['sqlite', 'redis'])('access keys on %s', (kind) => {
   test(`a link that one replica made is opened at another one, once, and its key is good at both (${kind})`, async () => {
     await start(kind)
     const [first, last = first] = apps
-    const wish = { user: 'ann', name: 'laptop', handover: '1h' }
-    const { handover } = await api<TokenToHandOverResponse>(first, 'POST', '/api/tokens', wish)
-    const code = handover.path.split('#')[1]
-    const opened = await Promise.all(
-      [first, last, first, last].map((app) => send(app, 'POST', '/api/handover', { code }, 'x')),
-    )
-    expect(opened.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
-    const { token } = opened.find(({ status }) => status === 200)?.json ?? {}
-    for (const app of apps) await expect.poll(() => use(app, token), SOON).toBe(200)
+    const openedOnce = async (path: string, body: object) => {
+      const made = await api<TokenToHandOverResponse>(first, 'POST', path, { ...body, handover: '1h' })
+      const code = made.handover.path.split('#')[1]
+      const opened = await Promise.all(
+        [first, last, first, last].map((app) => send(app, 'POST', '/api/handover', { code }, 'x')),
+      )
+      expect(opened.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
+      return { id: made.id, token: opened.find(({ status }) => status === 200)?.json.token }
+    }
+    const old = await openedOnce('/api/tokens', { user: 'ann', name: 'laptop' })
+    for (const app of apps) await expect.poll(() => use(app, old.token), SOON).toBe(200)
+    const fresh = await openedOnce(`/api/tokens/${old.id}/rotate`, { grace: '0m' })
+    for (const app of apps) {
+      await expect.poll(() => use(app, fresh.token), SOON).toBe(200)
+      await expect.poll(() => use(app, old.token), SOON).toBe(401)
+    }
     const { entries } = await api<AuditResponse>(last, 'GET', '/api/audit?limit=2')
     expect(entries.map(({ who, what }) => [who, what])).toEqual([
       ['handover link', 'token_opened'],

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { RevokedTokensResponse, TokenResponse, TokensResponse } from '../../contract/api.ts'
-import { creationOf, isRevoked, revocationOf, revocationsOf, rotationOf } from '../../control/access-key-changes.ts'
+import {
+  type AccessKeyCreation,
+  creationOf,
+  isRevoked,
+  revocationOf,
+  revocationsOf,
+  rotationOf,
+} from '../../control/access-key-changes.ts'
 import { isTokenName, mintToken } from '../../control/access-key-record.ts'
 import { type AccessKeyRecord, endOfToken, stateOfToken, unusedSince } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
@@ -72,7 +79,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
           'Makes a gateway token in the place of another one, which is good for a while still: one change for both',
         more: 'If the old key is good only for a while already, send `expiresAt`.',
         body: Rotation,
-        responses: { 201: schemas.madeToken },
+        responses: { 201: schemas.newToken },
         errors: ['not_found', 'conflict'],
       },
       handle: (call) => rotate(desk, call, now()),
@@ -182,13 +189,24 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
-  const { handover: wish } = fields.data
+  return recordMade(desk, call, { token, change: creationOf(record), wish: fields.data.handover, now })
+}
+
+interface Made {
+  readonly token: string
+  readonly change: AccessKeyCreation
+  /** For a link in the place of the token. */
+  readonly wish: z.infer<typeof handoverWish>
+  readonly now: number
+}
+
+async function recordMade(desk: Desk, call: Call, { token, change, wish, now }: Made): Promise<AdminResponse> {
+  const { record, to } = change
   // Before the token is known: a link that shows nothing can be made again, and a token that nobody has seen would stay.
   const handover = wish === undefined ? null : await handOver(desk, { token, record, wish, now })
-  const creation = creationOf(record)
-  const change = handover === null ? creation : { ...creation, to: { ...creation.to, linkUntil: handover.expiresAt } }
+  const made = handover === null ? change : { ...change, to: { ...to, linkUntil: handover.expiresAt } }
   const shown = handover === null ? { token } : { handover }
-  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record, now), ...shown } }))
+  return desk.record(call, made, () => ({ status: 201, body: { ...shownToken(record, now), ...shown } }))
 }
 
 const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old token at once'
@@ -211,6 +229,7 @@ const Rotation = z.strictObject({
   expiresAt: NewToken.shape.expiresAt.meta({
     description: 'When the new token ends by itself. Default as the old one',
   }),
+  handover: handoverWish,
   reason: schemas.reason.optional(),
 })
 
@@ -218,7 +237,7 @@ const Rotation = z.strictObject({
 async function rotate(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(Rotation, call.body ?? {})
   if ('problems' in fields) return badFields(fields.problems)
-  const { grace, expiresAt } = fields.data
+  const { grace, expiresAt, handover: wish } = fields.data
   const [found] = await desk.store.findTokens([call.params.id ?? ''])
   if (found === undefined) return NOT_FOUND
   const old = found.record
@@ -231,8 +250,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (typeof end === 'object' && end !== null) return badFields(end)
   const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, usedAt: _used, ...owner } = old
   const { token, record } = mintToken({ ...owner, expiresAt: end }, now)
-  const change = rotationOf(record, old, now + graceOf(grace))
-  return desk.record(call, change, () => ({ status: 201, body: { ...shownToken(record, now), token } }))
+  return recordMade(desk, call, { token, change: rotationOf(record, old, now + graceOf(grace)), wish, now })
 }
 
 /** The id of the token that replaced this one: its end is that of the grace, which would be the end of another one too. */

@@ -55,6 +55,22 @@ test('a link is named in the audit by who made it, and when somebody opened it',
   expect((await running.call('POST', `/api/audit/${entries[0].version}/undo`, { body: {} })).status).toBe(422)
 })
 
+test('a link may show the key that takes the place of another one, which is good for its grace meanwhile', async () => {
+  const { json: old } = await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'laptop' } })
+  const rotate = (body: object) => running.call('POST', `/api/tokens/${old.id}/rotate`, { body })
+  expect((await rotate({ handover: '4m' })).json.problems).toMatchObject([{ path: 'handover' }])
+  const { status, json } = await rotate({ grace: '7d', handover: '1h' })
+  const { handover, token } = json
+  const linkUntil = new Date(NOW + DAY / 24).toISOString()
+  expect([status, token, handover.expiresAt]).toEqual([201, undefined, linkUntil])
+  const opened = await open(PATH.exec(handover.path)?.[1] ?? '')
+  const [made, replaced] = await running.store.findTokens([json.id, old.id])
+  expect(made?.hash).toBe(hashAccessKey(opened.json.token))
+  expect(replaced?.record?.expiresAt).toBe(NOW + 7 * DAY)
+  const { entries } = (await running.call('GET', '/api/audit?what=token_created&limit=1')).json
+  expect(entries).toMatchObject([{ subject: json.id, to: { linkUntil, replaces: { id: old.id } } }])
+})
+
 test('a link that two open at once shows the key to one of them', async () => {
   const { code } = await link()
   const statuses = (await Promise.all([1, 2, 3, 4, 5].map(() => open(code)))).map(({ status }) => status)

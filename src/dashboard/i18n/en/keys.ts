@@ -31,8 +31,7 @@ export const keys = {
   'keys.revokeText': 'Every replica refuses requests with this key within 2 seconds. This cannot be undone.',
   'keys.rotate': 'Replace',
   'keys.rotateOf': 'Replace {name} of {user}',
-  'keys.rotateText':
-    'You get a new key with the same user, name, plan and organisation. Hand it out before the old one ends.',
+  'keys.rotateText': 'The new key has the same user, name, plan and organisation. Hand it out before the old one ends.',
   'keys.grace': 'The old key stays valid for',
   'keys.grace.0m': 'no longer',
   'keys.grace.1h': '1 hour',

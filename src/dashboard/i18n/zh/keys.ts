@@ -31,7 +31,7 @@ export const keys = {
   'keys.revokeText': '各副本会在 2 秒内拒绝使用此访问密钥的请求。此操作无法撤销。',
   'keys.rotate': '更换',
   'keys.rotateOf': '更换 {user} 的 {name}',
-  'keys.rotateText': '您会得到一个新的访问密钥，其用户、名称、套餐和组织不变。请在旧密钥到期前分发。',
+  'keys.rotateText': '新访问密钥的用户、名称、套餐和组织不变。请在旧密钥到期前分发。',
   'keys.grace': '旧密钥继续有效',
   'keys.grace.0m': '立即失效',
   'keys.grace.1h': '1 小时',

@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { NewTokenResponse, TokenResponse } from '../../../contract/api.ts'
+import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
@@ -9,9 +9,9 @@ import { bound } from '../../ui/bound.ts'
 import { messageOf } from '../../ui/failure.tsx'
 import { Note } from '../../ui/note.tsx'
 import { KeyTable } from './key-table.tsx'
-import { MadeKey } from './made-key.tsx'
+import { type Made, MadeKey } from './made-key.tsx'
 import { Revoke } from './revoke.tsx'
-import { Rotate } from './rotate.tsx'
+import { Rotate, type Rotation } from './rotate.tsx'
 import type { Reading } from './use-new-key.ts'
 
 /** More rows than anybody reads; the search finds the others. */
@@ -28,7 +28,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
   // Never kept: its secret is shown this once.
-  const [made, setMade] = useState<NewTokenResponse | null>(null)
+  const [made, setMade] = useState<Made | null>(null)
   /** Of the last one that was to be revoked. */
   const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
   const isUnknown = unknown !== null && keys.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
@@ -47,10 +47,10 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
     }
   }
 
-  async function rotate({ id }: TokenResponse, grace: string, reason: string): Promise<void> {
+  async function rotate({ id }: TokenResponse, rotation: Rotation, reason: string): Promise<void> {
     setMade(null)
-    const body = { grace, ...(reason !== '' && { reason }) }
-    setMade((await call<NewTokenResponse>('POST', `/api/tokens/${encodeURIComponent(id)}/rotate`, { body })).data)
+    const body = { ...rotation, ...(reason !== '' && { reason }) }
+    setMade((await call<Made>('POST', `/api/tokens/${encodeURIComponent(id)}/rotate`, { body })).data)
     await read()
   }
 
@@ -65,7 +65,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
       {old && (
         <Rotate
           accessKey={old}
-          onConfirm={(grace, reason) => rotate(old, grace, reason)}
+          onConfirm={(rotation, reason) => rotate(old, rotation, reason)}
           onClose={() => setOld(null)}
         />
       )}

@@ -1,11 +1,33 @@
+import { Switch } from '@mantine/core'
 import type { NewTokenResponse, TokenToHandOverResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 import { Copyable } from '../../ui/small.tsx'
 
+export type Made = NewTokenResponse | TokenToHandOverResponse
+
+interface ByLinkProps {
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+}
+
+/** Whether a link is made instead of showing the key. */
+export function ByLink({ checked, onChange }: ByLinkProps) {
+  const { t } = useTexts()
+  return (
+    <Switch
+      label={t('keys.byLink')}
+      description={t('keys.byLinkHelp')}
+      checked={checked}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+      mb="sm"
+    />
+  )
+}
+
 /** An access key itself or the link to it, which is shown this once. */
-export function MadeKey({ made }: { readonly made: NewTokenResponse | TokenToHandOverResponse }) {
+export function MadeKey({ made }: { readonly made: Made }) {
   const { t, time } = useTexts()
   const title = t('keys.made', { user: visible(made.user) })
   const isLink = 'handover' in made

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
@@ -17,7 +17,7 @@ import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
-import { MadeKey } from './made-key.tsx'
+import { ByLink, MadeKey } from './made-key.tsx'
 import { type Reading, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
@@ -96,13 +96,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
             error={problems.expiresAt}
             onChange={(expiry) => edit({ expiry })}
           />
-          <Switch
-            label={t('keys.byLink')}
-            description={t('keys.byLinkHelp')}
-            checked={draft.byLink}
-            onChange={(event) => edit({ byLink: event.currentTarget.checked })}
-            mb="sm"
-          />
+          <ByLink checked={draft.byLink} onChange={(byLink) => edit({ byLink })} />
           <div className="actions">
             <Button ref={button} type="submit" loading={busy} disabled={isLooking}>
               {t('keys.make')}

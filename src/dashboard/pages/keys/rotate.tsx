@@ -6,13 +6,20 @@ import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/bound.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { KeyFacts } from './key-facts.tsx'
+import { ByLink } from './made-key.tsx'
 
 /** How long the old key may stay good. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
 
+/** What goes into a request. */
+export interface Rotation {
+  readonly grace: string
+  readonly handover?: true
+}
+
 interface RotateProps {
   readonly accessKey: TokenResponse
-  readonly onConfirm: (grace: string, reason: string) => Promise<void>
+  readonly onConfirm: (rotation: Rotation, reason: string) => Promise<void>
   readonly onClose: () => void
 }
 
@@ -20,12 +27,13 @@ interface RotateProps {
 export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
   const { t } = useTexts()
   const [grace, setGrace] = useState<string>('24h')
+  const [byLink, setByLink] = useState(false)
   const of = { name: visible(accessKey.name), user: visible(accessKey.user) }
   return (
     <Confirm
       title={t('keys.rotateOf', of)}
       action={t('keys.rotate')}
-      onConfirm={(reason) => onConfirm(grace, reason)}
+      onConfirm={(reason) => onConfirm({ grace, ...(byLink && { handover: true }) }, reason)}
       onClose={onClose}
     >
       <KeyFacts accessKey={accessKey} />
@@ -36,6 +44,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
         {...bound(grace, setGrace)}
         mb="sm"
       />
+      <ByLink checked={byLink} onChange={setByLink} />
     </Confirm>
   )
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { NewTokenResponse, TokensResponse, TokenToHandOverResponse } from '../../../contract/api.ts'
+import type { TokensResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -7,6 +7,7 @@ import type { Facts } from '../../logic/key-facts.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
+import type { Made } from './made-key.tsx'
 
 /** How the list of keys is read again. */
 export type Reading = Pick<Polled<TokensResponse>, 'read' | 'reload'>
@@ -44,7 +45,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<Error | null>(null)
   // Never kept: its secret is shown this once.
-  const [made, setMade] = useState<NewTokenResponse | TokenToHandOverResponse | null>(null)
+  const [made, setMade] = useState<Made | null>(null)
   const [busy, setBusy] = useState(false)
 
   function discard(): void {
@@ -56,7 +57,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
   async function send(body: NewKeyBody): Promise<void> {
     setBusy(true)
     try {
-      setMade((await call<NewTokenResponse | TokenToHandOverResponse>('POST', '/api/tokens', { body })).data)
+      setMade((await call<Made>('POST', '/api/tokens', { body })).data)
       // What was typed meanwhile is for another one.
       setDraft((now) => (now === draft ? EMPTY : now))
       await read()
