@@ -1,20 +1,26 @@
-import type { ControlState } from '../control/state.ts'
+import { grantOfThese } from '../control/grants.ts'
+import { type ControlState, storedOf } from '../control/state.ts'
 import { isSoft } from '../quota/limit-value.ts'
 import type { QuotaSettings } from '../quota/policy.ts'
-import { type TermsOf, termsOf } from '../usage/beyond.ts'
+import { NO_TERMS, type TermsOf, termsOf } from '../usage/beyond.ts'
 import type { Desk } from './desk.ts'
 
 /**
- * By what the runs of users and organisations are read: their limits in force, and the days with which their months begin.
- * @returns `undefined` where no limit is soft and nobody has a day, so that nobody is asked for them @throws StoreError
+ * By what the runs of users and organisations are read: their limits in force, the days with which their months begin, and their grants.
+ * @returns `undefined` where no limit is soft, and nobody has a day or a grant, so that nobody is asked for them @throws StoreError
  */
 export async function ownerTerms(desk: Desk): Promise<TermsOf | undefined> {
   const { policy, settings, state } = await desk.view()
   const isAnySoft = hasOver(settings) || areAnySoft(state.overrides) || areAnySoft(state.organisationOverrides)
-  if (!isAnySoft && !policy.hasPeriodDays) return undefined
+  const grantOf = grantOfThese(storedOf(state).grants)
+  if (!isAnySoft && !policy.hasPeriodDays) {
+    if (grantOf === undefined) return undefined
+    const alike = { ...NO_TERMS, grantOf }
+    return async (_scope, ids) => ids.map(() => alike)
+  }
   return async (scope, ids) => {
     const payers = scope === 'personal' ? await desk.payersOf(ids) : await desk.membersOf(ids)
-    return payers.map((payer) => termsOf(policy, payer, scope))
+    return payers.map((payer) => termsOf(policy, payer, scope, grantOf))
   }
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { emptiedBy } from '../control/control-store.ts'
+import { storedOf } from '../control/state.ts'
 import { idOf } from '../decisions/ids.ts'
 import { createReceipts } from '../decisions/receipts.ts'
 import type { Listener } from '../edge/listener.ts'
@@ -209,7 +210,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     await Promise.all([recorder.close(), usage.close(0)])
     throw error
   })
-  const gateways = createGateways(options, state, certificate, { ledger, knownUsers })
+  const gateways = createGateways(options, state, certificate, { ledger, knownUsers, livePolicy })
   livePolicy.control.followChanges((change) => {
     const emptied = emptiedBy(change, state.current.config.quota.windows)
     if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds, emptied.organisation)
@@ -231,11 +232,12 @@ function createGateways(
   { config, version, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
   state: State,
   certificate: Certificate | null,
-  charging: Pick<Plane, 'ledger' | 'knownUsers'>,
+  { livePolicy, ...charging }: Pick<Plane, 'ledger' | 'knownUsers' | 'livePolicy'>,
 ): Pick<Plane, 'gateway' | 'deciding' | 'listeners'> {
   const { decisions } = config
   const shares = createShares()
-  const parts = { ...charging, store, ownUsage: createOwnUsage(store), observe, witness, lag: delay.ofRequest, shares }
+  const ownUsage = createOwnUsage(store, () => storedOf(livePolicy.control.state()).grants)
+  const parts = { ...charging, store, ownUsage, observe, witness, lag: delay.ofRequest, shares }
   const opening = { config, observe, shares, current: () => state.current }
   const gateway = createGateway({ ...parts, rules: () => state.current.rules })
   const listener = openGatewayListener({ ...opening, certificate, gateway })

@@ -74,6 +74,11 @@ function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
   )
 }
 
+/** Of the grants only those from which something was taken. */
+const ownUsage = tied<ShownPage & Pick<QuotaStatus, 'grants'>>()(
+  usage.extend({ grants: z.array(grantStatus).optional() }),
+)
+
 const rates = {
   ...{ calls: count, codeZero: count, businessFail: count, serverError: count, clientError: count },
   ...{ successRate: share, failureRate: share },
@@ -129,7 +134,7 @@ const SCHEMAS = {
   TollgateError: [errorBody, 'A refusal of the gateway.'],
   TollgateTooManyInFlight: [inFlight, 'Too many requests of the caller are under way.'],
   TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
-  TollgateUsage: [tied<ShownPage>()(usage.omit({ grants: true })), 'What the caller used in a range of time.'],
+  TollgateUsage: [ownUsage, 'What the caller used in a range of time.'],
   TollgateFailureRate: [failureRate, 'How many requests failed, by half hour.'],
   TollgateAskedPrice: [askedPrice, PRICE_TEXT],
   TollgatePriceList: [priceList, 'What each route costs, and the limits in force.'],

@@ -17,6 +17,17 @@ export function endOfGrant({ until, endedAt }: GivenGrant): number {
   return endedAt ?? until
 }
 
+/** What usage says of one of these grants; `undefined` if there are none. */
+export function grantOfThese(grants: ReadonlyMap<string, Versioned<GivenGrant>>) {
+  if (grants.size === 0) return undefined
+  return (id: string) => {
+    const grant = grants.get(id)?.value
+    if (grant === undefined) return null
+    const { category, tokens, givenAt } = grant
+    return { category, tokens, from: givenAt, until: endOfGrant(grant) }
+  }
+}
+
 /** The grants of a state, by their owners. @param live those that pay now, by id; `undefined` if there are none */
 export function grantsInForce(live: ReadonlyMap<string, Versioned<GivenGrant>>): GrantsInForce | undefined {
   if (live.size === 0) return undefined

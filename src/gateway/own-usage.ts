@@ -1,12 +1,17 @@
 import type { Caller } from '../auth/authenticator.ts'
+import { grantOfThese } from '../control/grants.ts'
+import type { StoredControl } from '../control/state.ts'
 import { type Denial, denial } from '../errors.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import type { Policy } from '../quota/policy.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
+import type { GrantStatus } from '../quota/status.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
-import { termsOf } from '../usage/beyond.ts'
+import { type OwnerTerms, termsOf } from '../usage/beyond.ts'
 import { readPagedQuery } from '../usage/usage-cursor.ts'
 import { pageOfOwner, type UsagePage } from '../usage/usage-pages.ts'
 import type { UsageFields, UsageProblem, UsageQuery, UsageRules } from '../usage/usage-query.ts'
+import { rowsOfGrants, type UsageRow } from '../usage/usage-rows.ts'
 import { shownPage } from '../usage/usage-text.ts'
 
 /** What the caller asks of its own usage. */
@@ -25,7 +30,11 @@ const FIELDS = ['from', 'to', 'by', 'category', 'window', 'step', 'limit', 'curs
 const MOST_ROWS = 1000
 const USUAL_ROWS = 100
 
-export function createOwnUsage(store: Pick<HistoryStore, 'readHistory'>): OwnUsage {
+/** @param grants all that were given, those that have ended too */
+export function createOwnUsage(
+  store: Pick<HistoryStore, 'readHistory'>,
+  grants: () => StoredControl['grants'],
+): OwnUsage {
   return async function ownUsage({ caller, parameters, policy, rules }) {
     const asked = readQuestion(parameters, caller, policy)
     if ('problems' in asked) return refusal(asked.problems)
@@ -42,9 +51,10 @@ export function createOwnUsage(store: Pick<HistoryStore, 'readHistory'>): OwnUsa
       kept,
     })
     if ('problems' in read) return refusal(read.problems)
-    const terms = termsOf(policy, caller, asked.scope)
+    const terms = termsOf(policy, caller, asked.scope, grantOfThese(grants()))
     const page = pageOfOwner(history, read.query, at, { from: read.from, limit: asked.limit, terms })
-    return responseOf(read.query, page, asked.categories)
+    const ofGrants = asked.cursor === undefined ? rowsOfGrants(history, read.query, at, terms) : []
+    return responseOf(read.query, page, asked, grantsShown(ofGrants, terms, asked))
   }
 }
 
@@ -95,13 +105,28 @@ function ownerOf(by: string, caller: Caller, policy: Policy): Owner | Problems {
   return { problems: [{ path: 'by', msg: cure }] }
 }
 
-function responseOf(query: UsageQuery, page: UsagePage, categories: readonly string[]): OwnResponse {
-  const rows = page.rows.filter(({ category }) => category === null || categories.includes(category))
-  return {
-    status: 200,
-    headers: JSON_TYPE,
-    body: JSON.stringify(shownPage(query, { rows, next: page.next, reachesOver: page.reachesOver })),
-  }
+function responseOf(query: UsageQuery, page: UsagePage, owner: Owner, grants: readonly GrantStatus[]): OwnResponse {
+  const rows = page.rows.filter((row) => isSeen(row, owner))
+  const shown = shownPage(query, { rows, next: page.next, reachesOver: page.reachesOver })
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify({ ...shown, ...(grants.length > 0 && { grants }) }) }
+}
+
+function isSeen({ category }: UsageRow, { categories }: Owner): boolean {
+  return category === null || categories.includes(category)
+}
+
+/** As `GET /me/quota` shows them, and those that have ended too. */
+function grantsShown(rows: readonly UsageRow[], { grantOf }: OwnerTerms, owner: Owner): GrantStatus[] {
+  return rows.flatMap((row): GrantStatus[] => {
+    const given = row.grant === null ? null : grantOf(row.grant.id)
+    if (row.grant === null || given === null || !isSeen(row, owner)) return []
+    const { id, taken } = row.grant
+    const { category, tokens, until } = given
+    const left = Math.max(0, tokens - taken)
+    return [
+      { id, scope: SCOPE_TITLES[owner.scope], category, tokens, taken, left, until: new Date(until).toISOString() },
+    ]
+  })
 }
 
 function refusal(problems: readonly UsageProblem[]): Denial {

@@ -5,7 +5,7 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import { type Limit, promised, type Window } from '../quota/window.ts'
 
 /**
- * By what the runs of an owner are read: how long its months are, and what of runs lies beyond soft limits. Of a run only its tokens are kept,
+ * By what the runs of an owner are read: how long its months are, what of runs lies beyond soft limits, and what grants it has. Of a run only its tokens are kept,
  * so the limits are those in force when it is asked. Pure.
  */
 
@@ -17,21 +17,38 @@ export interface OwnerTerms {
   readonly limitsOf: LimitsOf
   /** The day with which its months begin; `null` for that of the window. */
   readonly periodDay: number | null
+  /** One that the owner was given, also one that has ended; `null` for one that is not known. */
+  readonly grantOf: (id: string) => KnownGrant | null
+}
+
+/** What is known of a grant whose tokens were taken. */
+export interface KnownGrant {
+  readonly category: string
+  readonly tokens: number
+  /** When it began and ends or has ended, in milliseconds since the epoch. */
+  readonly from: number
+  readonly until: number
 }
 
 /** Those of several users or organisations, in the order of their ids. @throws StoreError */
 export type TermsOf = (scope: HistoryScope, ids: readonly string[]) => Promise<readonly OwnerTerms[]>
 
-/** @param payer the owner, or a member of it */
-export function termsOf(policy: Policy, payer: Payer, scope: HistoryScope): OwnerTerms {
+/** @param payer the owner, or a member of it @param grantOf of all grants, since ids are of one owner. Default none is known */
+export function termsOf(
+  policy: Policy,
+  payer: Payer,
+  scope: HistoryScope,
+  grantOf: OwnerTerms['grantOf'] = NO_TERMS.grantOf,
+): OwnerTerms {
   return {
+    grantOf,
     limitsOf: (category) => (policy.categories.includes(category) ? policy.limitsFor(category, payer)[scope] : null),
     periodDay: policy.periodDaysOf(payer)?.[scope]?.day ?? null,
   }
 }
 
-/** Of whom no limit is known. */
-export const NO_TERMS: OwnerTerms = { limitsOf: () => null, periodDay: null }
+/** Of whom no limit is known, and no grant. */
+export const NO_TERMS: OwnerTerms = { limitsOf: () => null, periodDay: null, grantOf: () => null }
 
 /** Tokens of one run beyond the limit of its window; `null` if that is not soft, or no limit is known. */
 export type Beyond = (category: string, window: Window, startedAt: number, tokens: number) => number | null

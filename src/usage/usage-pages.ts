@@ -4,7 +4,7 @@ import type { OwnerHistory } from '../quota/history-store.ts'
 import type { OwnerTerms } from './beyond.ts'
 import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
 import type { UsageQuery } from './usage-query.ts'
-import { byTokens, compare, type Found, rowsOfRuns, type UsageRow } from './usage-rows.ts'
+import { byTokens, compare, type Found, rowsOfGrants, rowsOfRuns, type UsageRow } from './usage-rows.ts'
 
 /** Some of those who may have used something, and where the following step begins; `next` is `null` at the end. */
 export interface OwnerStep {
@@ -102,7 +102,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
   return { rows: top.values(), next: step === null ? null : { step, after: null }, ...found }
 }
 
-/** All rows, some at a time: whoever takes them sets the pace. One that a scan gives twice is there once. */
+/** All rows, some at a time, those of grants too: whoever takes them sets the pace. One that a scan gives twice is there once. */
 export async function* allOfRuns(
   query: UsageQuery,
   steps: OwnerSteps,
@@ -116,7 +116,10 @@ export async function* allOfRuns(
     signal.throwIfAborted()
     const { at, owners, terms, next }: OwnerStep = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, terms?.get(owner.id))
+      const own = terms?.get(owner.id)
+      const runs = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, own)
+      const grants = seen.has(owner.id) || own === undefined ? [] : rowsOfGrants(owner, query, at, own)
+      const rows = [...runs, ...grants]
       if (rows.length > 0) {
         seen.add(owner.id)
         yield rows

@@ -30,6 +30,13 @@ export interface UsageRow {
   readonly isWhole: boolean
   /** Of a series. */
   readonly counts: SeriesCounts | null
+  /** In a row of a grant what was taken of it, which `tokens` of other rows have already. */
+  readonly grant: TakenOfGrant | null
+}
+
+export interface TakenOfGrant {
+  readonly id: string
+  readonly taken: number
 }
 
 /** Whether a run was found that reaches over an end of the range: what was used in it on either side is not known. */
@@ -108,7 +115,37 @@ function emptyRow(name: string, category: string, window: Window, { start, end }
     running: false,
     isWhole: true,
     counts: null,
+    grant: null,
   }
+}
+
+/**
+ * A row for each grant from which something was taken and whose time the range touches: from when it was given until it ends. Of a grant
+ * it is kept how much was taken, and not when, so the row is whole if all of that time lies in the range.
+ * @param at the store's time of the reading
+ */
+export function rowsOfGrants(owner: OwnerHistory, query: UsageQuery, at: number, { grantOf }: OwnerTerms): UsageRow[] {
+  if (grantOf === NO_TERMS.grantOf) return []
+  const rows: UsageRow[] = []
+  for (const [id, taken] of owner.takenOf()) {
+    const grant = grantOf(id)
+    if (grant === null || (query.category !== null && query.category !== grant.category)) continue
+    const { category, from: start, until: end } = grant
+    if (start >= query.to || end <= query.from) continue
+    const isWhole = start >= query.from && (query.endsNow || end <= query.to)
+    const times = { start, end, place: start, running: end > at, isWhole }
+    rows.push({
+      name: owner.id,
+      category,
+      window: null,
+      ...times,
+      tokens: 0,
+      over: null,
+      counts: null,
+      grant: { id, taken },
+    })
+  }
+  return rows.sort(byPlace)
 }
 
 function lastOf(rows: readonly Mutable[], category: string): Mutable | undefined {
@@ -230,6 +267,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
       running: times.end + ON_THE_WAY_MS > at,
       isWhole: true,
       counts: noCounts(),
+      grant: null,
     }
     rows.set(key, row)
     row.tokens += counts.tokens

@@ -94,15 +94,23 @@ const SHOWN_COUNTS = [...COUNT_FIELDS, ...LATER_FIELDS].filter((field) => field 
 /** Where no page says it for all rows, each says whether all of its range is known. */
 interface TextRow extends ShownRow {
   readonly complete: boolean
+  /** In a row of a grant its id, and what was taken of it. */
+  readonly grant?: string
+  readonly taken?: number
 }
 
 function textRow(query: UsageQuery, row: UsageRow): TextRow {
-  return { ...shownRow(query, row), complete: query.gaps.length === 0 && row.isWhole }
+  const complete = query.gaps.length === 0 && row.isWhole
+  if (row.grant === null || row.category === null) return { ...shownRow(query, row), complete }
+  const { name, category, tokens, running } = row
+  const { id: grant, taken } = row.grant
+  const times = { start: textOf(row.start), end: textOf(row.end) }
+  return { [query.by]: name, category, ...times, tokens, running, complete, grant, taken }
 }
 
 function columnsOf({ by }: UsageQuery): readonly (keyof TextRow)[] {
   const times = ['start', 'end', 'tokens', 'running', 'complete'] as const
-  if (isOfRuns(by)) return [by, 'category', 'window', ...times, 'over']
+  if (isOfRuns(by)) return [by, 'category', 'window', ...times, 'over', 'grant', 'taken']
   return [...(by === 'all' ? [] : [by]), ...times, ...SHOWN_COUNTS]
 }
 

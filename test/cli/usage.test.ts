@@ -112,7 +112,7 @@ routes: [{ match: GET /*, category: read, cost: 1 }]
   vi.spyOn(process.stdout, 'write').mockImplementation(swallow as typeof process.stdout.write)
   await usage(['export', '-c', file, '--window', '1h'])
   const [head = '', ...lines] = text.trim().split('\r\n')
-  expect(head).toMatch(/,complete,over$/)
+  expect(head).toMatch(/,complete,over,grant,taken$/)
   expect(lines.map((line) => line.split(',').filter((_, i) => [0, 5, 8].includes(i)))).toEqual([
     ['alice', '14', '4'],
     ['bob', '14', ''],

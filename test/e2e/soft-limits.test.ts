@@ -232,7 +232,9 @@ describe('what was used beyond a limit', () => {
     // The days of the books are those of the window of the same zone.
     expect(await rows('user=alice')).toMatchObject([{ tokens: 21, over: 13 }])
     expect(await rows('user=bob&window=1h')).toMatchObject([{ tokens: 1, over: 0 }])
-    expect(await usage('window=1h&format=csv')).toMatch(/complete,over\r\nalice,read,1h,.*,11\r\nbob,read,1h,.*,0\r\n$/)
+    expect(await usage('window=1h&format=csv')).toMatch(
+      /complete,over,grant,taken\r\nalice,read,1h,.*,11,,\r\nbob,read,1h,.*,0,,\r\n$/,
+    )
     const own = (await (await get(app, '/me/usage?window=1h')).json()) as { rows: object[] }
     expect(own.rows).toMatchObject([{ user: 'alice', tokens: 21, over: 11 }])
   })

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { bookWindow, countedName } from '../../src/quota/books.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
 import type { Window } from '../../src/quota/window.ts'
+import { NO_TERMS } from '../../src/usage/beyond.ts'
 import { noCounts } from '../../src/usage/series.ts'
 import { readPagedQuery, writeUsageCursor } from '../../src/usage/usage-cursor.ts'
 import { allOfRuns, pageOfRuns, topOfRuns } from '../../src/usage/usage-pages.ts'
 import type { UsageFields, UsageQuery } from '../../src/usage/usage-query.ts'
-import { rowsOfRuns, rowsOfSeries, type UsageRow } from '../../src/usage/usage-rows.ts'
+import { rowsOfGrants, rowsOfRuns, rowsOfSeries, type UsageRow } from '../../src/usage/usage-rows.ts'
 import { historyOf, type Run, stepsThrough } from './owners.ts'
 
 const HOUR = 3_600_000
@@ -69,7 +70,7 @@ describe('the rows of one user', () => {
     const soft = [{ window: H1, limit: 30, over: 18 }]
     const limitsOf = (category: string) => (category === 'read' ? soft : [{ window: H1, limit: 5 }])
     const over = (fields: UsageFields) =>
-      rowsOfRuns(history, queryOf(fields).query, AT, NOT_MET, { limitsOf, periodDay: null }).map((row) => [
+      rowsOfRuns(history, queryOf(fields).query, AT, NOT_MET, { ...NO_TERMS, limitsOf }).map((row) => [
         row.tokens,
         row.over,
       ])
@@ -84,6 +85,35 @@ describe('the rows of one user', () => {
       [7, null],
     ])
     expect(over({ window: 'month' })).toEqual([[41, null]])
+  })
+
+  test('the rows of one user name each grant that paid something and that the range touches, whole if all its time lies in the range', () => {
+    const given = { category: 'read', tokens: 9 }
+    const known = new Map([
+      ['over', { ...given, from: AT - 40 * HOUR, until: AT - 30 * HOUR }],
+      ['before', { ...given, from: AT - 40 * HOUR, until: AT - 10 * HOUR }],
+      ['in', { ...given, from: AT - 20 * HOUR, until: AT - 5 * HOUR }],
+      ['still', { ...given, from: AT - 10 * HOUR, until: AT + 5 * HOUR }],
+      ['write', { ...given, category: 'write', from: AT - 10 * HOUR, until: AT + 5 * HOUR }],
+    ])
+    const owner = historyOf('alice', [], { still: 4, over: 1, unknown: 6, write: 5, in: 3, before: 2 })
+    const terms = { ...NO_TERMS, grantOf: (id: string) => known.get(id) ?? null }
+    const named = (fields: UsageFields) =>
+      rowsOfGrants(owner, queryOf(fields).query, AT, terms).map(({ grant, tokens, isWhole, running }) => [
+        ...[grant?.id, grant?.taken, tokens],
+        ...[isWhole, running],
+      ])
+    const still = ['still', 4, 0, true, true]
+    const before = ['before', 2, 0, false, false]
+    expect(named({ from: '24h' })).toEqual([before, ['in', 3, 0, true, false], still, ['write', 5, 0, true, true]])
+    expect(named({ from: '24h', category: 'write' })).toEqual([['write', 5, 0, true, true]])
+    const to = new Date(AT - 8 * HOUR).toISOString()
+    expect(named({ from: new Date(AT - 24 * HOUR).toISOString(), to, category: 'read' })).toEqual([
+      before,
+      ['in', 3, 0, false, false],
+      ['still', 4, 0, false, true],
+    ])
+    expect(rowsOfGrants(owner, queryOf({}).query, AT, NO_TERMS)).toEqual([])
   })
 
   test('the rows of one user have nothing that grants paid beyond a soft limit, whether its day is kept beside the books or not', () => {
@@ -102,8 +132,8 @@ describe('the rows of one user', () => {
     ]
     const over = (taken?: Readonly<Record<string, number>>) =>
       rowsOfRuns(historyOf('alice', runs, taken), { ...query, window: books, windows: null }, AT, NOT_MET, {
+        ...NO_TERMS,
         limitsOf,
-        periodDay: null,
       }).map((row) => [row.tokens, row.over])
     expect(over({ a1: 60 })).toEqual([
       [35, 5],

@@ -18,6 +18,7 @@ const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
   running: false,
   isWhole: true,
   counts: null,
+  grant: null,
   ...more,
 })
 
@@ -25,11 +26,15 @@ describe('usage as CSV', () => {
   const csv = writerOf('csv', QUERY)
 
   test('usage as CSV begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
-    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete,over\r\n')
+    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete,over,grant,taken\r\n')
     expect(csv.line(row('alice'))).toBe(
-      'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true,\r\n',
+      'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true,,,\r\n',
     )
-    expect(csv.line(row('alice', { over: 18 }))).toContain(',118,false,true,18\r\n')
+    expect(csv.line(row('alice', { over: 18 }))).toContain(',118,false,true,18,,\r\n')
+    const grant = { id: '6f9e34519fb4', taken: 20 }
+    expect(csv.line(row('alice', { window: null, tokens: 0, grant }))).toBe(
+      'alice,read,,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,0,false,true,,6f9e34519fb4,20\r\n',
+    )
   })
 
   test.each([
