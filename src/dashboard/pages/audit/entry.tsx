@@ -8,6 +8,7 @@ import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
+import './audit.css'
 
 interface EntryProps {
   readonly entry: Entry

@@ -17,6 +17,7 @@ import { useScrolled } from '../../ui/scrolled.ts'
 import { Chips, PlanSelect } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
 import { USUAL_ORDER, UsedTable } from './used-table.tsx'
+import './users.css'
 
 const EVERY_MS = 10_000
 /** Of more than a thousand the store is asked less often: each look is one at everybody. */

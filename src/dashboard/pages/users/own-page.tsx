@@ -6,6 +6,7 @@ import { useKept } from '../../ui/kept-state.tsx'
 import { Note } from '../../ui/note.tsx'
 import { PageTitle } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
+import './users.css'
 
 const NO_FIELDS: Fields = {}
 

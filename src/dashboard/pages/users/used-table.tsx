@@ -9,7 +9,6 @@ import { Bar, Name, Tag, WayTo } from '../../ui/small.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
 import type { Line } from './line.ts'
 import { RowActions } from './row-actions.tsx'
-import './users.css'
 
 /** Nearest to a limit first. */
 export const USUAL_ORDER = 'use'
