@@ -19,7 +19,8 @@ import { openAdminListener } from './admin-listener.ts'
 import { testAlert } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
-import { hasLeads, peopleOf, proxyOf } from './people.ts'
+import { hasLeads } from './leads.ts'
+import { peopleOf, proxyOf } from './people.ts'
 import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions

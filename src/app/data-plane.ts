@@ -39,7 +39,6 @@ import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
-import { hasLeads } from './people.ts'
 import { admitsAlone, noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { booksOf, countedBy } from './retention.ts'
 import { createRuntime, type Runtime, retire, type Surroundings } from './runtime.ts'
@@ -191,7 +190,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const livePolicy = createLivePolicy({ store, observe, current, onHistory: alerts.noteFailures })
   follow(livePolicy.observer)
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
-  const namesMatter = () => state.current.rules.policy().namesMatter || hasLeads(state.current.config.admin)
+  const namesMatter = () => state.current.rules.policy().namesMatter || state.current.hasLeads
   const memberships = new Memberships({ store, namesMatter })
   follow(knownUsers.observer)
   follow(memberships.observer)

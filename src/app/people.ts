@@ -1,7 +1,6 @@
 import type { People } from '../admin/people.ts'
 import type { TrustedProxy } from '../admin/trusted-proxy.ts'
 import type { Config } from '../config/config.ts'
-import { ledBy } from '../control/role.ts'
 import type { SignInProvider } from '../control/sign-in-provider.ts'
 import { onDemand } from '../lib/memo.ts'
 import { subnetCheck } from './runtime.ts'
@@ -38,16 +37,6 @@ function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
     begin: async (callback) => (await provider()).begin(callback),
     finish: async (returned, kept) => (await provider()).finish(returned, kept),
   }
-}
-
-/** Whether somebody may lead an organisation. */
-export function hasLeads({ tokens, oidc, trusted }: Config['admin']): boolean {
-  const roles = [
-    ...tokens.map(({ role }) => role),
-    ...(oidc?.roles.values.values() ?? []),
-    ...(trusted?.roles.values() ?? []),
-  ]
-  return roles.some((role) => ledBy(role) !== null)
 }
 
 export function proxyOf(trusted: Trusted | null): TrustedProxy | null {

@@ -26,6 +26,7 @@ import type { IsKnown } from '../quota/reserve.ts'
 import { callerRulesOf } from './caller-rules.ts'
 import { readClientTls } from './certificate.ts'
 import { decidingRulesOf } from './deciding-rules.ts'
+import { hasLeads } from './leads.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -48,6 +49,8 @@ export interface Runtime {
   readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
   /** Its limits together with what was changed at run time. */
   readonly limits: LimitsInForce
+  /** Whether somebody may lead an organisation, so that its members matter. */
+  readonly hasLeads: boolean
 }
 
 /** What all configurations of one process share. */
@@ -112,7 +115,8 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     maxLagMs: config.edge.maxLagMs,
   }
   const deciding = decidingRulesOf(config, rules, authenticator)
-  return { config, rules, deciding, authenticator, forwarder, isProxy, fingerprints, limits }
+  const parts = { rules, deciding, authenticator, forwarder, isProxy, fingerprints, limits }
+  return { config, ...parts, hasLeads: hasLeads(config.admin) }
 }
 
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */

@@ -52,11 +52,11 @@ const FACTS: ReadonlySet<string> = new Set([
   'x-arr-clientcert',
 ])
 
-const FACT_PREFIXES = ['x-forwarded-', 'x-real-', 'ssl-client-', 'x-ssl-client-', 'x-amzn-mtls-clientcert']
+const FACT_PREFIX = /^(?:x-forwarded-|x-real-|(?:x-)?ssl-client-|x-amzn-mtls-clientcert)/
 
 /** @param lower a name in lower case */
 export function isFact(lower: string): boolean {
-  return FACTS.has(lower) || FACT_PREFIXES.some((prefix) => lower.startsWith(prefix))
+  return FACTS.has(lower) || FACT_PREFIX.test(lower)
 }
 
 /**
