@@ -26,7 +26,7 @@ import { type Setup, type View, viewOf } from './state.ts'
 
 /** The store, as the administrators see it. */
 export type AdminStore = QuotaStore &
-  Pick<MembershipStore, 'readMemberships' | 'readPlans'> &
+  Pick<MembershipStore, 'readMemberships' | 'readNamed'> &
   UsageStore &
   FailureStore &
   Pick<UsageLogStore, 'readRefusals'> &
@@ -123,7 +123,7 @@ export class Desk {
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
     const { organisationOverrides, grants } = this.control.state()
     const { quota, hasLeads } = this.setup()
-    const namesMatter = hasLeads || quota.plans !== undefined || organisationOverrides.size + grants.size > 0
+    const namesMatter = hasLeads || areNamed(quota) || organisationOverrides.size + grants.size > 0
     if (!namesMatter) return users.map(payerOf)
     const memberships = await this.store.readMemberships(users)
     return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
@@ -142,13 +142,12 @@ export class Desk {
   }
 
   /**
-   * Users of these organisations, of whom nothing else is known: whose limits of the organisation hold, by the plan that the
+   * Users of these organisations, of whom nothing else is known: whose limits of the organisation hold, by the plan and the day that the
    * credential of one of its users named last. @throws StoreError
    */
   async membersOf(organisations: readonly string[]): Promise<readonly Payer[]> {
-    const hasPlans = this.setup().quota.plans !== undefined
-    const plans = hasPlans ? await this.store.readPlans(organisations) : []
-    return organisations.map((organisation, i) => memberOf(organisation, plans[i] ?? null))
+    const named = areNamed(this.setup().quota) ? await this.store.readNamed(organisations) : []
+    return organisations.map((organisation, i) => memberOf(organisation, named[i]))
   }
 
   /**
@@ -203,6 +202,11 @@ export class Desk {
       throw outcomeUnknown(error)
     }
   }
+}
+
+/** Whether credentials may name what limits depend on. */
+function areNamed({ plans, hasNamedDays }: Setup['quota']): boolean {
+  return plans !== undefined || hasNamedDays === true
 }
 
 const GONE_MEANWHILE = refusal('conflict', 'Somebody has ended this meanwhile, so nothing was changed: read it again.')

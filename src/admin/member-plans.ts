@@ -15,15 +15,15 @@ export interface Turn {
 }
 
 /**
- * The plans that the members of organisations have, each as one payer of the organisation. The store remembers of an organisation only
- * the plan that was named last, so all users are looked through, once for a response and where it matters: where the windows of an
- * organisation refuse under one plan and not under another.
+ * The plans that the members of organisations have, each as one payer of the organisation, with the day that was named last. The store
+ * remembers of an organisation only the plan that was named last, so all users are looked through, once for a response and where it
+ * matters: where the windows of an organisation refuse under one plan and not under another.
  */
 export class MemberPlans {
   readonly #desk: Desk
   readonly #view: View
   readonly #turn: Turn
-  #found: Promise<ReadonlyMap<string, ReadonlyMap<string | null, Payer>>> | null = null
+  #found: Promise<ReadonlyMap<string, ReadonlySet<string | null>>> | null = null
 
   constructor(desk: Desk, view: View, turn: Turn) {
     this.#desk = desk
@@ -37,7 +37,7 @@ export class MemberPlans {
    * @throws StoreError, or the reason of the signal
    */
   async of(organisations: readonly Used[], last: readonly Payer[], at: number): Promise<readonly (readonly Payer[])[]> {
-    const doesMatter = organisations.some((each) => this.#doesMatter(each, at))
+    const doesMatter = organisations.some((each, i) => this.#doesMatter(each, last[i] ?? memberOf(each.id), at))
     return doesMatter ? this.all(last) : last.map((member) => [member])
   }
 
@@ -46,31 +46,30 @@ export class MemberPlans {
     if (this.#view.policy.plans.length === 0) return last.map((member) => [member])
     this.#found ??= this.#look()
     const found = await this.#found
-    return last.map((member) => [
-      ...new Map([[member.plan, member], ...(found.get(member.organisation ?? '') ?? [])]).values(),
-    ])
+    return last.map((member) =>
+      [...new Set([member.plan, ...(found.get(member.organisation ?? '') ?? [])])].map((plan) => ({ ...member, plan })),
+    )
   }
 
-  #doesMatter({ id, counters }: Used, at: number): boolean {
+  #doesMatter({ counters }: Used, last: Payer, at: number): boolean {
     const { policy, setup, shadow } = this.#view
-    const members = [null, ...policy.plans].map((plan) => memberOf(id, plan))
+    const members = [null, ...policy.plans].map((plan) => ({ ...last, plan }))
     const blocked = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, members, counters, at).length
     return blocked > 0 && blocked < members.length
   }
 
-  async #look(): Promise<ReadonlyMap<string, ReadonlyMap<string | null, Payer>>> {
+  async #look(): Promise<ReadonlyMap<string, ReadonlySet<string | null>>> {
     const { policy, state } = this.#view
     const { inTurn, signal } = this.#turn
-    const found = new Map<string, Map<string | null, Payer>>()
+    const found = new Map<string, Set<string | null>>()
     const steps = inSteps({ windows: policy.windowsOfAnybody, signal }, state.overrides.keys(), (cursor) =>
       inTurn(() => this.#desk.store.scanUsers(cursor)),
     )
     for await (const { owners } of steps) {
       for (const payer of await this.#desk.payersOf(owners.map(({ id }) => id))) {
         if (payer.organisation === null) continue
-        const plan = planIn(policy, payer)
-        const plans = found.get(payer.organisation) ?? new Map<string | null, Payer>()
-        found.set(payer.organisation, plans.set(plan, memberOf(payer.organisation, plan)))
+        const plans = found.get(payer.organisation) ?? new Set<string | null>()
+        found.set(payer.organisation, plans.add(planIn(policy, payer)))
       }
     }
     return found
@@ -84,7 +83,7 @@ export class MemberPlans {
 export function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
   const highest = new Map<string, Limit>()
   for (const plan of policy.plans) {
-    for (const limit of policy.limitsOf(category, plan).organisation ?? []) {
+    for (const limit of policy.limitsFor(category, { ...member, plan }).organisation ?? []) {
       const known = highest.get(limit.window.name)
       if (known === undefined || known.limit < limit.limit) highest.set(limit.window.name, limit)
     }

@@ -205,7 +205,7 @@ async function tooHigh(body: object, user: string, { organisation }: Lead, desk:
   return Object.entries(body).flatMap(([category, row]) => {
     if (!policy.categories.includes(category) || !isObject(row)) return []
     const { personal } = policy.limitsFor(category, payer)
-    const shared = policy.limitsFor(category, memberOf(organisation, payer.plan)).organisation ?? []
+    const shared = policy.limitsFor(category, memberOf(organisation, { plan: payer.plan })).organisation ?? []
     return Object.entries(row).flatMap(([window, value]): FieldProblem[] => {
       const given = [...personal, ...shared].filter((limit) => limit.window.name === window).map(promised)
       const most = Math.min(...given)
@@ -229,7 +229,8 @@ async function ofNewKey(call: Call, lead: Lead, { store }: Desk): Promise<Judged
   const [membership = null] = await store.readMemberships([user])
   const isNew = membership === null && user.startsWith(`${lead.organisation}/`)
   if (membership?.organisation !== lead.organisation && !isNew) return notMember(lead, user)
-  const [plan = null] = membership === null ? await store.readPlans([lead.organisation]) : [membership.plan]
+  const [last] = membership === null ? await store.readNamed([lead.organisation]) : [membership]
+  const plan = last?.plan ?? null
   if (wanted != null && wanted !== plan) return notOf(lead, 'makes keys with the plan that its members have')
   return { ...call, body: { ...body, organisation: lead.organisation, plan } }
 }

@@ -59,6 +59,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     firstChargeAt: knownMs === null ? null : iso(at - knownMs),
     plan: membership?.plan ?? null,
     organisation: membership?.organisation ?? null,
+    ...(membership?.periodDay !== undefined && { periodDay: membership.periodDay }),
     override: overrideOf(state, user, at),
     grants: grantsOfOwner(state, 'personal', user, read),
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map((token) => shownToken(token, at)),

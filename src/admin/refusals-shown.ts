@@ -36,8 +36,9 @@ export async function showRefusals(
 
 /** As it is for whom it has refused. */
 function windowOf(episode: Episode, policy: Pick<Policy, 'windowsOf'>): Window | undefined {
-  const { user, plan, organisation, scope } = episode
-  const windows = policy.windowsOf({ user: user ?? '', plan, organisation }, scopeOf(scope) ?? 'global')
+  const { user, plan, organisation, periodDay, scope } = episode
+  const payer = { user: user ?? '', plan, organisation, ...(periodDay !== undefined && { periodDay }) }
+  const windows = policy.windowsOf(payer, scopeOf(scope) ?? 'global')
   return windows.find(({ name }) => name === episode.window)
 }
 
@@ -46,7 +47,7 @@ function scopeOf(scope: Episode['scope']): ScopeName | undefined {
 }
 
 async function show(store: Reader, episode: Episode, window: Window | undefined, now: number): Promise<Shown> {
-  const { id, startedAt, first, last, shadow: _, ...rest } = episode
+  const { id, startedAt, first, last, shadow: _, periodDay: __, ...rest } = episode
   const until = startedAt === null || window === undefined ? null : endOf(window, startedAt)
   const emptied = until !== null && until > now && (await isEmptied(store, episode, window))
   return {

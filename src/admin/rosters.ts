@@ -2,7 +2,7 @@ import { planIn } from '../control/in-steps.ts'
 import { type InTurn, oneAtATime } from '../lib/serialize.ts'
 import { inSlices } from '../lib/slices.ts'
 import { type Counter, isInUse } from '../quota/counter.ts'
-import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
+import { type Payer, payerOf } from '../quota/policy.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
 import { organisationBlocks } from '../quota/standing.ts'
 import { type RefusedBy, refusalCounts } from '../usage/refusal-groups.ts'
@@ -171,7 +171,7 @@ export class Rosters {
     const { policy, setup, shadow, state } = view
     const fullness = this.#fullness(view, used, (category) => limitsOfMembers(policy, category, last), at)
     const plans = new Set([...(of?.plans ?? []), planIn(policy, last)])
-    const payers = [...plans].map((plan) => memberOf(used.id, plan))
+    const payers = [...plans].map((plan) => ({ ...last, plan }))
     const blocks = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, payers, used.counters, at)
     return {
       ...lineOf(used.id, fullness, refused),

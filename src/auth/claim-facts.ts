@@ -38,13 +38,14 @@ export function otherAudience(
 }
 
 /** What is known of a caller besides the user. */
-export type Facts = Pick<Caller, 'organisation' | 'plan' | 'claims'>
+export type Facts = Pick<Caller, 'organisation' | 'plan' | 'periodDay' | 'claims'>
 
 /** Where the facts are. */
 export interface FactClaims {
   /** By path, as `userClaim`; none by default. */
   readonly planClaim?: string | null
   readonly organisationClaim?: string | null
+  readonly periodDayClaim?: string | null
 }
 
 /** What is read of the claims of every issuer and provider. */
@@ -56,17 +57,28 @@ export interface WantedFacts {
 }
 
 /**
- * The plan, the organisation and the claims that are forwarded. A claim that is missing, or null, says nothing; one that can be no name
- * is refused: a caller without his organisation would pass by its limits.
+ * The plan, the organisation, the day with which months begin and the claims that are forwarded. A claim that is missing, or null, says
+ * nothing; one that can be no name, or no day, is refused: a caller without his organisation would pass by its limits.
  */
 export function readFacts(payload: Payload, claims: FactClaims, { forwarded, plans }: WantedFacts): Facts | Denial {
-  const { planClaim = null, organisationClaim = null } = claims
+  const { planClaim = null, organisationClaim = null, periodDayClaim = null } = claims
   const plan = planClaim === null ? null : planIn(idOf(payload, planClaim), plans)
   const organisation = organisationClaim === null ? null : (idOf(payload, organisationClaim) ?? null)
   if (plan !== null && !isUserId(plan)) return invalid(`${planClaim} is no name of a plan`)
   if (organisation !== null && !isUserId(organisation))
     return invalid(`${organisationClaim} is no name of an organisation`)
-  return { plan, organisation, claims: forwarded.length === 0 ? NO_CLAIMS : forwardedClaims(payload, forwarded) }
+  const facts = { plan, organisation, claims: forwarded.length === 0 ? NO_CLAIMS : forwardedClaims(payload, forwarded) }
+  const day = periodDayClaim === null ? null : dayIn(idOf(payload, periodDayClaim))
+  if (day === null) return facts
+  return day === 'wrong' ? invalid(`${periodDayClaim} is no day from 1 to 31`) : { ...facts, periodDay: day }
+}
+
+const DAY = /^([1-9]|[12]\d|3[01])$/
+
+/** As of a plan, what identity providers write for users without a day names none. */
+function dayIn(claim: unknown): number | 'wrong' | null {
+  if (claim === undefined || claim === null || claim === '' || claim === false) return null
+  return typeof claim === 'string' && DAY.test(claim) ? Number(claim) : 'wrong'
 }
 
 /**

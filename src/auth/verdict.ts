@@ -42,6 +42,8 @@ export interface Caller {
   readonly organisation: string | null
   /** `null` if nothing names one. */
   readonly plan: string | null
+  /** The day with which months begin; missing if nothing names one. */
+  readonly periodDay?: number
   /** The claims that are forwarded, as texts by their path. */
   readonly claims: Readonly<Record<string, string>>
 }

@@ -11,6 +11,7 @@ import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
 import { priceText } from '../inputs/shown-price.ts'
 import { shown } from '../lib/shown.ts'
+import { payerOf } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
@@ -118,7 +119,8 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
     const { user } = question
     const [last] = view.policy.namesMatter ? await store.readMemberships([user]) : []
     const payer = {
-      user,
+      ...payerOf(user),
+      ...last,
       plan: question.plan ?? last?.plan ?? null,
       organisation: question.organisation ?? last?.organisation ?? null,
     }

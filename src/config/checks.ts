@@ -9,6 +9,7 @@ import { checkHidden } from './checks/hidden.ts'
 import { Lookup } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
 import { checkGlobalLimits, checkUserClaims } from './checks/newcomers.ts'
+import { checkPeriodDays } from './checks/period-days.ts'
 import { checkPlans } from './checks/plans.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
@@ -38,6 +39,7 @@ export function checkAll(parsed: PartialConfig, lineOf: (path: Path) => number |
     ...ofQuota,
     ...checkUnwritten(parsed, lineOf),
     ...checkPlans(parsed),
+    ...checkPeriodDays(parsed),
     ...checkExempt(parsed),
     ...checkReserve(parsed),
     ...(ofQuota.every(isWarning) ? checkUsage(parsed, lineOf) : []),

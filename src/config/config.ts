@@ -43,6 +43,8 @@ export type IssuerConfig = AuthConfig['jwt'][number]
 export type QuotaConfig = Understood['quota'] & {
   /** The line of each limit in the file, by the same keys; none of the built-in defaults. */
   readonly lines: LimitLines
+  /** Whether a claim holds the day with which months begin. Default none does. */
+  readonly hasNamedDays?: boolean
 }
 
 export interface LimitLines {

@@ -28,6 +28,9 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     },
     quota: {
       ...quota,
+      ...([...auth.jwt, ...auth.introspection].some(({ periodDayClaim }) => periodDayClaim !== null) && {
+        hasNamedDays: true,
+      }),
       lines: {
         baselines: linesOf(quota.baselines, ['quota', 'baselines'], tree),
         custom: linesOf(quota.custom ?? {}, ['quota', 'custom'], tree),

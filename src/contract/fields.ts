@@ -15,6 +15,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   agree: 'Whether all replicas have one configuration and follow the last change.',
   alert: 'Name of the alert in the configuration.',
   alerts: 'The alerts of the configuration.',
+  'PersonExport.periodDay': 'Day with which months begin, as the last credential named it; missing if it named none.',
   'PersonExport.alerts': 'Events of alerts about the user.',
   alias: 'What the audit has in place of the name.',
   all: 'Everybody whom the search leaves.',

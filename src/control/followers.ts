@@ -276,7 +276,7 @@ class Tally {
     const { layer, scope } = this.#limit
     const plans = typeof layer === 'object' ? [] : [...(this.#options.next.plans?.keys() ?? [])]
     return [null, ...plans].some((plan) =>
-      this.#follows(scope === 'organisation' ? memberOf(NOBODY, plan) : { ...payerOf(NOBODY), plan }),
+      this.#follows(scope === 'organisation' ? memberOf(NOBODY, { plan }) : { ...payerOf(NOBODY), plan }),
     )
   }
 

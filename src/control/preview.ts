@@ -167,6 +167,8 @@ interface Organisations {
 
 interface TightOrganisation {
   readonly counters: Counters
+  /** The user who spoke last. */
+  readonly last: Payer
   /** Of its users, as far as they are known: each may have limits of the organisation of its own. */
   readonly plans: Map<string | null, Payer>
 }
@@ -184,13 +186,11 @@ async function tightOrganisations(options: PreviewOptions): Promise<Organisation
     const { now, next } = rulesOf(options)
     const lacks = (counters: Counters, member: Payer) =>
       [now, next].some((rules) => organisationBlock(rules, member, counters, at) !== null)
-    const found = owners.filter(({ id, counters }) =>
-      [null, ...next.policy.plans].some((plan) => lacks(counters, memberOf(id, plan))),
-    )
-    const members = await membersOf(found.map(({ id }) => id))
-    for (const [i, { id, counters }] of found.entries()) {
-      const member = members[i] ?? memberOf(id)
-      tight.set(id, { counters, plans: new Map([[member.plan, member]]) })
+    const members = await membersOf(owners.map(({ id }) => id))
+    for (const [i, { id, counters }] of owners.entries()) {
+      const last = members[i] ?? memberOf(id)
+      const isTight = [null, ...next.policy.plans].some((plan) => lacks(counters, { ...last, plan }))
+      if (isTight) tight.set(id, { counters, last, plans: new Map([[last.plan, last]]) })
     }
   }
   return { scanned, tight }
@@ -244,7 +244,7 @@ async function countUsers(
       const theirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
       if (theirs !== undefined) {
         const plan = planIn(next.policy, payer)
-        theirs.plans.set(plan, memberOf(payer.organisation as string, plan))
+        theirs.plans.set(plan, { ...theirs.last, plan })
       }
       const used: CountersOf = {
         personal: (category) => counters.get(category),

@@ -83,6 +83,7 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
       ...(file.reserve !== undefined && { reserve: file.reserve }),
       ...(file.plans !== undefined && { plans: plansOver(file, file.plans, changes.plans) }),
       ...(file.defaultPlan !== undefined && { defaultPlan: file.defaultPlan }),
+      ...(file.hasNamedDays !== undefined && { hasNamedDays: file.hasNamedDays }),
     },
     shadow: changes.shadow ?? file.shadow,
     changed: changedPaths(file, changes),

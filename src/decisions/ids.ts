@@ -13,12 +13,12 @@ export function idOf(receipts: Receipts, { settlement, caller, route, given, req
   const { charge, decision } = settlement
   const isKeyed = decision.once !== undefined
   if (decision.limits !== undefined || (isKeyed && given?.key == null)) return null
-  const { user, organisation, plan } = caller
+  const { user, organisation, plan, periodDay } = caller
   const { once } = decision
   const receipt = once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)
   return receipts.idOf({
     at: once !== undefined && once.kind !== 'reused' ? once.since : decision.at,
-    payer: { user, organisation, plan },
+    payer: { user, organisation, plan, ...(periodDay !== undefined && { periodDay }) },
     isVerified: isVerified(caller),
     route: route.match,
     requestId,

@@ -54,6 +54,7 @@ export function createReceipts(token: string) {
         requestId,
         receipt.key,
         each,
+        payer.periodDay ?? null,
       ]
       // Two charges may be alike in all other members.
       const text = Buffer.from(JSON.stringify([randomBytes(9).toString('base64url'), ...facts])).toString('base64url')
@@ -66,14 +67,14 @@ export function createReceipts(token: string) {
       const [bytes, expected] = [Buffer.from(given), Buffer.from(seal(text))]
       // The length is counted in bytes, since a letter outside of ASCII has several.
       if (more.length > 0 || bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return null
-      const [, at, user, organisation, plan, isVerified, route, requestId, kept, each] = JSON.parse(
+      const [, at, user, organisation, plan, isVerified, route, requestId, kept, each, periodDay] = JSON.parse(
         Buffer.from(text, 'base64url').toString(),
       )
       if (now - at > GOOD_MS) return null
       const meters = each.map(([category, cost, of, personal, theirs, global, grants]: never[]) => {
         return { category, cost, organisation: of, personal, theirs, global, grants: grants ?? undefined }
       })
-      const payer = { user, organisation, plan }
+      const payer = { user, organisation, plan, ...(typeof periodDay === 'number' && { periodDay }) }
       return { at, payer, isVerified: isVerified === 1, route, requestId, key: kept, meters }
     },
   }

@@ -57,6 +57,8 @@ export interface QuotaSettings {
   readonly plans?: Plans
   /** One of `plans`, of whoever has none. Default none. */
   readonly defaultPlan?: string
+  /** Whether credentials may name the day with which months begin. Default no. */
+  readonly hasNamedDays?: boolean
   /** In which the days of users and organisations are kept. Default not at all. */
   readonly books?: Books
 }

@@ -1,20 +1,34 @@
 import { GatheredNotes } from '../lib/gathered-notes.ts'
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Observer } from '../observe/observation.ts'
-import type { Payer } from './policy.ts'
+import type { Named, Payer } from './payer.ts'
 
 /**
- * The plan and the organisation that the credentials of users name, for administrators, who have only user ids. No request is
- * decided by it.
+ * The plan, the organisation and the day with which months begin that the credentials of users name, for administrators, who have only user
+ * ids. No request is decided by it.
  */
 
-/** By organisation, the plan that the last of these named. */
-export function plansByOrganisation(payers: readonly Payer[]): ReadonlyMap<string, string | null> {
-  return new Map(payers.flatMap(({ organisation, plan }) => (organisation === null ? [] : [[organisation, plan]])))
+/** By organisation, what the last of these named; `null` for nothing. */
+export function namedByOrganisation(payers: readonly Payer[]): ReadonlyMap<string, Named | null> {
+  return new Map(
+    payers.flatMap((payer): [string, Named | null][] => {
+      const { organisation, plan, ...day } = factsOf(payer)
+      if (organisation === null) return []
+      return [[organisation, plan === null && day.periodDay === undefined ? null : { plan, ...day }]]
+    }),
+  )
 }
 
 /** What the last credential of a user named. */
-export type Membership = Pick<Payer, 'plan' | 'organisation'>
+export type Membership = Named & Pick<Payer, 'organisation'>
+
+export function factsOf({ plan, organisation, periodDay }: Membership): Membership {
+  return { plan, organisation, ...(periodDay !== undefined && { periodDay }) }
+}
+
+export function namesNothing({ plan, organisation, periodDay }: Membership): boolean {
+  return plan === null && organisation === null && periodDay === undefined
+}
 
 /** Every implementation passes test/quota/memberships.suite.ts. */
 export interface MembershipStore {
@@ -26,10 +40,10 @@ export interface MembershipStore {
   /** In the order of the users; `null` for one of whom nothing is remembered. @throws StoreError */
   readMemberships(users: readonly string[]): Promise<readonly (Membership | null)[]>
   /**
-   * The plans that the credentials of users of these organisations named last, in their order; `null` if that one named none, or
+   * What the credentials of users of these organisations named last, in their order; `null` if that one named neither a plan nor a day, or
    * nothing is remembered. @throws StoreError
    */
-  readPlans(organisations: readonly string[]): Promise<readonly (string | null)[]>
+  readNamed(organisations: readonly string[]): Promise<readonly (Named | null)[]>
 }
 
 export interface MembershipsOptions {
@@ -47,6 +61,10 @@ export interface MembershipsOptions {
 const DAY_MS = 86_400_000
 /** Longer than the runs of usual windows: a user who is silent for so long has used nothing. */
 const REMEMBER_MS = 35 * DAY_MS
+
+function isSame(a: Membership, b: Membership): boolean {
+  return a.plan === b.plan && a.organisation === b.organisation && a.periodDay === b.periodDay
+}
 
 /** Notes each user once a day, and when the user's credential names something else. */
 export class Memberships {
@@ -79,12 +97,14 @@ export class Memberships {
   }
 
   /** A credential has named these for a user. Returns at once; the store is asked to note it soon. */
-  note({ user, plan, organisation }: Payer): void {
+  note(payer: Payer): void {
+    const { user } = payer
     const now = this.#now()
     const noted = this.#noted.get(user, now)
-    if (noted !== undefined && noted.plan === plan && noted.organisation === organisation) return
-    if (!this.#notes.add(user, { user, plan, organisation })) return
-    this.#noted.set(user, { plan, organisation }, now + DAY_MS, now)
+    if (noted !== undefined && isSame(noted, payer)) return
+    const facts = factsOf(payer)
+    if (!this.#notes.add(user, { user, ...facts })) return
+    this.#noted.set(user, facts, now + DAY_MS, now)
   }
 
   /** Notes whoever is still to be noted. Never rejects. */

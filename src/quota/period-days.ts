@@ -19,11 +19,11 @@ export const PERIOD_DAY = { min: 1, max: 31 } as const
 export interface PeriodDay {
   /** In `PERIOD_DAY`. */
   readonly day: number
-  readonly from: 'plan'
+  readonly from: 'credential' | 'plan'
 }
 
-/** Of the months that count for a caller; `null` for a scope whose months begin with the day of the window. */
-export type PeriodDays = Readonly<Record<Exclude<ScopeName, 'global'>, PeriodDay | null>>
+/** Whose months may begin with another day than those of the window. */
+export type OwnScope = Exclude<ScopeName, 'global'>
 
 /** By day: what a calendar remembers goes by its object. */
 const datedWindow = madeOnce<Window, number>()
@@ -49,8 +49,8 @@ export interface MonthsShown {
   readonly windowsOfAnybody: readonly Window[]
   /** Whether the months of anybody begin with a day of the own. */
   readonly hasPeriodDays: boolean
-  /** With which day the months of a caller begin, and who says so; `null` where all months are those of the windows. */
-  periodDaysOf(payer: Payer): PeriodDays | null
+  /** With which day the months of a caller begin in a scope, and who says so; `null` for the day of the window. */
+  periodDayOf(payer: Payer, scope: ScopeName): PeriodDay | null
   /** The windows of the settings, with the months of a caller. */
   windowsOf(payer: Payer, scope: ScopeName): readonly Window[]
 }
@@ -63,59 +63,75 @@ export interface Months {
   readonly shown: MonthsShown
 }
 
-/** @param planOf the name of a payer's plan; `null` for none */
+/** Where the day of an owner is decided. @param planOf the name of a payer's plan; `null` for none */
 export function createMonths(
-  { windows, plans }: Pick<QuotaSettings, 'windows' | 'plans'>,
+  { windows, plans, hasNamedDays = false }: Pick<QuotaSettings, 'windows' | 'plans' | 'hasNamedDays'>,
   planOf: (payer: Payer) => string | null,
 ): Months {
-  const byPlan = windows.some(isMonth) ? daysOf(plans) : NO_DAYS
-  const hasPeriodDays = byPlan.size > 0
+  const byPlan = daysOf(plans)
+  const hasPeriodDays = windows.some(isMonth) && (hasNamedDays || byPlan.size > 0)
   const dated = createDating()
-  const daysIn = (plan: string | null): PeriodDays => byPlan.get(plan) ?? OF_WINDOWS
-  const periodDaysOf = (payer: Payer): PeriodDays | null => (hasPeriodDays ? daysIn(planOf(payer)) : null)
+
+  function periodDayOf(payer: Payer, scope: ScopeName): PeriodDay | null {
+    if (!hasPeriodDays || scope === 'global') return null
+    if (hasNamedDays && payer.periodDay !== undefined) return NAMED[payer.periodDay] ?? null
+    return byPlan.size === 0 ? null : (byPlan.get(planOf(payer)) ?? null)
+  }
 
   function windowsOf(payer: Payer, scope: ScopeName): readonly Window[] {
-    const day = scope === 'global' ? undefined : periodDaysOf(payer)?.[scope]?.day
+    const day = periodDayOf(payer, scope)?.day
     return day === undefined ? windows : windows.map((window) => beginningWith(window, day))
   }
 
+  function ofPlan(limits: Limits, plan: string | null): Limits {
+    const day = hasPeriodDays ? byPlan.get(plan)?.day : undefined
+    return dated(limits, day, day)
+  }
+
+  function ofPayer(limits: Limits, payer: Payer): Limits {
+    if (!hasPeriodDays) return limits
+    return dated(limits, periodDayOf(payer, 'personal')?.day, periodDayOf(payer, 'organisation')?.day)
+  }
+
   return {
-    ofPayer: (limits, payer) => (hasPeriodDays ? dated(limits, daysIn(planOf(payer))) : limits),
-    ofPlan: (limits, plan) => (hasPeriodDays ? dated(limits, daysIn(plan)) : limits),
-    shown: { windowsOfAnybody: hasPeriodDays ? asLongAsAny(windows) : windows, hasPeriodDays, periodDaysOf, windowsOf },
+    ofPayer,
+    ofPlan,
+    shown: { windowsOfAnybody: hasPeriodDays ? asLongAsAny(windows) : windows, hasPeriodDays, periodDayOf, windowsOf },
   }
 }
 
-type ByPlan = ReadonlyMap<string | null, PeriodDays>
+/** Each day once, so that nothing is made for a charge. */
+function daysFrom(from: PeriodDay['from']): readonly PeriodDay[] {
+  return Array.from({ length: PERIOD_DAY.max + 1 }, (_, day) => ({ day, from }))
+}
 
-const NO_DAYS: ByPlan = new Map()
-const OF_WINDOWS: PeriodDays = { personal: null, organisation: null }
+const NAMED = daysFrom('credential')
 
-function daysOf(plans: Plans = new Map()): ByPlan {
-  const days = [...plans].flatMap(([plan, { periodDay }]): [string, PeriodDays][] => {
-    if (periodDay === undefined) return []
-    const day = { day: periodDay, from: 'plan' } as const
-    return [[plan, { personal: day, organisation: day }]]
-  })
+function daysOf(plans: Plans = new Map()): ReadonlyMap<string | null, PeriodDay> {
+  const days = [...plans].flatMap(([plan, { periodDay }]): [string, PeriodDay][] =>
+    periodDay === undefined ? [] : [[plan, { day: periodDay, from: 'plan' }]],
+  )
   return new Map(days)
 }
 
-function createDating(): (limits: Limits, days: PeriodDays) => Limits {
+type Day = number | undefined
+
+function createDating(): (limits: Limits, own: Day, theirs: Day) => Limits {
   const datedLimits = madeOnce<Limits, number>()
-  return (limits, { personal, organisation }) => {
-    const key = (personal?.day ?? 0) * 32 + (organisation?.day ?? 0)
-    return key === 0 ? limits : datedLimits(limits, key, () => dated(limits, personal?.day, organisation?.day))
+  return (limits, own, theirs) => {
+    const key = (own ?? 0) * (PERIOD_DAY.max + 1) + (theirs ?? 0)
+    return key === 0 ? limits : datedLimits(limits, key, () => dated(limits, own, theirs))
   }
 }
 
-function dated(limits: Limits, own: number | undefined, theirs: number | undefined): Limits {
+function dated(limits: Limits, own: Day, theirs: Day): Limits {
   const personal = withDay(limits.personal, own)
   const organisation = limits.organisation === null ? null : withDay(limits.organisation, theirs)
   const isSame = personal === limits.personal && organisation === limits.organisation
   return isSame ? limits : { ...limits, personal, organisation }
 }
 
-function withDay(limits: readonly Limit[], day: number | undefined): readonly Limit[] {
+function withDay(limits: readonly Limit[], day: Day): readonly Limit[] {
   if (day === undefined) return limits
   const all = limits.map((limit) => {
     const window = beginningWith(limit.window, day)

@@ -26,7 +26,7 @@ import {
 } from './override-limits.ts'
 import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
 import type { Payer } from './payer.ts'
-import { createMonths, isMonth, type MonthsShown, type PeriodDays } from './period-days.ts'
+import { createMonths, isMonth, type MonthsShown, type PeriodDay } from './period-days.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
 import { type Limit, promised, type Window } from './window.ts'
 
@@ -227,10 +227,15 @@ export function createPolicy(
     countedOf,
     planOf,
     ...months.shown,
-    namesMatter: plans.length > 0 || organisations.size > 0 || (overrides.grants?.organisations.size ?? 0) > 0,
+    namesMatter: doNamesMatter(settings, overrides),
     isShadowed,
     ...createTraces({ settings, overrides, layers, limitsOf, limitsFor, planOf, ...months.shown }),
   }
+}
+
+function doNamesMatter({ plans, hasNamedDays }: QuotaSettings, { organisations, grants }: Overrides): boolean {
+  const limitsOrganisations = (organisations?.size ?? 0) > 0 || (grants?.organisations.size ?? 0) > 0
+  return hasNamedDays === true || (plans?.size ?? 0) > 0 || limitsOrganisations
 }
 
 /** Finds the plan of a payer. */
@@ -254,7 +259,7 @@ function blockedBy(overrides: Overrides, windows: readonly Window[]) {
   }
 }
 
-interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf' | 'periodDaysOf'> {
+interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf' | 'periodDayOf'> {
   readonly settings: QuotaSettings
   readonly overrides: Overrides
   /** By plan; `null` for none. */
@@ -269,7 +274,7 @@ function createTraces({
   limitsOf,
   limitsFor,
   planOf,
-  periodDaysOf,
+  periodDayOf,
 }: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'layerOf' | 'followsSettings'> {
   const { organisations = NO_OVERRIDES } = overrides
 
@@ -285,7 +290,6 @@ function createTraces({
     const override = heldBy(overrides.get(payer.user), payer.organisation)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
-    const days = periodDaysOf(payer)
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
       const by = setFor(scope, payer)
       const set = by?.limits.get(category)?.get(limit.window.name)
@@ -299,7 +303,7 @@ function createTraces({
         by?.factor === undefined
           ? made
           : timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
-      return { ...limit, ...beginning(lessKept(times, limit), limit, scope === 'global' ? null : days?.[scope], plan) }
+      return { ...limit, ...beginning(lessKept(times, limit), limit, periodDayOf(payer, scope), plan) }
     }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
@@ -444,14 +448,10 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
 }
 
 /** Says with which day the months of a limit begin, if it is not that of the window. */
-function beginning(
-  layers: Layers,
-  { window }: Limit,
-  day: PeriodDays['personal'] | undefined,
-  plan: PlanInForce | null,
-): Layers {
-  if (!day || !isMonth(window)) return layers
-  return { ...layers, steps: [...layers.steps, `months begin with day ${day.day}: plan ${plan?.name}`] }
+function beginning(layers: Layers, { window }: Limit, period: PeriodDay | null, plan: PlanInForce | null): Layers {
+  if (period === null || !isMonth(window)) return layers
+  const by = period.from === 'credential' ? 'the credential' : `plan ${plan?.name}`
+  return { ...layers, steps: [...layers.steps, `months begin with day ${period.day}: ${by}`] }
 }
 
 function lessKept(layers: Layers, limit: Limit): Layers {

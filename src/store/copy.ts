@@ -7,6 +7,7 @@ import type { ScopeName } from '../quota/charged-scopes.ts'
 import { type Counter, endsAt, running } from '../quota/counter.ts'
 import type { CountedSince, KeptStates } from '../quota/history-store.ts'
 import type { Membership } from '../quota/memberships.ts'
+import type { Named } from '../quota/payer.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { SeriesEntry } from '../usage/series.ts'
@@ -46,17 +47,16 @@ export interface RememberedMember extends Membership {
   readonly ends: number
 }
 
-/** The plan that the last credential of a user of an organisation named. */
-export interface RememberedPlan {
+/** What the last credential of a user of an organisation named. */
+export interface RememberedNamed extends Named {
   readonly organisation: string
-  readonly plan: string
   readonly ends: number
 }
 
 /** A part of what a store holds. Never empty. */
 export type Portion =
   | { readonly kind: 'memberships'; readonly members: readonly RememberedMember[] }
-  | { readonly kind: 'plans'; readonly plans: readonly RememberedPlan[] }
+  | { readonly kind: 'named'; readonly organisations: readonly RememberedNamed[] }
   /** Comes behind counters: without them it says nothing. */
   | { readonly kind: 'counted'; readonly since: CountedSince; readonly keeping: KeptStates }
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }

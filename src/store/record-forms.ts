@@ -1,16 +1,22 @@
 import type { Happening } from '../alerts/alert.ts'
 import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
 import { SCOPE_NAMES } from '../quota/charged-scopes.ts'
-import type { Membership } from '../quota/memberships.ts'
+import { factsOf, type Membership } from '../quota/memberships.ts'
+import type { Named } from '../quota/payer.ts'
+import { PERIOD_DAY } from '../quota/period-days.ts'
 import type { Episode } from '../usage/episodes.ts'
 import { type SeriesCounts, unpackCounts } from '../usage/series.ts'
 
 /** The forms of records that both stores keep alike. `null` for whatever is of another form. */
 
+const isDay = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= PERIOD_DAY.min && Number(value) <= PERIOD_DAY.max
+
 const isEpisode = shapeOf({
   user: orNull(isText),
   plan: orNull(isText),
   organisation: orNull(isText),
+  periodDay: optional(isDay),
   category: isText,
   scope: isText,
   window: isText,
@@ -38,7 +44,8 @@ const isWindowReached = shapeOf({
 })
 const isFailuresReached = shapeOf({ ...reached, scope: oneOf(['failures']), requests: isNumber, failed: isNumber })
 
-const isMembership = shapeOf({ plan: orNull(isText), organisation: orNull(isText) })
+const isNamed = shapeOf({ plan: orNull(isText), periodDay: optional(orNull(isDay)) })
+const isMembership = shapeOf({ plan: orNull(isText), organisation: orNull(isText), periodDay: optional(orNull(isDay)) })
 
 const COUNTS = /^(-?\d{1,16}( -?\d{1,16})*)?$/
 
@@ -55,8 +62,19 @@ export function happeningOf(text: string): Happening | null {
 }
 
 export function membershipOf(value: unknown): Membership | null {
-  return isMembership(value) ? (value as Membership) : null
+  if (!isMembership(value)) return null
+  const { plan, organisation, periodDay } = value as WithNull<Membership>
+  return factsOf({ plan, organisation, ...(periodDay != null && { periodDay }) })
 }
+
+export function namedOf(value: unknown): Named | null {
+  if (!isNamed(value)) return null
+  const { plan, periodDay } = value as WithNull<Named>
+  return { plan, ...(periodDay != null && { periodDay }) }
+}
+
+/** A row of a table has each column. */
+type WithNull<T> = Omit<T, 'periodDay'> & { readonly periodDay?: number | null }
 
 /** @param text as `packCounts` writes it */
 export function countsOf(text: string): SeriesCounts | null {

@@ -43,7 +43,7 @@ export function termsOf(
   return {
     grantOf,
     limitsOf: (category) => (policy.categories.includes(category) ? policy.limitsFor(category, payer)[scope] : null),
-    periodDay: policy.periodDaysOf(payer)?.[scope]?.day ?? null,
+    periodDay: policy.periodDayOf(payer, scope)?.day ?? null,
   }
 }
 

@@ -21,6 +21,8 @@ export interface Episode {
    */
   readonly user: string | null
   readonly plan: string | null
+  /** The day with which months begin by the credential of the last refusal; missing if it named none. */
+  readonly periodDay?: number
   /** That of the user whose limit it was; `null` without one. */
   readonly organisation: string | null
   readonly category: string

@@ -105,13 +105,14 @@ function isOfLimit(outcome: Settled): outcome is Refused {
 }
 
 function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): EpisodeChange {
-  const { kind, plan, charge, refusedBy } = latest
+  const { kind, plan, charge, refusedBy, caller } = latest
   const { scope, window, limit, used, source, at, requested } = refusedBy
   return {
     id,
     user,
     plan: user === null ? null : (plan?.name ?? null),
     organisation: user === null ? null : charge.organisation,
+    ...(caller.periodDay !== undefined && { periodDay: caller.periodDay }),
     category: charge.category,
     scope: SCOPE_TITLES[scope],
     window,

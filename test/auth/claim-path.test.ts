@@ -68,6 +68,34 @@ describe('a claim by path', () => {
     },
   )
 
+  it.each([
+    [17, 17],
+    ['31', 31],
+    [1, 1],
+    [null, undefined],
+    ['', undefined],
+    [false, undefined],
+    [undefined, undefined],
+  ])('a claim by path that is %j names the day %j with which months begin', async (value, periodDay) => {
+    const caller = await judge({ app: { day: value } }, { periodDayClaim: 'app.day' })
+    expect(caller).toMatchObject({ user: 'alice', plan: null })
+    expect(Object.entries(caller)).toEqual(
+      periodDay === undefined
+        ? expect.not.arrayContaining([['periodDay', expect.anything()]])
+        : expect.arrayContaining([['periodDay', periodDay]]),
+    )
+  })
+
+  it.each([0, 32, -1, 1.5, 1e30, '017', '32', ' 17', 'last', true, [17], { day: 17 }])(
+    'a claim by path that is %j can be no day with which months begin, and is refused',
+    async (value) => {
+      expect(await judge({ day: value }, { periodDayClaim: 'day' })).toMatchObject({
+        code: 'unauthorized',
+        reason: 'day is no day from 1 to 31',
+      })
+    },
+  )
+
   it('a claim by path is read of a large payload too, once its signature holds', async () => {
     const many = Array.from({ length: 100 }, (_, i) => i)
     const paths = { userClaim: 'app.uid', planClaim: 'app.plan' }

@@ -25,7 +25,7 @@ const OF: Readonly<Record<string, string>> = {
   organisation: 'ORGANISATION',
   history: 'USER',
   organisationHistory: 'ORGANISATION',
-  planOf: 'ORGANISATION',
+  named: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
   flush: 'INSTANCE',

@@ -74,6 +74,8 @@ async function admin(app: RunningApp, path: string) {
   return (await response.json()) as any
 }
 
+const CLAIM = 'period_day_claim: bill.day,'
+
 const OVER = [
   [
     'one Redis',
@@ -91,13 +93,21 @@ const OVER = [
   ],
 ] as const
 
+/** How it is said with which day the months of alice begin. */
+const SAID = [
+  { by: 'plan', claims: { plan: 'late' }, says: 'plan late' },
+  { by: 'claim', claims: { plan: 'plain', bill: { day: '15' } }, says: 'the credential' },
+] as const
+
+const cases = SAID.flatMap((said) => OVER.map(([name, open]) => ({ ...said, name, open })))
+
 describe('a period day', () => {
-  it.each(OVER)(
-    'the period day of a plan is told alike by 429, fields, /me/quota, usage, users and explain, by two gateways over %s',
-    async (_, open) => {
+  it.each(cases)(
+    'the period day that a $by gives is told alike by 429, fields, /me/quota, usage, users, refusals and explain, by two gateways over $name',
+    async ({ open, claims, says }) => {
       const { stop, ...world } = await open()
-      const [one, two] = await start(world)
-      const [claims, { startedAt, resetAt }] = [{ plan: 'late' }, monthFrom(15, Date.now())]
+      const [one, two] = await start({ ...world, claims: CLAIM })
+      const { startedAt, resetAt } = monthFrom(15, Date.now())
       for (const app of [one, two, one]) expect((await ask(app, 'alice', claims)).status).toBe(200)
       const refused = await ask(two, 'alice', claims)
       const { msg, retryAfterSeconds, ...body } = (await refused.json()) as Record<string, unknown>
@@ -122,13 +132,13 @@ describe('a period day', () => {
       const asked = '?window=month&step=run'
       const usage = (await (await ask(two, 'alice', claims, `/me/usage${asked}`)).json()) as { rows: unknown[] }
       expect(usage.rows).toMatchObject([{ start: startedAt, end: resetAt, tokens: 3, running: true }])
-      await expect.poll(() => admin(one, '/api/users/alice'), SOON).toMatchObject({ plan: { name: 'late' } })
+      await expect.poll(() => admin(one, '/api/users/alice'), SOON).toMatchObject({ plan: { name: claims.plan } })
       expect(await admin(one, '/api/users/alice')).toMatchObject({
         windows: { read: [{ startedAt, resetAt }, usual] },
       })
       expect((await admin(two, `/api/usage${asked}&by=user`)).rows).toMatchObject([{ start: startedAt, end: resetAt }])
       const [limit] = (await admin(two, '/api/explain?user=alice&method=GET&path=/x')).limits
-      expect(limit.steps).toContain('months begin with day 15: plan late')
+      expect(limit.steps).toContain(`months begin with day 15: ${says}`)
       const plans = (await admin(two, '/api/plans')).plans.map(({ name, periodDay }: Record<string, unknown>) => ({
         name,
         periodDay,
@@ -139,6 +149,42 @@ describe('a period day', () => {
       await stop()
     },
   )
+
+  it.each(OVER)(
+    'the day of a claim counts before that of the plan, for the user and the organisation, and administrators know it later, over %s',
+    async (_, open) => {
+      const { stop, ...world } = await open()
+      const plans = '{ late: { period_day: 15, organisation: { read: { month: 5 } } } }'
+      const [one, two] = await start({ ...world, plans, claims: CLAIM })
+      const claims = { plan: 'late', org: 'acme', bill: { day: 31 } }
+      expect((await ask(one, 'alice', claims)).status).toBe(200)
+      const own = monthFrom(31, Date.now())
+      const quota = (await (await ask(two, 'alice', claims, '/me/quota')).json()) as { windows: { read: unknown[] } }
+      expect(quota.windows.read).toMatchObject([{ ...own, used: 1 }, { ...own, used: 1 }, monthFrom(1, Date.now())])
+      await expect
+        .poll(async () => (await admin(two, '/api/organisations/acme')).windows?.read, SOON)
+        .toMatchObject([{ ...own, used: 1 }])
+      await expect
+        .poll(async () => (await admin(two, '/api/users/alice')).windows.read, SOON)
+        .toMatchObject([{ ...own, used: 1 }, own, {}])
+      const rows = async (by: string) => (await admin(one, `/api/usage?window=month&step=run&by=${by}`)).rows
+      for (const by of ['user', 'organisation'])
+        expect(await rows(by)).toMatchObject([{ start: own.startedAt, end: own.resetAt, tokens: 1 }])
+      expect(await admin(two, '/api/users/alice/export')).toMatchObject({ periodDay: 31, organisation: 'acme' })
+      const [limit] = (await admin(one, '/api/explain?user=alice&method=GET&path=/x')).limits
+      expect(limit.steps).toContain('months begin with day 31: the credential')
+      for (const app of apps.splice(0)) await app.stop()
+      await stop()
+    },
+  )
+
+  it('a claim that is no day is a 401, as one that can be no plan is', async () => {
+    const [one] = await start({ claims: CLAIM })
+    for (const day of [0, 32, 'last', true]) {
+      expect((await ask(one, 'alice', { bill: { day } })).status).toBe(401)
+    }
+    expect((await ask(one, 'alice', { bill: {} })).status).toBe(200)
+  })
 })
 
 function settledAt({ observations }: RunningApp): number | undefined {

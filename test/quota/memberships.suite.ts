@@ -10,7 +10,11 @@ export interface MembershipStoreUnderTest {
 }
 
 const LONG = 3_600_000
-const payer = (user: string, plan: string | null, organisation: string | null = null) => ({ user, plan, organisation })
+const payer = (user: string, plan: string | null, organisation: string | null = null, periodDay?: number) => ({
+  ...{ user, plan, organisation },
+  ...(periodDay !== undefined && { periodDay }),
+})
+const named = (plan: string) => ({ plan })
 
 /** What every store must do that remembers what credentials name. */
 export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTest>): void {
@@ -37,10 +41,36 @@ export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTes
     it('a store has the plan that a user of an organisation named last, and forgets it with one who names none', async () => {
       await under.store.noteMemberships([payer('alice', 'pro', 'acme'), payer('bob', 'team', 'acme')], LONG)
       await under.store.noteMemberships([payer('carol', 'pro', 'other'), payer('dave', 'free')], LONG)
-      expect(await under.store.readPlans(['other', 'none', 'acme'])).toEqual(['pro', null, 'team'])
+      expect(await under.store.readNamed(['other', 'none', 'acme'])).toEqual([named('pro'), null, named('team')])
       await under.store.noteMemberships([payer('carol', null, 'other')], LONG)
-      expect(await under.store.readPlans(['other', 'acme'])).toEqual([null, 'team'])
-      expect(await under.store.readPlans([])).toEqual([])
+      expect(await under.store.readNamed(['other', 'acme'])).toEqual([null, named('team')])
+      expect(await under.store.readNamed([])).toEqual([])
+    })
+
+    it('a store has the day with which months begin that a user, and a user of an organisation, named last, also without a plan', async () => {
+      await under.store.noteMemberships(
+        [payer('alice', null, 'acme', 17), payer('bob', 'pro', 'other', 31), payer('carol', null, null, 1)],
+        LONG,
+      )
+      expect(await under.store.readMemberships(['carol', 'bob', 'alice'])).toEqual([
+        { plan: null, organisation: null, periodDay: 1 },
+        { plan: 'pro', organisation: 'other', periodDay: 31 },
+        { plan: null, organisation: 'acme', periodDay: 17 },
+      ])
+      expect(await under.store.readNamed(['acme', 'other'])).toEqual([
+        { plan: null, periodDay: 17 },
+        { plan: 'pro', periodDay: 31 },
+      ])
+      await under.store.noteMemberships(
+        [payer('alice', null, 'acme'), payer('bob', 'pro', 'other'), payer('carol', null)],
+        LONG,
+      )
+      expect(await under.store.readMemberships(['carol', 'bob', 'alice'])).toEqual([
+        null,
+        { plan: 'pro', organisation: 'other' },
+        { plan: null, organisation: 'acme' },
+      ])
+      expect(await under.store.readNamed(['acme', 'other'])).toEqual([null, { plan: 'pro' }])
     })
 
     it('a store forgets a user whose credential names nothing any more', async () => {
@@ -55,16 +85,16 @@ export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTes
       await under.store.noteMemberships([payer('here', 'pro')], 1000)
       await under.pass(600)
       expect(await under.store.readMemberships(['gone', 'here'])).toEqual([null, { plan: 'pro', organisation: null }])
-      expect(await under.store.readPlans(['away'])).toEqual([null])
+      expect(await under.store.readNamed(['away'])).toEqual([null])
     })
 
     it('a store keeps users apart, whatever characters ids, plans and organisations hold', async () => {
       const each = STRANGE_IDS.map((user, i) => payer(user, `plan ${i}`, STRANGE_IDS.at(-i) ?? null))
       await under.store.noteMemberships(each, LONG)
       expect(await under.store.readMemberships(STRANGE_IDS)).toEqual(each.map(({ user: _, ...facts }) => facts))
-      const named = each.filter(({ organisation }) => organisation !== null)
-      expect(await under.store.readPlans(named.map(({ organisation }) => organisation ?? ''))).toEqual(
-        named.map(({ plan }) => plan),
+      const ofOrganisations = each.filter(({ organisation }) => organisation !== null)
+      expect(await under.store.readNamed(ofOrganisations.map(({ organisation }) => organisation ?? ''))).toEqual(
+        ofOrganisations.map(({ plan }) => ({ plan })),
       )
     })
   })

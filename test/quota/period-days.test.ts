@@ -85,6 +85,50 @@ describe('the day with which months begin', () => {
     )
   }, 30_000)
 
+  it('the day that a credential names counts before that of the plan, in any zone, for the user and the organisation, and for nobody else', () => {
+    const plans = new Map([
+      ['own', onDay(5)],
+      ['plain', onDay()],
+    ])
+    fc.assert(
+      fc.property(aZone, aDay, fc.constantFrom('own', 'plain', null), aMoment, (zone, periodDay, plan, moment) => {
+        const policy = createPolicy(settings(zone, { plans, hasNamedDays: true, defaultPlan: 'plain' }))
+        const limits = policy.limitsFor('read', { user: 'alice', organisation: 'acme', plan, periodDay })
+        const last = (of: readonly { window: Window }[] | null) => of?.at(-1)?.window as Window
+        const periodIn = (of: readonly { window: Window }[] | null) => ({
+          from: beginOf(last(of), moment),
+          to: endOf(last(of), moment),
+        })
+        const named = byTemporal(zone, periodDay, moment)
+        expect([limits.personal, limits.organisation].map(periodIn)).toEqual([named, named])
+        expect(periodIn(limits.global)).toEqual(byTemporal(zone, 1, moment))
+        expect(policy.periodDayOf({ user: 'bob', organisation: null, plan }, 'personal')?.day).toBe(
+          plan === 'own' ? 5 : undefined,
+        )
+      }),
+      { numRuns: runs(1000) },
+    )
+  }, 30_000)
+
+  it('a day that was named is nothing where no claim of the configuration holds one, and makes months no other ones where it is that of the window', () => {
+    const alice = { user: 'alice', organisation: null, plan: null, periodDay: 17 }
+    const without = createPolicy(settings('UTC'))
+    expect(without.limitsFor('read', alice)).toBe(without.limitsFor('read', payerOf('alice')))
+    expect([without.periodDayOf(alice, 'personal'), without.namesMatter]).toEqual([null, false])
+    const named = createPolicy(settings('UTC', { hasNamedDays: true }, 17))
+    expect(named.limitsFor('read', alice)).toBe(named.limitsFor('read', payerOf('alice')))
+    expect([named.periodDayOf(alice, 'personal'), named.namesMatter]).toEqual([{ day: 17, from: 'credential' }, true])
+    expect(named.trace('read', alice).personal.at(-1)?.steps).toContain('months begin with day 17: the credential')
+  })
+
+  it('the windows by which it is looked who has used something last as long as any month as soon as a credential may name a day', () => {
+    const month = { name: 'month', seconds: LONGEST_SECONDS.month }
+    expect(createPolicy(settings('UTC', { hasNamedDays: true })).windowsOfAnybody[1]).toEqual(month)
+    expect(createPolicy(settings('UTC')).windowsOfAnybody[1]).toEqual(monthIn('UTC'))
+    const hours = { windows: [{ name: '1h', seconds: 3600 }], hasNamedDays: true }
+    expect(createPolicy(settings('UTC', hours)).windowsOfAnybody).toBe(hours.windows)
+  })
+
   it('limits are the same object for the same day of the same limits, and the very ones where no month is another one', () => {
     const plans = new Map([
       ['late', onDay(17)],

@@ -375,8 +375,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "return own.organisations(limits, '', make)",
   ]),
   override(POLICY, 'nobody is asked for his organisation without plans', [
-    'namesMatter: plans.length > 0 || organisations.size > 0',
-    'namesMatter: plans.length > 0',
+    '(plans?.size ?? 0) > 0 || limitsOrganisations',
+    '(plans?.size ?? 0) > 0',
   ]),
   override(POLICY, 'an override of an organisation is explained as its plan', [
     "scope === 'organisation' ? ofTheirs : undefined",

@@ -406,11 +406,11 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(reset).toMatchObject({ done: true, entry: { version: version + 1 } })
     })
 
-    it('a copy has which organisation and plan users have, and since when usage is counted', async () => {
+    it('a copy has which organisation, plan and billing day users have, and since when usage is counted', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const store = await one.store()
       const payers = [
-        { user: 'a b', plan: 'pro', organisation: 'acme' },
+        { user: 'a b', plan: 'pro', organisation: 'acme', periodDay: 17 },
         { user: '用户', plan: null, organisation: 'acme {x}' },
       ]
       await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('a b', 4)] })
@@ -419,11 +419,11 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await copy(one, other)).toMatchObject({ users: 1, memberships: 2 })
       const there = await other.store()
       expect(await there.readMemberships(['a b', '用户', 'nobody'])).toEqual([
-        { plan: 'pro', organisation: 'acme' },
+        { plan: 'pro', organisation: 'acme', periodDay: 17 },
         { plan: null, organisation: 'acme {x}' },
         null,
       ])
-      expect(await there.readPlans(['acme'])).toEqual(['pro'])
+      expect(await there.readNamed(['acme'])).toEqual([{ plan: 'pro', periodDay: 17 }])
       const { since } = await there.readCounted()
       expect(since).toEqual((await store.readCounted()).since)
       expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600'])

@@ -113,7 +113,7 @@ async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promis
   const response = await explain(fields.data, async () => {
     const { user, plan, organisation } = fields.data
     const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
-    const payer = { user, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
+    const payer = { ...last, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
     return { view, payer, snapshot: await desk.store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }
   })
   return 'problem' in response ? badFields([response.problem]) : ok(response)

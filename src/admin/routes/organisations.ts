@@ -165,9 +165,9 @@ interface Row {
 }
 
 /** The windows that some plan or the override limits, shortest first. */
-function rowsOf({ policy, origin, setup }: View, category: string, member: Payer): Row[] {
+function rowsOf({ policy, origin }: View, category: string, member: Payer): Row[] {
   const traced = policy.trace(category, member, origin).organisation ?? []
-  return setup.quota.windows.flatMap((window): Row[] => {
+  return policy.windowsOf(member, 'organisation').flatMap((window): Row[] => {
     const isIt = (limit: { readonly window: Window }) => limit.window.name === window.name
     const byPlan = policy.plans.flatMap((plan) => {
       const limit = policy.limitsOf(category, plan).organisation?.find(isIt)

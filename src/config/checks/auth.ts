@@ -160,7 +160,7 @@ function checkTenants({ issuer, tenants }: Issuer, path: Path): Finding[] {
   return [{ path: [...path, 'issuer'], severity: 'warning', message }]
 }
 
-const CLAIM_KEYS = ['audience_claim', 'user_claim', 'plan_claim', 'organisation_claim'] as const
+const CLAIM_KEYS = ['audience_claim', 'user_claim', 'plan_claim', 'organisation_claim', 'period_day_claim'] as const
 
 /** Paths of claims as JSONPath and JSON Pointer have them. */
 function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string | undefined>>, path: Path): Finding[] {

@@ -1,6 +1,5 @@
 import { didYouMean } from '../../lib/suggest.ts'
 import type { PlanLimits } from '../../quota/limit-layers.ts'
-import { isMonth } from '../../quota/period-days.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
@@ -18,15 +17,13 @@ export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   if (plans === undefined) return findings
   const { anonymous } = auth
   if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, known, ['auth', 'anonymous', 'plan']))
-  const lengths = 'windows' in quota ? windowsOf(quota) : null
-  const windows = lengths?.map(({ name }) => name) ?? null
+  const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
   const categories = baselines === undefined ? names.categories : [...baselines.personal.keys()]
   if (categories === null) return findings
   for (const [plan, limits] of plans) findings.push(...checkNames(plan, limits, categories, windows))
   return [
     ...findings,
     ...[...plans].flatMap((plan) => checkLimits(plan, byDefault)),
-    ...(lengths === null || lengths.some(isMonth) ? [] : checkDays(plans)),
     ...checkOrganisations(plans, auth),
   ]
 }
@@ -38,16 +35,6 @@ function checkLimits([plan, limits]: [string, PlanLimits], byDefault: string | u
   const message = 'sets no limit, so the baselines hold for its users: add limits under personal or organisation'
   return [{ path: [...PATH, plan], severity: 'warning', message }]
 }
-
-/** A day says when a month begins, and nothing else. */
-function checkDays(plans: ReadonlyMap<string, PlanLimits>): Finding[] {
-  return [...plans].flatMap(([plan, { periodDay }]) =>
-    periodDay === undefined ? [] : [{ path: [...PATH, plan, 'period_day'], message: WITHOUT_MONTH }],
-  )
-}
-
-const WITHOUT_MONTH =
-  'is for a window of months, and there is none: add one to quota.windows, like { calendar: month, zone: Asia/Shanghai }, or remove this'
 
 function unknownPlan(name: string, known: readonly string[], path: readonly string[]): Finding[] {
   if (known.includes(name)) return []

@@ -35,6 +35,9 @@ const CLAIMS = {
   organisation_claim: claim(
     `The claim that holds the organisation, a text or a whole number. ${CLAIM}. Default none`,
   ).optional(),
+  period_day_claim: claim(
+    `The claim that holds the day with which the months of the user and of the organisation begin: a whole number from 1 to 31, or its digits as a text; 29 to 31 mean the last day of a month that is shorter. ${CLAIM}. Default none: the day comes from quota.plans, or from the window`,
+  ).optional(),
 }
 
 interface NamedKeys {
@@ -45,6 +48,20 @@ interface NamedKeys {
 
 function keysOf({ jwks, secret = '', previous_secret: previous }: NamedKeys): IssuerKeys {
   return jwks ?? { kind: 'secret', secret, ...(previous !== undefined && { previous }) }
+}
+
+interface FactPaths {
+  readonly plan_claim?: string | undefined
+  readonly organisation_claim?: string | undefined
+  readonly period_day_claim?: string | undefined
+}
+
+function factClaims(paths: FactPaths) {
+  return {
+    planClaim: paths.plan_claim ?? null,
+    organisationClaim: paths.organisation_claim ?? null,
+    periodDayClaim: paths.period_day_claim ?? null,
+  }
 }
 
 export const issuer = section(
@@ -97,8 +114,7 @@ export const issuer = section(
   algorithms,
   audienceClaim: claims.audience_claim,
   userClaim: claims.user_claim,
-  planClaim: claims.plan_claim ?? null,
-  organisationClaim: claims.organisation_claim ?? null,
+  ...factClaims(claims),
   clockToleranceMs: clock_tolerance,
   types: typ,
 }))
@@ -124,8 +140,7 @@ export const introspection = section(
   audiences: audience,
   audienceClaim: claims.audience_claim,
   userClaim: claims.user_claim,
-  planClaim: claims.plan_claim ?? null,
-  organisationClaim: claims.organisation_claim ?? null,
+  ...factClaims(claims),
 }))
 
 const pem = (description: string) => text({ description }, { what: 'the path of a PEM file' })

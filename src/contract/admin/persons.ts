@@ -23,6 +23,7 @@ export const personExport = name(
     firstChargeAt: time.nullable(),
     plan: z.string().nullable(),
     organisation: z.string().nullable(),
+    periodDay: z.int().min(1).max(31).optional(),
     override: override.nullable(),
     grants: z.array(grant),
     accessKeys: z.array(token),

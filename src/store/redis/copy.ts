@@ -14,7 +14,7 @@ import {
   type Portion,
   type Refill,
   type RememberedMember,
-  type RememberedPlan,
+  type RememberedNamed,
   type RememberedUser,
 } from '../copy.ts'
 import { createRecords } from '../records.ts'
@@ -26,7 +26,7 @@ import { packCounters, readCounters } from './form/section.ts'
 import { historyKey, redisHistory, textsOf } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
-import { membershipRecords } from './memberships.ts'
+import { membershipRecords, namedRecords } from './memberships.ts'
 import { redisReplicas, writeSilences } from './replicas.ts'
 import { keysBeginning } from './scanned-keys.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
@@ -54,6 +54,7 @@ export function openRedisCopyable(
   const records = createRecords(observe)
   const known = knownUserRecords(redis, keys, records)
   const memberships = membershipRecords(redis, keys, records)
+  const ofOrganisations = namedRecords(redis, keys, records)
   const failures = failureRecords(redis, keys, records)
   const accessKeys = redisAccessKeys(redis, keys, records)
   const changes = redisControl(redis, keys, records)
@@ -69,8 +70,8 @@ export function openRedisCopyable(
       if (owners.length > 0) yield { kind: 'counters', owners }
       const members = await readMembers(redis, keys, memberships, names)
       if (members.length > 0) yield { kind: 'memberships', members }
-      const plans = await readPlans(redis, keys, names)
-      if (plans.length > 0) yield { kind: 'plans', plans }
+      const organisations = await readNamed(redis, keys, ofOrganisations, names)
+      if (organisations.length > 0) yield { kind: 'named', organisations }
       const users = await readKnown(redis, keys, known, names)
       if (users.length > 0) yield { kind: 'known', users }
       for (const name of names) {
@@ -217,9 +218,17 @@ async function readMembers(
   })
 }
 
-async function readPlans(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<RememberedPlan[]> {
-  const found = await readEnding(redis, names, keys.planOf(''))
-  return found.map(({ id, text, ends }) => ({ organisation: id, plan: text, ends }))
+async function readNamed(
+  redis: RedisClient,
+  keys: Keys,
+  records: ReturnType<typeof namedRecords>,
+  names: readonly string[],
+): Promise<RememberedNamed[]> {
+  const found = await readEnding(redis, names, keys.named(''))
+  return found.flatMap(({ id, text, ends }) => {
+    const named = records.read(id, text)
+    return named === null ? [] : [{ ...named, organisation: id, ends }]
+  })
 }
 
 /** What lies under the keys that begin so, and when each ends. */
@@ -342,10 +351,11 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
     for (const { user, first, ends } of portion.users)
       multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends)
   } else if (portion.kind === 'memberships') {
-    for (const { user, ends, plan, organisation } of portion.members)
-      multi.set(keys.membership(user), JSON.stringify({ plan, organisation }), 'PXAT', ends)
-  } else if (portion.kind === 'plans') {
-    for (const { organisation, plan, ends } of portion.plans) multi.set(keys.planOf(organisation), plan, 'PXAT', ends)
+    for (const { user, ends, ...facts } of portion.members)
+      multi.set(keys.membership(user), JSON.stringify(facts), 'PXAT', ends)
+  } else if (portion.kind === 'named') {
+    for (const { organisation, ends, ...named } of portion.organisations)
+      multi.set(keys.named(organisation), JSON.stringify(named), 'PXAT', ends)
   } else if (portion.kind === 'counted') {
     for (const [name, since] of portion.since) multi.hset(keys.counted, name, since)
     if (portion.keeping.size > 0) multi.hset(keys.counted, textsOf(portion.keeping))

@@ -101,7 +101,7 @@ for i, entry in ipairs(flush.e) do
       new.count = old.count + new.count
       if old.last > new.last then
         new.last, new.limit, new.used, new.source, new.plan = old.last, old.limit, old.used, old.source, old.plan
-        new.cost = old.cost
+        new.cost, new.periodDay = old.cost, old.periodDay
       end
     end
     episodes[#episodes + 1] = { id = id, last = string.format('%.0f', new.last), json = cjson.encode(new) }

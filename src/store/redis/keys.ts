@@ -26,10 +26,10 @@ export interface Keys {
   instance(id: string): string
   /** When the user charged first, as long as that is remembered. */
   known(user: string): string
-  /** The plan and the organisation that the user's credential named last. */
+  /** The plan, the organisation and the day that the user's credential named last. */
   membership(user: string): string
-  /** The plan that the credential of a user of the organisation named last. */
-  planOf(organisation: string): string
+  /** The plan and the day that the credential of a user of the organisation named last. */
+  named(organisation: string): string
   /** The salt of the hashes of users who were forgotten (forgotten.lua). */
   readonly forgottenSalt: string
   /** What is left of such a user. The scripts make its name. */
@@ -118,7 +118,7 @@ export function createKeys(prefix: string): Keys {
     instance: (id) => `${tag}:last:${id}`,
     known: (user) => `${tag}:known:${user}`,
     membership: (user) => `${tag}:member:${user}`,
-    planOf: (organisation) => `${tag}:plan-of:${organisation}`,
+    named: (organisation) => `${tag}:named:${organisation}`,
     forgottenSalt: `${tag}:forgotten`,
     forgottenUser: (hash) => `${tag}:forgotten:${hash}`,
     failures: `${tag}:failures`,

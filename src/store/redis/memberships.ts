@@ -1,5 +1,5 @@
-import { type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
-import { membershipOf } from '../record-forms.ts'
+import { factsOf, type MembershipStore, namedByOrganisation, namesNothing } from '../../quota/memberships.ts'
+import { membershipOf, namedOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
 import { call, lookedUp, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
@@ -14,32 +14,43 @@ export function membershipRecords(redis: RedisClient, keys: Keys, lists: Records
   })
 }
 
+export function namedRecords(redis: RedisClient, keys: Keys, lists: Records) {
+  return lists.list({
+    kind: 'membership',
+    list: keys.named(''),
+    parse: (text: string) => namedOf(JSON.parse(text)),
+    look: (organisation) => lookedUp(() => redis.get(keys.named(organisation))),
+  })
+}
+
 /** A key for each user and each organisation, which ends by itself. */
 export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records): MembershipStore {
-  const records = membershipRecords(redis, keys, lists)
+  const [members, named] = [membershipRecords(redis, keys, lists), namedRecords(redis, keys, lists)]
 
   return {
     async noteMemberships(payers, rememberMs) {
       if (payers.length === 0) return
       await transaction(redis, (multi) => {
-        for (const { user, plan, organisation } of payers) {
-          const key = keys.membership(user)
-          if (plan === null && organisation === null) multi.del(key)
-          else multi.set(key, JSON.stringify({ plan, organisation }), 'PX', rememberMs)
+        for (const payer of payers) {
+          const key = keys.membership(payer.user)
+          if (namesNothing(payer)) multi.del(key)
+          else multi.set(key, JSON.stringify(factsOf(payer)), 'PX', rememberMs)
         }
-        for (const [organisation, plan] of plansByOrganisation(payers)) {
-          if (plan === null) multi.del(keys.planOf(organisation))
-          else multi.set(keys.planOf(organisation), plan, 'PX', rememberMs)
+        for (const [organisation, last] of namedByOrganisation(payers)) {
+          if (last === null) multi.del(keys.named(organisation))
+          else multi.set(keys.named(organisation), JSON.stringify(last), 'PX', rememberMs)
         }
       })
     },
     async readMemberships(users) {
       if (users.length === 0) return []
       const values = await call(() => redis.mget(users.map(keys.membership)))
-      return values.map((text, i) => (text === null ? null : records.read(users[i] ?? '', text)))
+      return values.map((text, i) => (text === null ? null : members.read(users[i] ?? '', text)))
     },
-    async readPlans(organisations) {
-      return organisations.length === 0 ? [] : call(() => redis.mget(organisations.map(keys.planOf)))
+    async readNamed(organisations) {
+      if (organisations.length === 0) return []
+      const values = await call(() => redis.mget(organisations.map(keys.named)))
+      return values.map((text, i) => (text === null ? null : named.read(organisations[i] ?? '', text)))
     },
   }
 }

@@ -17,7 +17,7 @@ import { IN_FORCE } from './editions.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
 import { keptStates } from './history.ts'
 import { knownUserRecords } from './known-users.ts'
-import { membershipRecords } from './memberships.ts'
+import { membershipRecords, namedRecords, PUT_MEMBERSHIP, PUT_NAMED } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { usageRecords } from './usage-log.ts'
@@ -83,7 +83,7 @@ const FILLED = [
   'forgotten',
   'forgotten_salt',
   'memberships',
-  'organisation_plans',
+  'organisations_named',
   'counted',
   'kept',
   'failures',
@@ -113,20 +113,20 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
     yield { kind: 'known', users: known.readAll(some.map((row) => [nameOf(row.user), row])) }
   }
   const memberships = membershipRecords(database, records, () => now)
-  for await (const some of rows('SELECT * FROM memberships WHERE ends > ?', now)) {
+  for await (const some of rows('SELECT *, period_day AS periodDay FROM memberships WHERE ends > ?', now)) {
     const members = some.flatMap((row) => {
       const [user, membership] = [nameOf(row.user), memberships.read(nameOf(row.user), row)]
       return membership === null ? [] : [{ ...membership, user, ends: Number(row.ends) }]
     })
     yield { kind: 'memberships', members }
   }
-  for await (const some of rows('SELECT * FROM organisation_plans WHERE ends > ?', now)) {
-    const plans = some.map((row) => ({
-      organisation: nameOf(row.organisation),
-      plan: nameOf(row.plan),
-      ends: Number(row.ends),
-    }))
-    yield { kind: 'plans', plans }
+  const ofOrganisations = namedRecords(database, records, () => now)
+  for await (const some of rows('SELECT *, period_day AS periodDay FROM organisations_named WHERE ends > ?', now)) {
+    const organisations = some.flatMap((row) => {
+      const [organisation, named] = [nameOf(row.organisation), ofOrganisations.read(nameOf(row.organisation), row)]
+      return named === null ? [] : [{ ...named, organisation, ends: Number(row.ends) }]
+    })
+    yield { kind: 'named', organisations }
   }
   for await (const some of rows('SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)')) {
     const since = new Map(some.map((row) => [nameOf(row.name), Number(row.since)]))
@@ -256,12 +256,8 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   )
   const before = database.prepare('INSERT OR REPLACE INTO history (scope, user, runs, ends) VALUES (?, ?, ?, ?)')
   const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
-  const member = database.prepare(
-    'INSERT OR REPLACE INTO memberships (user, plan, organisation, ends) VALUES (?, ?, ?, ?)',
-  )
-  const planOf = database.prepare(
-    'INSERT OR REPLACE INTO organisation_plans (organisation, plan, ends) VALUES (?, ?, ?)',
-  )
+  const member = database.prepare(PUT_MEMBERSHIP)
+  const ofOrganisation = database.prepare(PUT_NAMED)
   const counted = database.prepare('INSERT OR REPLACE INTO counted (name, since) VALUES (?, ?)')
   const kept = keptStates(database)
   const token = putToken(database)
@@ -299,9 +295,11 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     if (portion.kind === 'counters') portion.owners.forEach(putOwner)
     else if (portion.kind === 'known') for (const { user, first, ends } of portion.users) known.run(user, first, ends)
     else if (portion.kind === 'memberships') {
-      for (const { user, plan, organisation, ends } of portion.members) member.run(user, plan, organisation, ends)
-    } else if (portion.kind === 'plans') {
-      for (const { organisation, plan, ends } of portion.plans) planOf.run(organisation, plan, ends)
+      for (const { user, plan, organisation, periodDay = null, ends } of portion.members)
+        member.run(user, plan, organisation, periodDay, ends)
+    } else if (portion.kind === 'named') {
+      for (const { organisation, plan, periodDay = null, ends } of portion.organisations)
+        ofOrganisation.run(organisation, plan, periodDay, ends)
     } else if (portion.kind === 'counted') {
       for (const [name, since] of portion.since) counted.run(name, since)
       kept.note(portion.keeping)

@@ -59,16 +59,18 @@ CREATE TABLE memberships (
   user TEXT PRIMARY KEY,
   plan TEXT,
   organisation TEXT,
+  period_day INTEGER,          -- with which months begin
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX memberships_by_end ON memberships (ends);
 
-CREATE TABLE organisation_plans (
+CREATE TABLE organisations_named (
   organisation TEXT PRIMARY KEY,
-  plan TEXT NOT NULL,
+  plan TEXT,
+  period_day INTEGER,          -- with which months begin
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
-CREATE INDEX organisation_plans_by_end ON organisation_plans (ends);
+CREATE INDEX organisations_named_by_end ON organisations_named (ends);
 
 CREATE TABLE forgotten_salt (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -27,8 +27,8 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
       `DELETE FROM history WHERE rowid IN (SELECT rowid FROM history WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(
-      `DELETE FROM organisation_plans WHERE organisation IN
-         (SELECT organisation FROM organisation_plans WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+      `DELETE FROM organisations_named WHERE organisation IN
+         (SELECT organisation FROM organisations_named WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
     database.prepare(

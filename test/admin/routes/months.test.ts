@@ -1,47 +1,73 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { configOf, type Running, startAdmin, YAML } from '../running.ts'
 
-/** What routes say and do of months that begin with the day of a plan, when that of the file is over. */
+/** What routes say and do of months that begin with a day of their own, when that of the file is over. */
 
-const MONTHS = YAML.replace(
-  /quota:\n {2}baselines:[\s\S]*?routes:/,
-  `quota:
+/** Of a plan that everybody has, and of a claim. */
+const SAID = {
+  plan: { plans: '{ late: { period_day: 15, organisation: { read: { month: 400 } } } }', claim: '', periodDay: {} },
+  claim: {
+    plans: '{ late: { organisation: { read: { month: 400 } } } }',
+    claim: 'period_day_claim: day, ',
+    periodDay: { periodDay: 15 },
+  },
+}
+const yamlOf = ({ plans, claim }: (typeof SAID)['plan' | 'claim']): string =>
+  YAML.replace(
+    /quota:\n {2}baselines:[\s\S]*?routes:/,
+    `quota:
   windows: { month: { calendar: month, zone: UTC } }
   baselines: { personal: { read: { month: 100 }, write: { month: 100 } } }
-  plans: { late: { period_day: 15, organisation: { read: { month: 400 } } } }
+  plans: ${plans}
   default_plan: late
 routes:`,
-)
-const ANNA = { user: 'anna', organisation: 'acme', plan: 'late' }
+  ).replace(
+    'gateway_tokens: true',
+    `jwt: [{ ${claim}issuer: a, audience: b, jwks: "https://a.example.org/keys", algorithms: [ES256] }]`,
+  )
 
 let running: Running
 let clock: number
-beforeEach(async () => {
-  clock = Date.parse('2026-11-20T10:00:00Z')
-  running = await startAdmin({ yaml: MONTHS, now: () => clock })
-  const limits = createPolicy(configOf(MONTHS).config.quota).limitsFor('read', ANNA)
-  const charge = { user: 'anna', organisation: 'acme', category: 'read', cost: 90, limits }
-  await running.store.settle({ instance: 'test', sequence: 1, refunds: [], charges: [charge] })
-  await running.store.noteMemberships([ANNA], 3_600_000)
-  clock = Date.parse('2026-12-05T10:00:00Z')
-})
 afterEach(() => running.stop())
 
-test('users are counted by what their own month has, also when the month of the file has begun anew', async () => {
-  const { json } = await running.call('GET', '/api/quota/distribution?category=read&window=month')
-  expect([json.counted, json.percentiles[100]]).toEqual([1, 90])
-})
+async function start(by: 'plan' | 'claim'): Promise<void> {
+  clock = Date.parse('2026-11-20T10:00:00Z')
+  const yaml = yamlOf(SAID[by])
+  running = await startAdmin({ yaml, now: () => clock })
+  const anna = { user: 'anna', organisation: 'acme', plan: 'late', ...SAID[by].periodDay }
+  const limits = createPolicy(configOf(yaml).config.quota).limitsFor('read', anna)
+  const charge = { user: 'anna', organisation: 'acme', category: 'read', cost: 90, limits }
+  await running.store.settle({ instance: 'test', sequence: 1, refunds: [], charges: [charge] })
+  await running.store.noteMemberships([anna], 35 * 86_400_000)
+  clock = Date.parse('2026-12-05T10:00:00Z')
+}
 
-test.each([
+test.each(['plan', 'claim'] as const)(
+  'users are counted by what their own month by a %s has, also when the month of the file has begun anew',
+  async (by) => {
+    await start(by)
+    const { json } = await running.call('GET', '/api/quota/distribution?category=read&window=month')
+    expect([json.counted, json.percentiles[100]]).toEqual([1, 90])
+  },
+)
+
+const RESETS = [
   ['/api/organisations/acme/reset', { reason: 'a new contract' }],
   ['/api/quota/reset', { scope: 'organisation', organisation: 'acme', category: 'read', reason: 'a new contract' }],
-])('%s empties the month that the organisation has, and the audit says what was in it', async (path, body) => {
-  const used = async () => (await running.call('GET', '/api/organisations/acme')).json.windows.read[0].used
-  expect(await used()).toBe(90)
-  expect((await running.call('POST', path, { body })).status).toBeLessThan(300)
-  expect(await used()).toBe(0)
-  const { json } = await running.call('GET', '/api/audit?limit=20')
-  const entry = json.entries.find(({ subject }: { subject: string }) => subject.endsWith('read:acme'))
-  expect(entry.from).toEqual({ month: 90 })
-})
+] as const
+const CASES = (['plan', 'claim'] as const).flatMap((by) => RESETS.map(([path, body]) => ({ by, path, body })))
+
+test.each(CASES)(
+  '$path empties the month that the organisation has by a $by, and the audit says what was in it',
+  async ({ by, path, body }) => {
+    await start(by)
+    const used = async () => (await running.call('GET', '/api/organisations/acme')).json.windows.read[0].used
+    expect(await used()).toBe(90)
+    expect((await running.call('POST', path, { body })).status).toBeLessThan(300)
+    expect(await used()).toBe(0)
+    const { json } = await running.call('GET', '/api/audit?limit=20')
+    const entry = json.entries.find(({ subject }: { subject: string }) => subject.endsWith('read:acme'))
+    expect(entry.from).toEqual({ month: 90 })
+  },
+)

@@ -53,7 +53,7 @@ it('the rights that docs/stores.md names suffice for everything, and another use
       60_000,
     )
     expect(await store.readMemberships(['alice', 'bob'])).toEqual([facts, null])
-    expect(await store.readPlans(['acme'])).toEqual([null])
+    expect(await store.readNamed(['acme'])).toEqual([null])
     expect(await store.knownFor('alice')).toBeGreaterThanOrEqual(0)
     await store.addTally({ total: 1, status0: 0, status5xx: 0, status4xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()
