@@ -5,6 +5,7 @@ import { commandLinePage } from './command-line.ts'
 import { configurationPage } from './configuration.ts'
 import { adminDocument, documentOfDecisions, documentOfGateway } from './documents.ts'
 import { errorCodesPage } from './error-codes.ts'
+import { logLinesPage } from './log-lines.ts'
 import { metricsPage } from './metrics.ts'
 import { type Node, unfolded } from './schema.ts'
 
@@ -22,6 +23,7 @@ export async function pages(): Promise<Readonly<Record<string, string>>> {
     'docs/reference/command-line.md': commandLinePage(),
     'docs/reference/error-codes.md': errorCodesPage(),
     'docs/reference/metrics.md': metricsPage(),
+    'docs/reference/log-lines.md': await logLinesPage(),
     'docs/reference/admin-api.md': adminPage(await adminDocument()),
     'docs/reference/gateway-api.md': gatewayPage(documentOfGateway()),
     'docs/reference/decisions-api.md': decisionsPage(documentOfDecisions()),

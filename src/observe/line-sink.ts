@@ -163,6 +163,7 @@ class FileSink implements LineSink {
   }
 }
 
-function droppedLine(count: number): string {
+/** What stands in the place of lines that were lost. */
+export function droppedLine(count: number): string {
   return `${JSON.stringify({ level: 40, time: Date.now(), count, msg: 'log lines dropped: their reader is too slow, or the disk was full' })}\n`
 }

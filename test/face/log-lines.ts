@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { droppedLine } from '../../src/observe/line-sink.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { refusingLimit, request } from '../observe/request.ts'
@@ -28,7 +29,7 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
       replayed: true,
       error: 'quota_exceeded',
       reason: 'expired',
-      refusedBy: refusingLimit({ category: 'tokens' }),
+      refusedBy: refusingLimit({ category: 'tokens', over: 20 }),
       lenient: ['bare_lf'],
       notUpgraded: 'h2c',
       access: { address: '192.0.2.7', path: '/v1/music' },
@@ -40,6 +41,7 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
       settled({ kind: 'corrected', source }),
     ),
     { ...settled(), plan: { name: 'free', from: 'default', unknown: 'gold' } },
+    settled({ kind: 'corrected', source: 'service', tokens: -5, requestId: 'r-1' }),
     settled({
       isFurther: true,
       kind: 'refused',
@@ -144,22 +146,40 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
   ],
 }
 
-/** Level, message and names of the fields of each line that the log can write, as a gateway writes them. */
-export async function logLines(): Promise<string[]> {
+/** What a line has: its level, its message and the names of its fields. */
+export interface LineShape {
+  readonly type: Observation['type']
+  readonly level: number
+  readonly msg: string
+  readonly fields: readonly string[]
+}
+
+/** Each line that the log can write, as a gateway writes them. */
+export async function lineShapes(): Promise<LineShape[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-face-'))
   try {
-    const lines: string[] = []
+    const lines: LineShape[] = [shapeOf('log_lost', droppedLine(1))]
     for (const [type, several] of Object.entries(SEEN)) {
       for (const each of several) lines.push(...(await linesOf({ ...each, type } as Observation, join(folder, 'log'))))
     }
-    return [...new Set(lines)]
+    return lines
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
+/** The same, as a text for each. */
+export async function logLines(): Promise<string[]> {
+  const lines = await lineShapes()
+  return [
+    ...new Set(
+      lines.map(({ level, msg, fields }) => `${pino.levels.labels[level]} '${msg}' ${fields.join(', ')}`.trimEnd()),
+    ),
+  ]
+}
+
 /** By a log of its own, so that nothing is reported together with what came before. */
-async function linesOf(seen: Observation, destination: string): Promise<string[]> {
+async function linesOf(seen: Observation, destination: string): Promise<LineShape[]> {
   const everyMs = seen.type === 'store_out' ? 1 : 10_000
   const log = createLog({ level: 'debug', destination, storeFailureMs: everyMs })
   log.observer(seen)
@@ -171,10 +191,10 @@ async function linesOf(seen: Observation, destination: string): Promise<string[]
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map(shapeOf)
+    .map((text) => shapeOf(seen.type, text))
 }
 
-function shapeOf(text: string): string {
+function shapeOf(type: LineShape['type'], text: string): LineShape {
   const { level, time: _time, msg, ...fields } = JSON.parse(text)
-  return `${pino.levels.labels[level]} '${msg}' ${Object.keys(fields).join(', ')}`.trimEnd()
+  return { type, level, msg, fields: Object.keys(fields) }
 }

@@ -1,0 +1,260 @@
+import { pino } from 'pino'
+import type { Observation } from '../../src/observe/observation.ts'
+import { type LineShape, lineShapes } from '../../test/face/log-lines.ts'
+
+/** The page of all lines of the log: messages, levels and fields as the source writes them, with what the fields mean. */
+
+type Kind = Observation['type']
+
+/** The kinds of observations whose lines stand in a part. All others are about the process. */
+const PARTS: Readonly<Record<string, readonly Kind[]>> = {
+  Requests: ['request', 'settled', 'bad_connection', 'one_address'],
+  'Configuration and changes': [
+    ...(['config_loaded', 'config_rejected', 'config_partly', 'config_warning', 'changed', 'change_unknown'] as const),
+    ...(['control_followed', 'adaptive_factor'] as const),
+  ],
+  Store: [
+    ...(['store_failed', 'store_connected', 'store_login_renewed', 'store_clock_apart', 'window_start_ahead'] as const),
+    ...(['store_out', 'store_recovered', 'outage_settled', 'outage_tokens', 'refunds_lost', 'charges_lost'] as const),
+    ...(['additions_lost', 'keys_evicted', 'store_warning', 'store_warning_over', 'unreadable_record'] as const),
+    ...(['unreadable_record_over', 'store_lost', 'outcome_unknown'] as const),
+  ],
+  Credentials: [
+    ...(['jwks_fetched', 'jwks_keys_refused', 'jwks_recalled', 'jwks_failed', 'introspection_out'] as const),
+    ...(['introspection_recovered', 'certificate_loaded', 'certificate_expires', 'certificate_refused'] as const),
+    'client_authorities_loaded',
+  ],
+  'Alerts and traces': ['alert_event', 'alert_failed', 'former_alert', 'spans_sent'],
+  'The process': [],
+}
+
+/** What a field says wherever it is. */
+const FIELDS: Readonly<Record<string, string>> = {
+  address:
+    'address of the client, or the one that a proxy of `edge.trusted_proxies` names. In the line of a request it is there only with `log.address`',
+  ageSeconds: 'seconds since the other gateway fetched the keys',
+  aheadSeconds: 'seconds by which the start of the window lay in the future',
+  alert: 'name of the alert in `alerts`',
+  attempt: 'number of the attempt, from 1',
+  authorities: 'number of certificates of authorities in the file',
+  authShadow:
+    'why the credential would have been refused. [`auth.shadow`](../callers.md#refuse-nobody-for-a-credential-yet) let the request pass',
+  before: 'number of the change that was in force before',
+  beyond:
+    'tokens of the request that lie beyond a [soft limit](../tuning.md#limits-with-something-beyond). A request that costs 5 and meets 98 of a limit of 100 has 3. The field is missing if there are none, and while the store is out',
+  category: 'category of the quota, such as `read`',
+  charged:
+    'tokens that stay charged, if that is not `cost`, or if [the response](../costs.md#a-cost-known-afterwards) decided it. It is 0 if the request was refused, repeated or given back, and may be below 0 for a [repetition](../costs.md#retries-that-cost-once)',
+  charges: 'number of charges',
+  clientStatus: 'status that the client got. It is 499 if the client left first',
+  code: 'why the connection is bad, as in the label of [`tollgate_bad_connections_total`](metrics.md#tollgate_bad_connections_total)',
+  cost: 'tokens that the request costs by its rule',
+  count: 'number of times that this happened since the last such line. A line that stands for one has no `count`',
+  days: 'days until the certificate ends. After the end it is below 0',
+  decidedAt: "when the quota decided, in milliseconds since 1970 by the store's clock",
+  detail: 'what was said about it, as a sentence. Credentials are hidden',
+  downMs: 'milliseconds for which it was out',
+  durationMs: 'milliseconds from the request to the end of its response',
+  err: 'the error with its stack, for a report of the fault',
+  error: '[error code](error-codes.md) of the gateway',
+  event: 'id of the event, which the webhook also gets',
+  events: 'number of events',
+  everyMs: 'milliseconds after which an open WebSocket costs again',
+  exempt: 'by what the caller is [never charged](../tuning.md#who-is-never-charged), which is `user` or `address`',
+  factor: 'factor of [adaptive mode](../adaptive.md), such as 0.8',
+  file: 'path of the file',
+  files: '`pair` (certificate and key) or `client_authorities`',
+  from: 'value before the change. Credentials in it are hidden',
+  further: '`true` from the second meter on of a route with [several](../costs.md#several-meters)',
+  hash: 'first 16 characters of `sha256sum FILE`, as in `tollgate_config_info`; files that the configuration names count too',
+  hook: 'what was looked for inside of Node or a library',
+  httpStatus:
+    "status of the upstream's response. It is 0 if forwarding failed, and `null` if the request was not forwarded or the client left first",
+  id: 'name of the record in its list, which may be the id of a user',
+  inFlight: 'requests under way',
+  instead: 'plan whose limits are used instead, or `none`',
+  issuer: 'issuer of JWTs, as `auth.jwt` has it',
+  keys: 'number of keys',
+  kind: '[how the user is known](../concepts.md#who-and-what), if not by a JWT or an access key',
+  lenient:
+    'words of [`edge.lenient`](../edge.md#old-clients) and [`upstream.lenient`](../upstream.md#an-old-upstream) that let the request or the response pass',
+  limit: 'tokens of the limit that refused the request',
+  limits:
+    'one text for each limit with the place that it comes from, such as `read, each user: 120 in 1h (tollgate.yaml:22)`',
+  list: 'key of Redis, or table of SQLite, in which the record is',
+  lost: 'what the gateway does not do without it',
+  meter: 'category of the limit that refused the request, if it is one of `others`',
+  method: 'method of the request',
+  namedPlan: 'plan that the credential names, if that is not `plan`. It is `null` if the credential names none',
+  notUpgraded:
+    'why a request with `Upgrade` was served as a plain one, such as `Connection does not name Upgrade` behind a proxy that drops the field',
+  offsetSeconds: "seconds of the store's clock less this gateway's",
+  openMs: 'milliseconds for which the WebSocket has been open when it costs again',
+  operation: 'what the store was asked to do, such as `settle` or `control`',
+  organisation: 'organisation that the credential names, whether a plan limits it or not',
+  others:
+    'further meters of a route with [several](../costs.md#several-meters), each with its `category`, `cost`, `charged` and `beyond`',
+  outMs: 'milliseconds since the store is out',
+  outcome: '[how the request ended](../log.md#outcomes)',
+  over: 'tokens that a soft limit lets pass beyond `limit`',
+  path: 'path as the client wrote it, without the query and up to 1024 characters. It is there only with `log.path`',
+  pid: 'id of the process',
+  plan: 'plan of the caller',
+  policy: 'by category `refuse`, or `allow` with the share of the limits that is admitted, as in `quota.store_outage`',
+  problems: 'everything that is wrong, each with its place and the cure',
+  provider: 'address of the provider in `auth.introspection`',
+  reason:
+    'why. For example, `body_price: zzz` names a value of the body that has no price, with up to 64 characters of it. If the price is read from the query or a header, it is `query_price` or `header_price`',
+  replayed: '`true` for a free [repetition](../costs.md#retries-that-cost-once)',
+  requested: 'tokens that the request was to cost',
+  requestId: 'id of the request, which the client gets as `X-Request-Id`',
+  requests: 'requests and WebSockets that were under way',
+  resetAt: 'when the window has room again, in UTC',
+  restartMs: 'milliseconds until another worker takes its place',
+  revoked: 'number of certificates that the list of revocations has',
+  route: 'rule that matched, as the configuration has it, such as `GET /v1/user/:what`',
+  rules: 'hash of what the configuration means, as `/api/now` has it',
+  scope: 'whose limit it is, which is `Personal`, `Organisation` or `Global`',
+  shadow: '`true` if the quota refuses nobody',
+  shadowed:
+    '`true` if the quota would have refused the request, and [shadow](../tuning.md#1-shadow-what-would-be-refused) let it pass',
+  since: 'when the first of these charges was made, in UTC',
+  source: 'layers that made the limit, such as `baseline x mode`',
+  spanId: 'id of the span, as in `traceId`',
+  spans: 'number of spans that are lost',
+  status: 'status that the connection got, or 0',
+  subject:
+    'user, organisation or id of the access key. It is `null` for `settings` and `overrides`. For `user_forgotten` it is what stands for the user from then on, and for `quota_reset` it is `global:CATEGORY` or `organisation:CATEGORY:ID`',
+  timeZone: 'zone of the times in messages to clients',
+  to: 'value after the change. Credentials in it are hidden',
+  tokens: 'number of tokens',
+  traceId: 'id of the [trace](../log.md#traces) that came with the request, or else its own',
+  until: 'when the certificate ends, in UTC',
+  url: 'address that it listens on',
+  used: 'tokens that were used in the window',
+  user: 'user of the request, or `null` if nobody is known',
+  version: 'number of the change, which counts all changes at run time',
+  warning: '[name of the warning](../runbook.md#tollgatestorewarning)',
+  what: 'what was changed, which is `settings`, `override`, `organisation_override`, `overrides` (all of them), `grant`, `reset`, `quota_reset`, `token_created`, `token_revoked`, `tokens_revoked` (all of a user), `tokens_imported` or `user_forgotten`',
+  where: 'part of the gateway',
+  who: 'name of the person or of the admin token that made the change. It is `command line` for a command, [`schedule`](../admin-api.md#later-and-for-a-while) for a change whose time had come, and [`guard`](../admin-api.md#a-guard) for one that a guard took back',
+  why: 'reason that was given',
+  window: 'window of the limit, such as `1h`',
+  worker: 'number of the worker, from 1',
+}
+
+/** Of a message: fields with a meaning of their own. */
+const OWN_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'a credential names a plan that is not configured': { plan: 'plan that the credential names' },
+  'a record of the store cannot be read, and is left out': {
+    kind: '[kind of record](../stored-data.md#a-record-that-cannot-be-read)',
+  },
+  'a record of the store that could not be read was replaced, or is gone': {
+    kind: '[kind of record](../stored-data.md#a-record-that-cannot-be-read)',
+  },
+  'certificate loaded': { what: '`gateway` or `admin`' },
+  'certificate refused, the one before stays in force': { what: '`gateway` or `admin`' },
+  'connections are turned away or closed: a limit is reached': { limit: 'key of the configuration that has the limit' },
+  listening: { what: '`gateway`, `admin` or `decisions`' },
+  'log lines dropped: their reader is too slow, or the disk was full': { count: 'number of lines that are lost' },
+  settlement: {
+    charged: 'tokens that stay charged. After a refund it is 0',
+    cost: 'tokens that were charged before',
+    decidedAt: "when the request was charged, in milliseconds since 1970 by the store's clock",
+    requestId: 'id of the request that was charged',
+  },
+  'the certificate ends soon': { what: '`gateway` or `admin`' },
+  'the certificate has ended': { what: '`gateway` or `admin`' },
+  'the store fails': { reason: '[why the store failed](../outage.md#why-the-store-fails)' },
+  'the store is out: charges are decided without it': {
+    reason: '[why the store failed](../outage.md#why-the-store-fails)',
+  },
+  'the store is still out: charges are decided without it': {
+    charges: 'charges since the line before, by what became of them: `accepted`, `refused` or `unable`',
+    reason: '[why the store failed](../outage.md#why-the-store-fails)',
+  },
+  'tunnel charge': {
+    outcome: '`charged`, `shadowed`, `exempt`, or `refused`, which ends the WebSocket',
+    requestId: 'id of the handshake',
+  },
+  'worker ended': { reason: 'exit code or signal' },
+  'worker ended unasked': { reason: 'exit code or signal' },
+}
+
+/** Of a message: when the line comes, or the page that says what to do. */
+const MORE: Readonly<Record<string, string>> = {
+  request:
+    'Each request has this line. Its level is 40 if the forward failed, or if the gateway itself gave a 5xx. [Which field answers what](../log.md#find-what-you-need) has examples.',
+  'tunnel charge': 'An open WebSocket [costs again](../log.md#charges-of-an-open-websocket).',
+  settlement: 'A service said later [what its request cost](../log.md#settlements-of-a-service).',
+  'request refused on its connection': 'See [connections without a request](../log.md#connections-without-a-request).',
+  'connections are turned away or closed: a limit is reached':
+    'See [connections without a request](../log.md#connections-without-a-request).',
+  'one address brings nearly all requests': 'See [behind a load balancer](../edge.md).',
+  'configuration loaded':
+    'It comes at the start and after each reload. See [the limits in force](../log.md#the-limits-in-force).',
+  'changed at run time': 'See [changes at run time](../log.md#changes-at-run-time).',
+  'a scheduled change could not be made': 'See [later, and for a while](../admin-api.md#later-and-for-a-while).',
+  'a guard has taken a change back': 'See [a guard](../admin-api.md#a-guard).',
+  'a change at run time may have been made': 'The store failed meanwhile, so look whether the change is there.',
+  'the store is out: charges are decided without it': 'See [while the store is out](../outage.md).',
+  'the store is still out: charges are decided without it':
+    'It comes every 10 seconds. See [while the store is out](../outage.md).',
+  'the store has forgotten charges': 'See [TollgateChargesLost](../runbook.md#tollgatechargeslost).',
+  'the store has evicted keys, perhaps counters': 'See [TollgateKeysEvicted](../runbook.md#tollgatekeysevicted).',
+  'store warning': 'See [TollgateStoreWarning](../runbook.md#tollgatestorewarning).',
+  'a record of the store cannot be read, and is left out':
+    'See [TollgateRecordsLeftOut](../runbook.md#tollgaterecordsleftout).',
+  'log lines dropped: their reader is too slow, or the disk was full':
+    'See [keep and rotate](../log.md#keep-and-rotate).',
+}
+
+const HEAD = `# Log lines and their fields
+
+Every line of the log is a JSON object with \`level\`, \`time\` (in milliseconds since 1970) and \`msg\`, which is the heading of its section here. With [\`workers\`](configuration.md#workers), a line also has \`worker\`, the number of the process that wrote it. [The log](../log.md) explains which lines you get and how you search them.
+
+The level is 50 for an error, 40 for a warning, 30 for information, and 20 for what only \`log.level: debug\` shows. A field is missing if it does not apply, or if the gateway did not get far enough to know it. If something happens again and again, one line stands for several, and \`count\` says for how many.
+`
+
+/** @returns the page as Markdown */
+export async function logLinesPage(): Promise<string> {
+  const shapes = await lineShapes()
+  const rest = new Set(Object.values(PARTS).flat())
+  const parts = Object.entries(PARTS).map(([title, kinds]) => ({
+    title,
+    lines: merged(shapes.filter(({ type }) => (kinds.length === 0 ? !rest.has(type) : kinds.includes(type)))),
+  }))
+  const contents = parts.map(({ title }) => `[${title}](#${title.toLowerCase().replaceAll(' ', '-')})`).join(' · ')
+  const sections = parts.map(({ title, lines }) => `## ${title}\n\n${lines.map(sectionOf).join('\n')}`)
+  return `${HEAD}\n${contents}\n\n${sections.join('\n')}`
+}
+
+interface Line {
+  readonly msg: string
+  readonly levels: readonly number[]
+  readonly fields: readonly string[]
+}
+
+/** Each message once, with all levels and fields that it may have. */
+function merged(shapes: readonly LineShape[]): Line[] {
+  return [...Map.groupBy(shapes, ({ msg }) => msg)].map(([msg, same]) => ({
+    msg,
+    levels: [...new Set(same.map(({ level }) => level))].toSorted(),
+    fields: [...new Set(same.flatMap(({ fields }) => fields))],
+  }))
+}
+
+function sectionOf({ msg, levels, fields }: Line): string {
+  const named = levels.map((level) => `${pino.levels.labels[level]} (${level})`).join(' or ')
+  const more = MORE[msg] === undefined ? '' : ` ${MORE[msg]}`
+  const meanings = fields.map((field) => `- \`${field}\`: ${meaningOf(msg, field)}\n`)
+  const list = meanings.length === 0 ? '' : `\n${meanings.join('')}`
+  return `### \`${msg}\`\n\n*Level: ${named}.*${more}\n${list}`
+}
+
+function meaningOf(msg: string, field: string): string {
+  const meaning = OWN_FIELDS[msg]?.[field] ?? FIELDS[field]
+  if (meaning === undefined)
+    throw new Error(`build/reference/log-lines.ts does not say what ${field} of "${msg}" means`)
+  return meaning
+}
