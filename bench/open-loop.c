@@ -3,7 +3,7 @@
  * independent users), whether or not the earlier ones have been answered. The time of a request counts from the moment
  * it was due, also where it had to wait for a connection or for this process: nobody's stall shortens it.
  *
- * Written in C because the generator shares a core with the backend: one in Node added 0.8 ms of its own to the p99, and
+ * Written in C because the generator shares a core with the upstream: one in Node added 0.8 ms of its own to the p99, and
  * sent in bursts, once a millisecond.
  *
  * Arguments: port, file with "METHOD PATH CREDENTIAL" lines, requests a second, number of requests, how many of the

@@ -22,7 +22,7 @@ const CHART_SECRET = 'a-chart-secret-of-the-benchmark'
 const SHOWN: Readonly<Record<string, string>> = {
   'what nobody gave out': 'a-stranger-of-the-benchmark-xyz',
   'a JWT': jwtOf('u000000001'),
-  'a gateway token': 'gw_YochtPJUAe0eWoWX897CvXVDiVfGvdoH43njAA',
+  'an access key': 'gw_YochtPJUAe0eWoWX897CvXVDiVfGvdoH43njAA',
   'a Bot-Token': BOT_TOKEN,
   'a chart key': 'mk_live_8Jq0Zl3o8Jq0Zl3o8Jq0Zl3o',
   'the chart secret': CHART_SECRET,
@@ -71,7 +71,7 @@ async function openDoors(stage: Stage): Promise<Door[]> {
   const sync = await startService(stage, 'sync', `SYNC_BOT_TOKENS=${BOT_TOKEN}`)
   const chart = await startService(stage, 'chart', `CHART_ADMIN_SECRET=${CHART_SECRET}`)
   return [
-    { name: 'the gateway', server: gateway, path: '/read', headers: bearer, own: ['a JWT', 'a gateway token'] },
+    { name: 'the gateway', server: gateway, path: '/read', headers: bearer, own: ['a JWT', 'an access key'] },
     {
       name: 'network score-sync',
       server: sync,

@@ -39,7 +39,7 @@ export const latency: Group = async (bench) => {
     servers,
     compiles: server === gateway,
   })
-  const direct = way('backend alone', upstream, read, [])
+  const direct = way('upstream alone', upstream, read, [])
   const charged = way('gateway, accepted charge', gateway, read, [gateway, redis])
   const ways = [
     direct,

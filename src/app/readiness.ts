@@ -33,7 +33,7 @@ interface Observed {
   readonly faults: StandingFaults
 }
 
-const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
+const FULL = 'all connections to the upstream are taken: requests wait for one, or have waited in vain'
 
 const NO_KEYS = 'no signing key of this issuer is known, so none of its tokens is accepted (the log says why)'
 

@@ -19,13 +19,13 @@ export { type Caller, type CallerKind, callerOf, isMissing, isVerified } from '.
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
-  /** Who is asked for what is neither a gateway token nor a JWT of an issuer. Default nobody. */
+  /** Who is asked for what is neither an access key nor a JWT of an issuer. Default nobody. */
   readonly introspection?: readonly IntrospectionOptions[]
   /** Paths of the claims that are forwarded. Default none. */
   readonly claims?: readonly string[]
   /** Names of the plans that are configured. Default none. */
   readonly plans?: readonly string[]
-  /** Whether gateway tokens are accepted. */
+  /** Whether access keys are accepted. */
   readonly gatewayTokens: boolean
   readonly tokens: AccessKeys
   readonly cache: {
@@ -33,7 +33,7 @@ export interface AuthOptions {
     readonly max: number
     /**
      * Longest time one is remembered, in milliseconds; each for three quarters of it to all of it. A JWT is forgotten at its `exp`,
-     * a gateway token after a quarter of a second at most.
+     * an access key after a quarter of a second at most.
      */
     readonly ttlMs: number
   }
@@ -74,7 +74,7 @@ export interface Authenticator {
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** A revocation is in force within 2 seconds: besides this, what is known of gateway tokens has an age, and a tunnel asks every 0.4 s. */
+/** A revocation is in force within 2 seconds: besides this, what is known of access keys has an age, and a tunnel asks every 0.4 s. */
 const GATEWAY_TOKEN_MS = 250
 
 /** What stands before the credential. */
@@ -89,7 +89,7 @@ const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: fa
 /** Three parts: a JWT in compact serialisation, whatever is in them. */
 const JWT_SHAPED = /^[^.]+\.[^.]+\.[^.]+$/
 
-/** A gateway token with a letter mistyped is no matter of others. */
+/** An access key with a letter mistyped is no matter of others. */
 function isForProvider(credential: string, hasIssuers: boolean): boolean {
   return !credential.startsWith('gw_') && !(hasIssuers && JWT_SHAPED.test(credential))
 }
@@ -97,7 +97,7 @@ function isForProvider(credential: string, hasIssuers: boolean): boolean {
 const NONE = { fetched: new Map() } as const
 
 /**
- * Judges Bearer credentials: JWTs of the issuers, gateway tokens, and what a provider knows. Anything else is refused without asking
+ * Judges Bearer credentials: JWTs of the issuers, access keys, and what a provider knows. Anything else is refused without asking
  * anybody.
  * @param before the one in force until now: an identity provider that is out at this moment is not missed where its keys
  * were fetched already
@@ -192,11 +192,11 @@ function createCheck(
     places: () => CheckPlaces,
   ): Caller | Denial | Promise<Caller | Denial> {
     if (isAccessKey(credential)) {
-      return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
+      return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('access keys are switched off')
     }
     if (gatewayTokens && tokens.isImported(credential)) return checkAccessKey(key, credential, at)
     const asks = introspection.length > 0 && isForProvider(credential, hasIssuers)
-    if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
+    if (!asks && !credential.includes('.')) return invalid('neither a JWT nor an access key')
     const jwt = asks ? null : jwts.read(credential)
     const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at, () => places().party)
     if (running !== undefined) return running

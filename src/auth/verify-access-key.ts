@@ -5,11 +5,11 @@ import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { callerOf, invalid, unknowable, type Verified } from './verdict.ts'
 
-/** Whether a credential is to be judged as a gateway token. */
+/** Whether a credential is to be judged as an access key. */
 export const isAccessKey = looksLikeAccessKey
 
 /**
- * Verifies a gateway token by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is
+ * Verifies an access key by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is
  * known.
  * @param now milliseconds since the epoch
  */
@@ -23,16 +23,16 @@ export function verifyAccessKey(
 }
 
 function unknown(error: unknown): Denial {
-  if (error instanceof StoreError) return unknowable('store_unavailable', `gateway tokens: ${error.reason}`, 1)
+  if (error instanceof StoreError) return unknowable('store_unavailable', `access keys: ${error.reason}`, 1)
   throw error
 }
 
 function judge(key: AccessKey | null, now: number): Verified | Denial {
-  if (key === null) return invalid('unknown gateway token')
-  if (key.revokedAt !== null) return invalid('revoked gateway token', 'The token has been revoked.')
+  if (key === null) return invalid('unknown access key')
+  if (key.revokedAt !== null) return invalid('revoked access key', 'The access key has been revoked.')
   const until = key.expiresAt ?? Number.POSITIVE_INFINITY
-  if (now >= until) return invalid('expired gateway token', 'The token has expired.')
-  if (!isUserId(key.user)) return invalid('the owner of the gateway token is no user id')
+  if (now >= until) return invalid('expired access key', 'The access key has expired.')
+  if (!isUserId(key.user)) return invalid('the owner of the access key is no user id')
   const { plan = null, organisation = null } = key
   return { caller: { ...callerOf(key.user, 'gateway_token'), plan, organisation }, until }
 }

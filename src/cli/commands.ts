@@ -55,20 +55,20 @@ Exit code: 0 without problems (warnings are printed), 1 with problems.`,
   },
   {
     name: 'token',
-    summary: 'create, list and revoke gateway tokens',
+    summary: 'create, list and revoke access keys',
     load: async () => (await import('./token.ts')).token,
     help: `Usage: tollgate token create --user USER --name NAME [--expires DURATION]
                              [--plan PLAN] [--organisation ORGANISATION] [-c FILE]
        tollgate token list [-c FILE]
-       tollgate token revoke ID|TOKEN|--user USER [-c FILE]
+       tollgate token revoke ID|KEY|--user USER [-c FILE]
 
-A gateway token draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
-  --user      the user id: 1 to 256 bytes; behind revoke, the user whose tokens are all revoked
+An access key draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
+  --user      the user id: 1 to 256 bytes; behind revoke, the user whose access keys are all revoked
   --name      what it is for: 1 to 64 characters
   --expires   after which it is refused, for example 12h or 30d, at most 36500d (default: never)
   --plan      the plan of its user, one of quota.plans (default: none)
   --organisation  the organisation of its user: 1 to 256 bytes (default: none)
-A revoked token is refused within 2 seconds by every gateway on the same store.`,
+A revoked access key is refused within 2 seconds by every gateway on the same store.`,
   },
   {
     name: 'explain',
@@ -90,7 +90,7 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --bytes     length of the body, which may be too large
   --plan      the plan that the credential names (default: none)
   --organisation  the organisation that the credential names (default: none)
-  --json      the answer of GET /api/explain
+  --json      the response of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
   },
   {
@@ -197,7 +197,7 @@ Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
        tollgate user forget ID [--reason TEXT] [-c FILE]
 
 export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, grants,
-gateway tokens, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
+access keys, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
   --reason   why, for the audit, without a name
 Windows that run go on under a hash, so that a user who comes back has no new tokens. Logs are not touched, nor is the identity provider.
 Exit code: 0 done, also if nothing was kept; 1 not done, with the reason; 2 called wrongly.`,

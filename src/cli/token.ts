@@ -89,7 +89,7 @@ function create({ user, name, expires, plan, organisation }: CreateOptions): Wor
   return async (store) => {
     const { token, record } = await makeToken(store, { user, name, ...facts, lifetime })
     console.log(token)
-    console.error(`Token ${record.id} of ${user} was made. It is shown this once.`)
+    console.error(`The access key ${record.id} of ${user} was made. It is shown this once.`)
     return 0
   }
 }
@@ -120,7 +120,7 @@ function lifetimeOf(text: string): number {
 async function list(store: Store, name: string): Promise<number> {
   const now = Date.now()
   const records = await store.listTokens()
-  if (records.length === 0) console.error(`There are no tokens in ${name}.`)
+  if (records.length === 0) console.error(`There are no access keys in ${name}.`)
   for (const record of records) {
     console.log([record.id, record.user, record.name, stateOf(record, now), lastUseOf(record)].join('\t'))
   }
@@ -145,12 +145,12 @@ async function revoke(store: Store, which: string): Promise<number> {
   const isKey = looksLikeAccessKey(which)
   const found = isKey ? await store.findTokenByHash(hashAccessKey(which)) : (await store.findTokens([which]))[0]
   if (found == null) {
-    const named = isKey ? 'no such token is known' : `no token has the id ${which}`
+    const named = isKey ? 'no such access key is known' : `no access key has the id ${which}`
     console.error(`tollgate: ${named}. See: tollgate token list`)
     return 1
   }
   if (!isRevoked(found)) await store.change(revocationOf(found, Date.now()), AUTHOR, null)
-  console.error(`Token ${found.id} is revoked.`)
+  console.error(`The access key ${found.id} is revoked.`)
   return 0
 }
 
@@ -166,7 +166,7 @@ function revokeAll({ user = '', ...rest }: CreateOptions): Work {
       revoked += change.records.length
     }
     console.error(
-      `${revoked} ${revoked === 1 ? 'token' : 'tokens'} of ${user} ${revoked === 1 ? 'is' : 'are'} revoked.`,
+      `${revoked} ${revoked === 1 ? 'access key' : 'access keys'} of ${user} ${revoked === 1 ? 'is' : 'are'} revoked.`,
     )
     return 0
   }

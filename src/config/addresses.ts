@@ -153,7 +153,7 @@ export function parseUpstream(text: string): Reading<string> {
   if (url === null || !/^https?:\/\//i.test(text))
     return { problem: 'is not an http or https URL: write one like http://127.0.0.1:9000' }
   if (url.username !== '' || url.password !== '') {
-    return { problem: 'holds a user or password: remove it, and give the backend a secret with upstream.headers' }
+    return { problem: 'holds a user or password: remove it, and give the upstream a secret with upstream.headers' }
   }
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
     return { problem: 'holds a query or fragment: remove it' }
@@ -319,7 +319,7 @@ const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/
 
 /** Where a page of ours is: a plain path that is neither the root nor ends in a slash. */
 export function parsePagePath(text: string): Reading<string> {
-  if (text === '/') return { problem: 'is the root, which belongs to the backend: write one like /reference' }
+  if (text === '/') return { problem: 'is the root, which belongs to the upstream: write one like /reference' }
   if (text.length <= 200 && PAGE_PATH.test(text)) return { value: text }
   const cure = 'write one like /reference, of letters, digits, "-", ".", "_", "~", without a slash at the end'
   return { problem: `${quote(text)} is not a plain path: ${cure}` }

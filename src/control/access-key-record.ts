@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { AccessKeyRecord } from './access-key-store.ts'
 
 /**
- * Gateway tokens: `gw_`, 32 random characters, 6 characters of checksum. The checksum lets a mistyped or foreign
+ * Access keys: `gw_`, 32 random characters, 6 characters of checksum. The checksum lets a mistyped or foreign
  * credential be refused without asking the store, and lets secret scanners tell a real one from noise.
  */
 
@@ -42,7 +42,7 @@ export function isImported({ id }: Pick<AccessKeyRecord, 'id'>): boolean {
   return id.startsWith(IMPORTED)
 }
 
-/** Whether a credential has the shape and the checksum of a gateway token. Says nothing of its being known. */
+/** Whether a credential has the shape and the checksum of an access key. Says nothing of its being known. */
 export function looksLikeAccessKey(credential: string): boolean {
   const match = SHAPE.exec(credential)
   return match !== null && checksum(match[1] ?? '') === match[2]

@@ -1,4 +1,4 @@
-/** What is kept of a gateway token. The token itself is not: only its SHA-256. */
+/** What is kept of an access key. The token itself is not: only its SHA-256. */
 export interface AccessKeyRecord {
   readonly id: string
   /** SHA-256 of the whole token, in hexadecimal. */

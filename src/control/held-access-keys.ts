@@ -7,13 +7,13 @@ import { AccessKeyUses } from './access-key-uses.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
 
-/** What is known of a gateway token without asking the store. */
+/** What is known of an access key without asking the store. */
 export type AccessKey = Pick<AccessKeyRecord, 'user' | 'plan' | 'organisation' | 'expiresAt' | 'revokedAt'>
 
 /**
- * All gateway tokens of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
+ * All access keys of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
  *
- * A revocation is seen within 1.2 seconds, or nobody is let in by a gateway token: what was found out longer ago is asked for anew, all who
+ * A revocation is seen within 1.2 seconds, or nobody is let in by an access key: what was found out longer ago is asked for anew, all who
  * need it together, and a store that does not answer is a StoreError.
  */
 export interface AccessKeys {
@@ -37,7 +37,7 @@ export interface HeldAccessKeys extends AccessKeys {
 export interface AccessKeysOptions {
   readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens' | 'removeTokens' | 'noteUses'>
   readonly control: Pick<ChangeFollower, 'fresh' | 'accompany' | 'storeTime'>
-  /** Whether gateway tokens are accepted at this moment: else none are held. */
+  /** Whether access keys are accepted at this moment: else none are held. */
   readonly wanted: () => boolean
   /** Monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number

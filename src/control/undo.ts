@@ -57,7 +57,7 @@ const REASONS = {
   grant: 'requests may have been paid from it since: end the grant by DELETE /api/grants/{id}, or give another one',
   reset: 'what a user had used is not kept: set an override for that user instead',
   quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
-  token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',
+  token_created: 'an access key is given out once: revoke it by DELETE /api/tokens/{id}',
   user_forgotten: 'nothing is kept of a user who was forgotten: set what is needed anew',
   token_opened: 'somebody has seen the token: if that was somebody else, revoke it by DELETE /api/tokens/{id}',
   token_revoked: 'nobody has the token itself: make a new one by POST /api/tokens',

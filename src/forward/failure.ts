@@ -22,7 +22,7 @@ const CURES: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', UNTRUSTED],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', UNTRUSTED],
   // Only a Unix socket is a file.
-  ['ENOENT', 'start the backend, or name its socket under upstream.socket'],
+  ['ENOENT', 'start the upstream, or name its socket under upstream.socket'],
   ['EACCES', 'let the user of the gateway write to the socket'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],
 ])

@@ -278,7 +278,7 @@ export class Tunnel implements Waiter {
   }
 
   #upstreamStalled(): void {
-    this.#fail(new UpstreamTimeoutError('the backend stopped reading'))
+    this.#fail(new UpstreamTimeoutError('the upstream stopped reading'))
     this.#outgoing?.destroy()
   }
 

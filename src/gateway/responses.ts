@@ -142,9 +142,9 @@ export function keyReused({ header }: Repetition): Denial {
 }
 
 const FORWARD_FAILED = {
-  upstream_unreachable: 'The backend cannot be reached.',
-  upstream_timeout: 'The backend did not answer in time.',
-  bad_upstream_answer: 'The backend gave no whole answer, or one that is not valid HTTP.',
+  upstream_unreachable: 'The upstream cannot be reached.',
+  upstream_timeout: 'The upstream did not respond in time.',
+  bad_upstream_answer: 'The upstream sent no whole response, or one that is not valid HTTP.',
 } as const satisfies Readonly<Record<Exclude<ForwardError, 'no_connection'>, string>>
 
 export function forwardFailed(error: ForwardError): Denial {

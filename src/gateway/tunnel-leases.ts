@@ -72,7 +72,7 @@ interface Lease {
   heardAt: number
 }
 
-/** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
+/** What is left of the 2 s of a revocation: an access key may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
 /** A provider is asked about a credential no sooner than after this time: a thousand tunnels would ask it 2,500 times a second. */
 const ASK_MS = 1_500

@@ -362,7 +362,7 @@ export interface TunnelCharge {
   /** Of the handshake; `null` for none. */
   readonly traceparent: string | null
   readonly method: string
-  /** How the user came to be known, if not by JWT or gateway token. */
+  /** How the user came to be known, if not by JWT or access key. */
   readonly kind: string | null
   /** How long the tunnel has been open when this charge is due, in milliseconds: a multiple of `everyMs`. */
   readonly openMs: number
@@ -426,7 +426,7 @@ export interface RequestDone {
   /** Its span; `null` without telemetry. */
   readonly trace: Trace | null
   readonly user: string | null
-  /** How the user came to be known, if not by JWT or gateway token. */
+  /** How the user came to be known, if not by JWT or access key. */
   readonly kind: string | null
   /** Why the caller would have been refused, had `auth.shadow` not let it in as the user of its address. */
   readonly letIn: string | null

@@ -1,7 +1,7 @@
 import { isObject } from '../lib/json.ts'
 import { type Json, maps, unescapeStep, without, withoutExtensions } from './json.ts'
 
-/** What a document of the backend tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */
+/** What a document of the upstream tells to nobody but the gateway, taken out: its addresses, its own security, and what is not used. */
 
 /** A path item, of the document or of a callback. */
 export function cleanItem(item: Json): Json {
@@ -35,7 +35,7 @@ const CLEANED: Readonly<Record<string, (component: Json) => Json>> = {
   pathItems: cleanItem,
 }
 
-/** Without security schemes, which are between the gateway and the backend. */
+/** Without security schemes, which are between the gateway and the upstream. */
 export function cleanComponents(components: unknown): Json {
   const kinds = maps(components).filter(([kind]) => kind !== 'securitySchemes' && !kind.startsWith('x-'))
   return Object.fromEntries(kinds.map(([kind, all]) => [kind, each(all, CLEANED[kind] ?? ((component) => component))]))

@@ -124,12 +124,12 @@ describe('a credential of another kind', () => {
     const tokens = accessKeyStore()
     const { auth } = await bench([hmac], { tokens })
     const response = auth.authenticate(`Bearer ${credential}`)
-    expect(response).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor a gateway token' })
+    expect(response).toMatchObject({ code: 'unauthorized', reason: 'neither a JWT nor an access key' })
     expect(JSON.stringify(response)).not.toContain(credential)
     expect(tokens.asked).toBe(0)
   })
 
-  it('a credential of another kind is a gateway token with a letter mistyped', async () => {
+  it('a credential of another kind is an access key with a letter mistyped', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
@@ -138,7 +138,7 @@ describe('a credential of another kind', () => {
     expect(tokens.asked).toBe(0)
   })
 
-  it('a credential of another kind is a gateway token where those are switched off', async () => {
+  it('a credential of another kind is an access key where those are switched off', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([hmac], { tokens, gatewayTokens: false })
@@ -152,8 +152,8 @@ describe('a credential of another kind', () => {
   })
 })
 
-describe('a gateway token', () => {
-  it('a gateway token is remembered for a quarter of a second at most, whatever is configured', async () => {
+describe('an access key', () => {
+  it('an access key is remembered for a quarter of a second at most, whatever is configured', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 3_600_000 } })
@@ -166,7 +166,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('a gateway token is forgotten at another moment than others that came with it', async () => {
+  it('an access key is forgotten at another moment than others that came with it', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, random: () => 1 })
@@ -179,7 +179,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('a gateway token is remembered no longer than is configured', async () => {
+  it('an access key is remembered no longer than is configured', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 100 } })
@@ -192,7 +192,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('a gateway token is remembered from the moment on in which it was asked for, however long that took', async () => {
+  it('an access key is remembered from the moment on in which it was asked for, however long that took', async () => {
     const { token: good, record } = mint()
     const gateway = await bench([], {
       tokens: {
@@ -210,7 +210,7 @@ describe('a gateway token', () => {
     expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(false)
   })
 
-  it('a gateway token is not remembered past its own end', async () => {
+  it('an access key is not remembered past its own end', async () => {
     const { token: good, record } = mint('alice', NOW + 500)
     const gateway = await bench([], { tokens: accessKeyStore(record) })
     expect(await gateway.outcome(good)).toBe('alice')
@@ -218,7 +218,7 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('unauthorized')
   })
 
-  it('a gateway token that many requests bring at once is looked up once', async () => {
+  it('an access key that many requests bring at once is looked up once', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
@@ -226,7 +226,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(1)
   })
 
-  it('a gateway token that is good stays remembered in a flood of bad ones', async () => {
+  it('an access key that is good stays remembered in a flood of bad ones', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 1, ttlMs: 10_000 } })
@@ -235,7 +235,7 @@ describe('a gateway token', () => {
     expect(gateway.auth.authenticate(`Bearer ${good}`)).toMatchObject({ user: 'alice' })
   })
 
-  it('a gateway token is not remembered as bad because the store failed', async () => {
+  it('an access key is not remembered as bad because the store failed', async () => {
     const { token: good, record } = mint()
     let up = false
     const gateway = await bench([], {
@@ -252,7 +252,7 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('alice')
   })
 
-  it('a gateway token can be checked again after a check that broke', async () => {
+  it('an access key can be checked again after a check that broke', async () => {
     const { token: good, record } = mint()
     let broken = true
     const find = async () => {
@@ -266,7 +266,7 @@ describe('a gateway token', () => {
   })
 
   it.each(['sk_live_4f6d2a9b8c7e1d3f', 'a.b.c', 'short', 'aGV5+/8='])(
-    'a gateway token that somebody else has made, such as %s, may have any shape, and is good until it is revoked',
+    'an access key that somebody else has made, such as %s, may have any shape, and is good until it is revoked',
     async (key) => {
       const owner = { hash: hashAccessKey(key), user: 'bob', name: 'from Kong', expiresAt: null }
       const record = importedRecord(owner, NOW)
@@ -283,7 +283,7 @@ describe('a gateway token', () => {
     },
   )
 
-  it('a gateway token and a JWT of one user name one user', async () => {
+  it('an access key and a JWT of one user name one user', async () => {
     const { token: good, record } = mint()
     const { outcome } = await bench([hmac], { tokens: accessKeyStore(record) })
     expect(await outcome(good)).toBe(await outcome(token()))

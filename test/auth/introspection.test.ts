@@ -90,7 +90,7 @@ describe('a question', () => {
     expect(server.hits).toBe(2)
   })
 
-  it('a question is never asked about a gateway token', async () => {
+  it('a question is never asked about an access key', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     expect(await self.outcome(`gw_${'a'.repeat(43)}`)).toBe('unauthorized')

@@ -181,7 +181,7 @@ export function issuer(changes: Partial<IssuerOptions>): IssuerOptions {
   }
 }
 
-/** Gateway tokens as the process knows them, with a count of look-ups. */
+/** Access keys as the process knows them, with a count of look-ups. */
 export function accessKeyStore(...records: AccessKeyRecord[]) {
   const store = {
     asked: 0,

@@ -10,8 +10,8 @@ const { token, record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: 
 const judge = (changes: Partial<AccessKeyRecord>) =>
   verifyAccessKey(accessKeyStore({ ...record, ...changes }), token, NOW)
 
-describe('a gateway token', () => {
-  it('a gateway token is good for its owner, without end where it has none', async () => {
+describe('an access key', () => {
+  it('an access key is good for its owner, without end where it has none', async () => {
     expect(await judge({})).toEqual({
       caller: callerOf('alice', 'gateway_token'),
       until: Number.POSITIVE_INFINITY,
@@ -19,27 +19,27 @@ describe('a gateway token', () => {
     expect(await judge({ expiresAt: NOW + 1 })).toMatchObject({ until: NOW + 1 })
   })
 
-  it('a gateway token that the store does not know is refused', async () => {
+  it('an access key that the store does not know is refused', async () => {
     expect(await verifyAccessKey(accessKeyStore(), token, NOW)).toMatchObject({
       code: 'unauthorized',
-      reason: 'unknown gateway token',
+      reason: 'unknown access key',
     })
   })
 
-  it('a gateway token that is revoked or over is refused', async () => {
-    expect(await judge({ revokedAt: NOW - 1 })).toMatchObject({ code: 'unauthorized', reason: 'revoked gateway token' })
+  it('an access key that is revoked or over is refused', async () => {
+    expect(await judge({ revokedAt: NOW - 1 })).toMatchObject({ code: 'unauthorized', reason: 'revoked access key' })
     expect(await judge({ revokedAt: NOW + 1000 })).toMatchObject({
       code: 'unauthorized',
-      reason: 'revoked gateway token',
+      reason: 'revoked access key',
     })
-    expect(await judge({ expiresAt: NOW })).toMatchObject({ code: 'unauthorized', reason: 'expired gateway token' })
+    expect(await judge({ expiresAt: NOW })).toMatchObject({ code: 'unauthorized', reason: 'expired access key' })
   })
 
-  it('a gateway token of an owner that could not be a user is refused', async () => {
+  it('an access key of an owner that could not be a user is refused', async () => {
     expect(await judge({ user: 'a'.repeat(257) })).toMatchObject({ code: 'unauthorized' })
   })
 
-  it('a gateway token is not called bad when the store fails', async () => {
+  it('an access key is not called bad when the store fails', async () => {
     const find = async () => {
       throw new StoreError('Redis said canary', 'timeout', 'no')
     }
@@ -47,12 +47,12 @@ describe('a gateway token', () => {
     expect(response).toMatchObject({
       code: 'store_unavailable',
       headers: { 'Retry-After': '1' },
-      reason: 'gateway tokens: timeout',
+      reason: 'access keys: timeout',
     })
     expect(JSON.stringify(response)).not.toContain('canary')
   })
 
-  it('a gateway token does not hide a fault that is not the store’s', async () => {
+  it('an access key does not hide a fault that is not the store’s', async () => {
     const find = async () => {
       throw new TypeError('a bug')
     }

@@ -33,7 +33,7 @@ async function sums() {
   return [sum('status0'), sum('status5xx'), sum('total')]
 }
 
-/** Also over the end of a half-hour: the latest one in which the backend was gone. */
+/** Also over the end of a half-hour: the latest one in which the upstream was gone. */
 async function failedBucket() {
   const { buckets } = await failures()
   const at = buckets.findLastIndex(({ status0 }) => status0 > 0)
@@ -46,7 +46,7 @@ async function failedBucket() {
 const clockOf = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: TIME_ZONE }).format(at)
 
-test('a backend that is killed is a bar of status 0: hatched, with exact numbers, and chosen it is what the page is about', async () => {
+test('an upstream that is killed is a bar of status 0: hatched, with exact numbers, and chosen it is what the page is about', async () => {
   open = await stage.open('#/errors?range=7d')
   page = open.page
   await slider().waitFor()

@@ -72,7 +72,7 @@ test('a store that is not there is reported with its whole path, and made by the
   expect(readdirSync(elsewhere)).toEqual(['tollgate.yaml'])
 
   await openSqliteStore({ file: path }).close()
-  expect(await there('token', 'list')).toEqual({ stdout: '', stderr: `There are no tokens in ${path}.\n` })
+  expect(await there('token', 'list')).toEqual({ stdout: '', stderr: `There are no access keys in ${path}.\n` })
   rmSync(path)
   const made = `Its store ${path} was made with it: `
   expect((await there('token', 'create', '--user', 'alice', '--name', 'a')).stderr).toContain(made)
@@ -85,12 +85,12 @@ test('an access key that has got out is revoked by itself, and reported by its i
     .split('\n')
     .find((line) => line.includes('leaked'))
     ?.split('\t')[0]
-  expect((await token('revoke', made)).stderr).toBe(`Token ${id} is revoked.\n`)
+  expect((await token('revoke', made)).stderr).toBe(`The access key ${id} is revoked.\n`)
   expect((await token('list')).stdout).toMatch(/eve\tleaked\trevoked/)
   const { token: unknown } = mintToken({ user: 'eve', name: 'x', expiresAt: null }, 0)
   await expect(token('revoke', unknown)).rejects.toMatchObject({
     code: 1,
-    stderr: 'tollgate: no such token is known. See: tollgate token list\n',
+    stderr: 'tollgate: no such access key is known. See: tollgate token list\n',
   })
 })
 

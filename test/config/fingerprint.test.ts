@@ -24,7 +24,7 @@ routes:
 test.each([
   ['a comment', { '# a comment': '# another\n# and one more line' }],
   ['its address', { '8080': '8081' }],
-  ['the address of its backend', { '9000': '9001' }],
+  ['the address of its upstream', { '9000': '9001' }],
   ['its store', { ':memory:': './another.db' }],
   ['a secret, which is never in it', { [SECRET]: 'another-secret-of-forty-characters-long!' }],
 ])('two replicas that differ in %s decide alike', (_what, changes) => {

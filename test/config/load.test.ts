@@ -65,11 +65,11 @@ reference: { path: /reference, openapi: api.json }
       const { hash, textHash, decides } = await seen()
       expect(hash, name).not.toBe(first.hash)
       expect(textHash).toBe(first.textHash)
-      // Who is let in hangs on the keys; the backend's authority is an address, so to say.
+      // Who is let in hangs on the keys; the upstream's authority is an address, so to say.
       expect(decides !== first.decides, name).toBe(name === 'jwks.json')
       put(name, text)
     }
-    // Each replica may have a certificate of its own to show to the backend.
+    // Each replica may have a certificate of its own to show to the upstream.
     put('c.pem', 'another')
     put('k.pem', 'another')
     expect(await seen()).toEqual(first)

@@ -64,7 +64,7 @@ describe('the Compose file', () => {
     expect(strays(load(more))).toEqual(['valkey', 'gate', 'storage', 'disk'])
   })
 
-  test('the Compose file lets nobody reach the backend or Redis but the gateway', () => {
+  test('the Compose file lets nobody reach the upstream or Redis but the gateway', () => {
     const { gateway, backend, redis } = services
     const isolated = (service: Service) =>
       Object.keys(service.networks).every((name) => networks[name]?.internal === true)

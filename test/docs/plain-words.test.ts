@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { ALL } from '../../src/cli/commands.ts'
 import { DOCUMENTS } from './commands.ts'
 import { proseOf, wordsIn } from './prose.ts'
 
@@ -27,4 +28,27 @@ test.each(PAGES)('%s has cells that are phrases, and no slogan', (page) => {
   const { sentences, cells } = proseOf(readFileSync(page, 'utf8'))
   expect(cells.filter((cell) => wordsIn(cell) > MOST_IN_A_CELL)).toEqual([])
   expect(sentences.filter((sentence) => GIVEN_UP.test(sentence))).toEqual([])
+})
+
+/** Words of which the project has another one: an access key, the upstream. */
+const OTHER_WORDS = /\bgateway tokens?\b|(?<![-/])\bbackends?\b(?![-.])/i
+
+test.each(DOCUMENTS)('%s calls an access key and the upstream by these words', (page) => {
+  const { sentences } = proseOf(readFileSync(page, 'utf8'))
+  expect(sentences.filter((sentence) => OTHER_WORDS.test(sentence))).toEqual([])
+})
+
+const TEXTS = [
+  ...['config/tollgate.yaml', 'config/tollgate.schema.json', 'helm/values.schema.json', 'helm/templates/NOTES.txt'],
+  ...['helm/dashboards/operations.json', 'helm/dashboards/quotas.json', 'helm/rules/tollgate.yaml'],
+]
+
+test.each(TEXTS)('%s calls an access key and the upstream by these words, too', (file) => {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  expect(lines.filter((line) => OTHER_WORDS.test(line))).toEqual([])
+})
+
+test('no help of a command calls an access key or the upstream by another word', () => {
+  const helps = ALL.map(({ summary, help }) => `${summary}\n${help}`)
+  expect(helps.filter((help) => OTHER_WORDS.test(help))).toEqual([])
 })

@@ -150,7 +150,7 @@ describe('a credential counts in each place that auth.from names, and stays at t
     expect(asked.sent).toContain('Authorization: Basic YTpi')
   })
 
-  it('a gateway token and a JWT of one user share one quota wherever they are', async () => {
+  it('an access key and a JWT of one user share one quota wherever they are', async () => {
     await start(ALL)
     const made = await fetch(`${app.admin}/api/tokens`, {
       method: 'POST',

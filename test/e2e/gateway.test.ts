@@ -47,7 +47,7 @@ async function used(user = 'alice', category = 'read'): Promise<number> {
 }
 
 describe('an accepted request', () => {
-  it('an accepted request reaches the backend with the verified user and without the credential', async () => {
+  it('an accepted request reaches the upstream with the verified user and without the credential', async () => {
     const response = await get('/items/7?q=1')
     expect(response.status).toBe(200)
     expect(await response.text()).toBe('ok')
@@ -92,7 +92,7 @@ describe('an accepted request', () => {
 })
 
 describe('a refused request', () => {
-  it('a refused request gets the body and the headers of the contract and never reaches the backend', async () => {
+  it('a refused request gets the body and the headers of the contract and never reaches the upstream', async () => {
     await get('/items/1')
     await get('/items/2')
     const response = await get('/items/3')
@@ -260,8 +260,8 @@ describe('a request that matches nothing', () => {
   })
 })
 
-describe('a backend that cannot be reached', () => {
-  it('a backend that cannot be reached is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
+describe('an upstream that cannot be reached', () => {
+  it('an upstream that cannot be reached is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
     await upstream.close()
     const response = await get('/items/1')
     expect(response.status).toBe(502)
@@ -277,7 +277,7 @@ describe('a backend that cannot be reached', () => {
     upstream = await startUpstream()
   })
 
-  it('a backend that cannot be reached shows in the failure histogram', async () => {
+  it('an upstream that cannot be reached shows in the failure histogram', async () => {
     await upstream.close()
     await get('/items/1')
     await get('/open', {})

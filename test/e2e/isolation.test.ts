@@ -50,9 +50,9 @@ const PLACES: readonly Place[] = [
 
 /** What is accepted where; everything else is a stranger. */
 const DIAGONAL: ReadonlyMap<string, { readonly place: Place; readonly credentials: readonly string[] }> = new Map([
-  ['the gateway', { place: AUTHORIZATION, credentials: ['a JWT', 'a gateway token'] }],
+  ['the gateway', { place: AUTHORIZATION, credentials: ['a JWT', 'an access key'] }],
   ['the admin API', { place: AUTHORIZATION, credentials: ['an admin token'] }],
-  ['the score backend', { place: BACKEND, credentials: ['the backend secret'] }],
+  ['the score backend', { place: BACKEND, credentials: ['the upstream secret'] }],
   ['the network score-sync', { place: BOT, credentials: ['a Bot-Token'] }],
   ['the chart preview', { place: AUTHORIZATION, credentials: ['a chart key'] }],
   ['the keys of the chart preview', { place: AUTHORIZATION, credentials: ['the chart secret'] }],
@@ -97,9 +97,9 @@ beforeAll(async () => {
   await store.close()
 
   credentials.set('a JWT', jwtOf('alice'))
-  credentials.set('a gateway token', token)
+  credentials.set('an access key', token)
   credentials.set('an admin token', ADMIN_TOKEN)
-  credentials.set('the backend secret', BACKEND_SECRET)
+  credentials.set('the upstream secret', BACKEND_SECRET)
   credentials.set('a Bot-Token', BOT_TOKEN)
   credentials.set('a chart key', (await chart.createKey('test')).key)
   credentials.set('the chart secret', CHART_SECRET)
@@ -164,7 +164,7 @@ describe.each([...DIAGONAL])('%s', (door, { place: right, credentials: own }) =>
   })
 })
 
-it('a Bot-Token beside a gateway token changes nothing at either', async () => {
+it('a Bot-Token beside an access key changes nothing at either', async () => {
   const both = (first: string, second: string): Place => ({
     name: 'both',
     headers: () => ({
@@ -172,7 +172,7 @@ it('a Bot-Token beside a gateway token changes nothing at either', async () => {
       'bot-token': credentials.get(second) ?? '',
     }),
   })
-  expect((await ask('the gateway', '', both('a gateway token', 'a Bot-Token'))).status).toBe(200)
+  expect((await ask('the gateway', '', both('an access key', 'a Bot-Token'))).status).toBe(200)
   expect((await ask('the gateway', '', both('a chart key', 'a Bot-Token'))).status).toBe(401)
   expect((await ask('the chart preview', '', both('a Bot-Token', 'a chart key'))).status).toBe(401)
   expect((await ask('the network score-sync', '', both('a Bot-Token', 'a chart key'))).status).toBe(401)

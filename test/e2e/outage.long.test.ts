@@ -424,8 +424,8 @@ async function expectStoreUnavailable(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ error: 'store_unavailable' })
 }
 
-describe('a gateway token', () => {
-  it('a gateway token made at one gateway is good at another, and revoked there is refused everywhere within 2 seconds', async () => {
+describe('an access key', () => {
+  it('an access key made at one gateway is good at another, and revoked there is refused everywhere within 2 seconds', async () => {
     await redisUp()
     const [one, other] = [await startReady(), await startReady()]
     const made = await admin(one, '/api/tokens', 'POST', { user: 'alice', name: 'laptop' })
@@ -445,7 +445,7 @@ describe('a gateway token', () => {
   })
 })
 
-describe('a backend that fails', () => {
+describe('an upstream that fails', () => {
   type Bucket = Record<'total' | 'status0' | 'status5xx', number>
   /** Of all half hours: one may end in the middle of the test. */
   const counted = async (app: RunningApp): Promise<Bucket> => {
@@ -454,7 +454,7 @@ describe('a backend that fails', () => {
     return { total: sum('total'), status0: sum('status0'), status5xx: sum('status5xx') }
   }
 
-  it('a backend that fails with 500 has its answer passed on, the charge kept, and the failure counted as 5xx for all gateways', async () => {
+  it('an upstream that fails with 500 has its answer passed on, the charge kept, and the failure counted as 5xx for all gateways', async () => {
     await redisUp()
     const [one, other] = [await startReady(), await startReady()]
     const response = await get(one, '/items/500')
@@ -465,7 +465,7 @@ describe('a backend that fails', () => {
     await expect.poll(() => counted(other), { timeout: 30_000 }).toEqual({ total: 2, status0: 0, status5xx: 1 })
   })
 
-  it('a backend that fails by breaking off is 502 with the charge kept, since it may have done its work', async () => {
+  it('an upstream that fails by breaking off is 502 with the charge kept, since it may have done its work', async () => {
     await redisUp()
     const app = await startReady()
     expect(await statusOf(app, '/items/broken')).toBe(502)
@@ -474,7 +474,7 @@ describe('a backend that fails', () => {
     await expect.poll(() => counted(app), { timeout: 30_000 }).toEqual({ total: 1, status0: 1, status5xx: 0 })
   })
 
-  it('a backend that fails by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
+  it('an upstream that fails by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
     await redisUp()
     const app = await startReady()
     await expect(get(app, '/items/half').then((response) => response.text())).rejects.toThrow()

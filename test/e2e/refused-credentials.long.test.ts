@@ -112,7 +112,7 @@ describe.each([
   })
   afterAll(() => app.stop())
 
-  it('a flood of gateway tokens that nobody made leaves others alone, and the store is not asked for one of them', async () => {
+  it('a flood of access keys that nobody made leaves others alone, and the store is not asked for one of them', async () => {
     const made = await fetch(`${app.admin}/api/tokens`, {
       method: 'POST',
       headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },

@@ -28,7 +28,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-shadow-'))
   url = `sqlite:${join(folder, 'quota.db')}`
   upstream = await startUpstream((_seen, res) =>
-    res.writeHead(200, { 'X-Tollgate-Shadow': 'of the backend' }).end('ok'),
+    res.writeHead(200, { 'X-Tollgate-Shadow': 'of the upstream' }).end('ok'),
   )
   store = null
 })

@@ -115,7 +115,7 @@ async function greet(url: string, options: tls.ConnectionOptions = {}): Promise<
 const nameAt = async (url: string): Promise<unknown> => (await greet(url)).name
 
 describe('a listener with a certificate', () => {
-  it('a listener with a certificate takes requests by TLS, and the backend learns that they came by it', async () => {
+  it('a listener with a certificate takes requests by TLS, and the upstream learns that they came by it', async () => {
     const app = await start()
     expect(app.url).toMatch(/^https:/)
     const { status, body } = await get(`${app.url}/x`)

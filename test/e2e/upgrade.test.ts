@@ -56,7 +56,7 @@ async function refusalOf(ws: WebSocket): Promise<{ status: number | undefined; b
 const charged = (): number => app.observations.filter(isCharged).length
 
 describe('a WebSocket handshake', () => {
-  it('a WebSocket handshake is admitted like a request: charged once, and the backend learns the user', async () => {
+  it('a WebSocket handshake is admitted like a request: charged once, and the upstream learns the user', async () => {
     const ws = open('/live')
     await once(ws, 'open')
     ws.send('hello')
@@ -114,18 +114,18 @@ describe('a WebSocket handshake', () => {
   it.each([
     ['without a credential', '/live', {}, 401],
     ['to an unknown path', '/nothing', bearer('alice'), 404],
-  ])('%s never reaches the backend', async (_what, path, headers, expected) => {
+  ])('%s never reaches the upstream', async (_what, path, headers, expected) => {
     expect((await refusalOf(open(path, headers as Record<string, string>))).status).toBe(expected)
     expect(upgrades).toEqual([])
     expect(charged()).toBe(0)
   })
 
-  it('a WebSocket handshake that the backend declines is answered as the backend did', async () => {
+  it('a WebSocket handshake that the upstream declines is answered as the upstream did', async () => {
     expect(await refusalOf(open('/no'))).toEqual({ status: 403, body: 'no' })
     expect(charged()).toBe(1)
   })
 
-  it('to a backend that is gone is answered 502 and given back', async () => {
+  it('to an upstream that is gone is answered 502 and given back', async () => {
     server.closeAllConnections()
     server.close()
     await once(server, 'close')

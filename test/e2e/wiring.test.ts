@@ -74,7 +74,7 @@ const used = async (): Promise<number | undefined> => (await windows())[0]?.used
 const limits = async (): Promise<string[]> => (await windows()).map(({ scope, limit }) => `${scope} ${limit}`)
 
 describe('each key of the configuration reaches what it names: quota', () => {
-  it('refund: never keeps the charge of a request that the backend never saw', async () => {
+  it('refund: never keeps the charge of a request that the upstream never saw', async () => {
     await start({ quota: 'refund: never', backend: 'http://127.0.0.1:1' })
     expect((await get()).status).toBe(502)
     expect(await used()).toBe(4)
@@ -113,7 +113,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
     )
   })
 
-  it('the RateLimit fields of the backend stay, before those of the gateway, also where a request is free or the backend refuses it', async () => {
+  it('the RateLimit fields of the upstream stay, before those of the gateway, also where a request is free or the upstream refuses it', async () => {
     respond = ({ url }, res) => {
       const theirs = { RateLimit: '"burst";r=0;t=3', 'RateLimit-Policy': '"burst";q=5;w=3' }
       res.writeHead(url === '/items/busy' ? 429 : 200, theirs).end()
@@ -404,7 +404,7 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(backend.seen[0]?.headers['x-backend-secret']).toBe('of-the-gateway')
   })
 
-  it('pass_authorization: true shows the credential to the backend', async () => {
+  it('pass_authorization: true shows the credential to the upstream', async () => {
     await start({ upstream: 'pass_authorization: true' })
     const credential = bearer('alice')
     await get('/items/1', credential)
@@ -461,7 +461,7 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect(Object.keys(backend.seen[1]?.headers ?? {})).not.toContain('x-user-email')
   })
 
-  it('response_timeout ends a request that the backend does not answer, with its charge kept', async () => {
+  it('response_timeout ends a request that the upstream does not answer, with its charge kept', async () => {
     respond = () => {}
     await start({ upstream: 'response_timeout: 100ms' })
     const response = await get()

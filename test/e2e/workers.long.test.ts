@@ -332,7 +332,7 @@ describe('two workers', () => {
     }
   })
 
-  it('two workers find one free port where none is named, refuse a revoked gateway token 2 seconds later, and share the limits', async () => {
+  it('two workers find one free port where none is named, refuse a revoked access key 2 seconds later, and share the limits', async () => {
     await start(
       config({ rest: 'edge: { max_in_flight: 2, shares: { address: none, user: none } }' }).replace(
         `listen: 127.0.0.1:${port}`,

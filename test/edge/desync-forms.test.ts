@@ -11,7 +11,7 @@ import { startRawUpstream } from './raw-upstream.ts'
 
 /**
  * The known ways to make two servers disagree about where a request ends, by their names; none may ever work again. The
- * oracle: requests that the backend saw == charges == requests that the gateway accepted, and `/api/smuggled`, which no
+ * oracle: requests that the upstream saw == charges == requests that the gateway accepted, and `/api/smuggled`, which no
  * request asks for, never arrives.
  */
 
@@ -43,7 +43,7 @@ async function startIn(way: Way, edge = '', url?: string, upstream = '') {
 const charges = (app: RunningApp): number => app.observations.filter(isCharged).length
 const chunk = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
-/** [name, bytes, statuses, what the backend may see] */
+/** [name, bytes, statuses, what the upstream may see] */
 const FORMS: readonly (readonly [string, string, readonly number[], readonly string[]])[] = [
   [
     'CL.TE',
@@ -217,11 +217,11 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
     await expect.poll(() => closed).toBe(true)
     expect(statusesIn(text)).toEqual([408])
     expect(lines).toEqual([])
-    // The backend had the head of the first one.
+    // The upstream had the head of the first one.
     expect(charges(app)).toBe(1)
   })
 
-  it('0.CL with an early answer: the rest of the body is no request, to us or to the backend', async () => {
+  it('0.CL with an early answer: the rest of the body is no request, to us or to the upstream', async () => {
     const heads: string[] = []
     let connections = 0
     const url = await listen((socket) => {
@@ -270,7 +270,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   const naming = (path: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`
   const bodyOf = (text: string): string | undefined => text.split('\r\n\r\n')[1]
 
-  it('CL.0 at the backend: an answer behind the one that was asked for goes to nobody', async () => {
+  it('CL.0 at the upstream: an answer behind the one that was asked for goes to nobody', async () => {
     const url = await deafUpstream((socket, paths) => socket.write(paths.map(naming).join('')))
     const { app } = await start('', url)
     for (let i = 0; i < 10; i++) {
@@ -287,7 +287,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   it.each([
     ['a request, answered late', SMUGGLED],
     ['the beginning of one, which waits for the next head', 'GET /api/smuggled HTTP/1.1\r\nX-Rest: '],
-  ])('CL.0 at the backend, and reuse_after_body: false: %s, reaches nobody', async (_what, hidden) => {
+  ])('CL.0 at the upstream, and reuse_after_body: false: %s, reaches nobody', async (_what, hidden) => {
     let answered = Promise.resolve()
     const url = await deafUpstream((socket, paths) => {
       for (const path of paths) {
@@ -389,11 +389,11 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
     expect(charges(app)).toBe(2)
   })
 
-  it('premature upgrade (CVE-2026-2833): what is sent before the backend agrees is sent to nobody', async () => {
+  it('premature upgrade (CVE-2026-2833): what is sent before the upstream agrees is sent to nobody', async () => {
     const { app, lines, received } = await start()
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-    // The backend refuses: it takes the handshake for a plain request, as it names no key to answer.
+    // The upstream refuses: it takes the handshake for a plain request, as it names no key to answer.
     const url = await listen((socket) => {
       socket.on('data', (data) => {
         received.push(data.toString('latin1'))

@@ -10,7 +10,7 @@ import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/wa
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
 /**
- * The edge of the whole gateway, over raw sockets. The oracle: requests that the backend saw == charges == requests
+ * The edge of the whole gateway, over raw sockets. The oracle: requests that the upstream saw == charges == requests
  * accepted; and whatever is ambiguous is refused before it is authenticated.
  */
 const COST = 3
@@ -137,7 +137,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     })
   })
 
-  describe('requests, charges and what the backend saw agree', () => {
+  describe('requests, charges and what the upstream saw agree', () => {
     it('for two requests in one write', async () => {
       const bytes = request('POST /api/a HTTP/1.1', 'Content-Length: 0') + request('GET /api/b HTTP/1.1')
       expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([200, 200])
@@ -229,7 +229,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     expect(charged()).toBe(32)
   })
 
-  it('a body that turns out to be malformed is told so, and is no request to the backend', async () => {
+  it('a body that turns out to be malformed is told so, and is no request to the upstream', async () => {
     for (const chunk of ['0x1\r\na\r\n', '+1\r\na\r\n', '1;a\nb\r\n', '1\r\nab\r\n']) {
       const bytes = `${request('POST /api/a HTTP/1.1', 'Transfer-Encoding: chunked')}${chunk}0\r\n\r\n`
       expect(statusesIn(await rawExchange(app.url, bytes))).toEqual([400])
@@ -269,7 +269,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
   })
 
   describe('a small upload that comes slowly', () => {
-    it('a small upload that comes slowly reaches the backend, and is charged, only when it is complete', async () => {
+    it('a small upload that comes slowly reaches the upstream, and is charged, only when it is complete', async () => {
       const socket = connectTo(app.url)
       socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
       await sleep(200)

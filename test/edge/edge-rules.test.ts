@@ -7,7 +7,7 @@ import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
 /**
  * Everything that the edge refuses, sent to the whole gateway with a good credential, a bad one and none. It makes no
- * difference: nobody has looked at it, nothing is charged, and not a byte reaches the backend.
+ * difference: nobody has looked at it, nothing is charged, and not a byte reaches the upstream.
  */
 const CREDENTIALS: readonly (readonly [string, string])[] = [
   ['a good credential', `Authorization: Bearer ${jwtOf('alice')}\r\n`],
@@ -324,7 +324,7 @@ describe('a chunked body that is not valid', () => {
     },
   )
 
-  it.each(BAD_CHUNKS)('%s costs nothing where max_body is set, and the backend hears nothing', async (_what, body) => {
+  it.each(BAD_CHUNKS)('%s costs nothing where max_body is set, and the upstream hears nothing', async (_what, body) => {
     await app.reload(config('max_body: 1MiB'))
     const response = await rawExchange(app.url, chunks(body).replace('§', credential) + SMUGGLED)
     await app.reload(config())
@@ -384,7 +384,7 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
     expect(app.observations.filter(isCharged)).toHaveLength(1)
   })
 
-  it('chunk extensions and trailers do not reach the backend, and no credential is read from a trailer', async () => {
+  it('chunk extensions and trailers do not reach the upstream, and no credential is read from a trailer', async () => {
     const body =
       '5;ext="a;b"\r\nhello\r\n0\r\nAuthorization: Bearer stolen\r\nHost: evil\r\nX-Tollgate-User: root\r\n\r\n'
     expect(statusesIn(await rawExchange(app.url, chunks(body).replace('§', credential)))).toEqual([200])
@@ -401,7 +401,7 @@ describe('fields that a client may not set', () => {
   const OURS = ['X-Tollgate-User', 'X-Tollgate-Anything', 'X-Request-Id', 'Forwarded', 'X-Real-IP', 'True-Client-IP']
   const PATHS = ['X-Original-URL', 'X-Rewrite-URL', 'X-HTTP-Method-Override', 'X-Forwarded-Prefix', 'X-Forwarded-Uri']
 
-  it.each([...OURS, ...PATHS])('%s does not reach the backend with the value of the client', async (name) => {
+  it.each([...OURS, ...PATHS])('%s does not reach the upstream with the value of the client', async (name) => {
     const [[, credential] = ['', '']] = CREDENTIALS
     const text = get(`${name}: forged\r\n`).replace('§', credential)
     expect(statusesIn(await rawExchange(app.url, text))).toEqual([200])

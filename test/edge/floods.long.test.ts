@@ -225,7 +225,7 @@ describe('where all connections to the upstream are taken', () => {
     })
     const refunds = app.observations.filter(isGivenBack)
     expect(refunds).toMatchObject([{ kind: 'given_back', tokens: -1, charge: { category: 'read' }, plan: null }])
-    const all = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
+    const all = 'all connections to the upstream are taken: requests wait for one, or have waited in vain'
     expect(await readiness()).toEqual({ ready: true, degraded: [all] })
     const metrics = await (await fetch(`${app.admin}/metrics`)).text()
     expect(metrics).toContain('tollgate_share_refusals_total{thing="upstream_connections",bound="total"} 1\n')

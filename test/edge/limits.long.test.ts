@@ -251,7 +251,7 @@ describe('requests on one connection', () => {
 })
 
 it.each([
-  ['that was asked for by 100 Continue before the backend was found to be away', '/api/a', [100, 502]],
+  ['that was asked for by 100 Continue before the upstream was found to be away', '/api/a', [100, 502]],
   ['whose client does not wait for 100 Continue', '/nothing', [404]],
 ])('a refused body %s is read for a moment: no reset throws the answer away', async (_what, path, statuses) => {
   const app = await start(`http://127.0.0.1:${await freePort()}`, '')
@@ -440,7 +440,7 @@ describe('max_in_flight_per_user', () => {
     await poll(() => backend.waiting).toBe(1)
     gone.socket.destroy()
     await poll(() => app.requests().length).toBe(1)
-    // Nothing failed at the backend, which a status of 0 would say.
+    // Nothing failed at the upstream, which a status of 0 would say.
     expect(app.requests()[0]).toMatchObject({ outcome: 'aborted', httpStatus: null, clientStatus: 499 })
     expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
   })
@@ -536,7 +536,7 @@ describe('min_upload_rate', () => {
     ['in chunks', CHUNKED, '1\r\nx\r\n'],
     ['of announced length', 'Content-Length: 100000', 'x'],
   ])(
-    'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the backend',
+    'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the upstream',
     async (_how, framing, piece) => {
       const backend = await startRawUpstream()
       cleanups.push(backend.close)
@@ -551,7 +551,7 @@ describe('min_upload_rate', () => {
       const [, id] = /^X-Request-Id: (.*)$/im.exec(slow.text()) ?? []
       await poll(() => app.requests().find(({ outcome }) => outcome === 'denied')?.requestId).toBe(id)
       expect(troubles(app)).toEqual(['slow_upload'])
-      // The backend had its head, and may have acted on it.
+      // The upstream had its head, and may have acted on it.
       await expect
         .poll(() =>
           app
@@ -639,7 +639,7 @@ describe('min_upload_rate', () => {
     expect(troubles(app)).toEqual([])
   })
 
-  it('min_upload_rate does not blame the client for a backend that reads slowly', async () => {
+  it('min_upload_rate does not blame the client for an upstream that reads slowly', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => {})
       socket.pause()
@@ -664,7 +664,7 @@ describe('min_upload_rate', () => {
 })
 
 describe('half_close', () => {
-  it('abort: a client that ends its side is gone, and its request to the backend is broken off', async () => {
+  it('abort: a client that ends its side is gone, and its request to the upstream is broken off', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, '')
     const client = open(app)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type Certificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
-/** A backend on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
+/** An upstream on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
 export interface RawUpstream {
   readonly url: string
   /** In the order in which the requests were complete. */

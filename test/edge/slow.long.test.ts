@@ -91,7 +91,7 @@ function expectServed({ statuses }: Watched): void {
   expect(statuses.filter((status) => status !== 200)).toEqual([])
 }
 
-/** Nothing is charged but what the honest client asked, and the backend saw nothing else of the charged route. */
+/** Nothing is charged but what the honest client asked, and the upstream saw nothing else of the charged route. */
 function expectExact({ statuses }: Watched): void {
   const charged = app.observations.filter(isCharged).length
   expect(charged).toBe(statuses.length + 1)
@@ -123,7 +123,7 @@ describe('clients that send their heads slowly', () => {
 })
 
 describe('clients that send their bodies slowly', () => {
-  it('clients that send their bodies slowly hold no connection to the backend while a body is small, and pay nothing', async () => {
+  it('clients that send their bodies slowly hold no connection to the upstream while a body is small, and pay nothing', async () => {
     await start('', 'max_connections: 2')
     const watched = await meanwhile(() => attack('-B', '/open', '-i', '1', '-s', '4096', '-x', '10'))
     expectServed(watched)
@@ -131,7 +131,7 @@ describe('clients that send their bodies slowly', () => {
     expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  it('clients that send their bodies slowly are ended by min_upload_rate where it is large, so that the connections to the backend come free', async () => {
+  it('clients that send their bodies slowly are ended by min_upload_rate where it is large, so that the connections to the upstream come free', async () => {
     await start('upload_grace: 500ms, shares: { address: none }', 'max_connections: 4, queue_timeout: 30s')
     const attacking = attack('-B', '/open', '-i', '1', '-s', '1000000', '-x', '10')
     await expect.poll(codes).toContain('slow_upload')

@@ -373,5 +373,5 @@ function summary(asked: readonly Asked[], met: ReadonlyMap<string, number>): str
   }
   const list = (counts: ReadonlyMap<string, number>): string =>
     [...counts].map(([name, n]) => `${name} x ${n}`).join(', ')
-  return `seed ${SEED}, ${SECONDS} s, ${asked.length} requests, ${upstream.seen.length} seen by the backend\nanswers: ${list(responses)}\nfaults: ${list(met)}`
+  return `seed ${SEED}, ${SECONDS} s, ${asked.length} requests, ${upstream.seen.length} seen by the upstream\nanswers: ${list(responses)}\nfaults: ${list(met)}`
 }

@@ -140,7 +140,7 @@ async function expectBroken({ mishap, warm, status, error, charged, seen: expect
   }
 }
 
-describe('between the gateway and its backend', () => {
+describe('between the gateway and its upstream', () => {
   const unreachable = { status: 502, error: 'upstream_unreachable', charged: false, seen: 0 }
   const bad = { status: 502, error: 'bad_upstream_answer', charged: true }
   const late = { status: 504, error: 'upstream_timeout', charged: true }

@@ -99,7 +99,7 @@ describe('an upstream on a Unix socket', () => {
     expect(await gateway.settled()).toMatchObject({
       error: 'upstream_unreachable',
       reached: false,
-      reason: `connect ENOENT ${path}: start the backend, or name its socket under upstream.socket`,
+      reason: `connect ENOENT ${path}: start the upstream, or name its socket under upstream.socket`,
     })
     const server = createServer(SAYS).listen(path)
     await once(server, 'listening')

@@ -92,7 +92,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       expect(client.text()).toMatch(/0\r\n\r\n$/)
     })
 
-    it('a request and its answer keep every Set-Cookie and drop what belongs to the backend’s connection', async () => {
+    it('a request and its answer keep every Set-Cookie and drop what belongs to the upstream’s connection', async () => {
       const head =
         'Set-Cookie: a=1\r\nConnection: X-Internal\r\nX-Internal: 1\r\nSet-Cookie: b=2\r\nRateLimit: "burst";r=3'
       const upstream = await rawUpstream((s) => s.write(`HTTP/1.1 200 OK\r\n${head}\r\nContent-Length: 0\r\n\r\n`))

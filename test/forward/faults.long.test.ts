@@ -21,7 +21,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const SHORT = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'
 
 overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
-  describe('a backend that answers nonsense before the body', () => {
+  describe('an upstream that answers nonsense before the body', () => {
     it.each([
       ['two equal lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok'],
       ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\nok'],
@@ -49,7 +49,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['2100 fields', `HTTP/1.1 200 OK\r\n${'a: 1\r\n'.repeat(2_100)}Content-Length: 2\r\n\r\nok`],
       ['too long a head', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(40_000)}\r\nContent-Length: 2\r\n\r\nok`],
       ['another protocol', '220 smtp.example ESMTP\r\n'],
-    ])('a backend that answers nonsense before the body is answered with 502: %s', async (_what, response) => {
+    ])('an upstream that answers nonsense before the body is answered with 502: %s', async (_what, response) => {
       const upstream = await rawUpstream((socket) => socket.end(Buffer.from(response, 'latin1')))
       const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -64,7 +64,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('a backend that answers nonsense before the body behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
+    it('an upstream that answers nonsense before the body behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
       const upstream = await rawUpstream(async (socket, head) => {
         if (head.includes('/first')) await sleep(100)
         socket.write(head.includes('/broken') ? `${CHUNKED}xyz\r\n` : OK)
@@ -74,7 +74,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 502', 'HTTP/1.1 200'])
     })
 
-    it('a backend that answers nonsense before the body may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
+    it('an upstream that answers nonsense before the body may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
       const response = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nTransfer-Encoding: chunked\r\n\r\n2     \r\nok\r\n0\r\n\r\n'
       const upstream = await rawUpstream((socket) => socket.write(response))
       const gateway = await gatewayTo(upstream.url)
@@ -82,7 +82,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\nX-A: 1\r\n.*\r\n2\r\nok\r\n0\r\n\r\n$/s)
     })
 
-    it('a backend that answers nonsense before the body may use a head of 17 KB', async () => {
+    it('an upstream that answers nonsense before the body may use a head of 17 KB', async () => {
       const head = `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(17_000)}\r\nContent-Length: 2\r\n\r\nok`
       const upstream = await rawUpstream((socket) => socket.write(head))
       const gateway = await gatewayTo(upstream.url)
@@ -90,7 +90,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
 
     it.each(['204 No Content', '304 Not Modified'])(
-      'a backend that answers nonsense before the body with a body on %s does no harm to the next client',
+      'an upstream that answers nonsense before the body with a body on %s does no harm to the next client',
       async (status) => {
         const upstream = await rawUpstream((socket, head) => {
           socket.write(head.includes('/second') ? OK : `HTTP/1.1 ${status}\r\nContent-Length: 5\r\n\r\nHTTP/`)
@@ -106,7 +106,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['garbage', `${OK}garbage`],
       ['a second answer', `${OK}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`],
     ])(
-      'a backend that answers nonsense before the body and sends %s after it cannot poison the next client',
+      'an upstream that answers nonsense before the body and sends %s after it cannot poison the next client',
       async (_what, response) => {
         const upstream = await rawUpstream((socket, head) =>
           socket.write(head.includes('/first') ? response : OK.replace('ok', 'me')),
@@ -122,7 +122,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     )
   })
 
-  describe('a backend that breaks off its body', () => {
+  describe('an upstream that breaks off its body', () => {
     it.each([
       ['a length and FIN', SHORT, 'fin'],
       ['a length and RST', SHORT, 'rst'],
@@ -131,7 +131,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['chunks without the last one', `${CHUNKED}3\r\nabc\r\n`, 'fin'],
       ['chunks and RST', `${CHUNKED}3\r\nabc\r\n`, 'rst'],
       ['no length and RST', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc', 'rst'],
-    ])('a backend that breaks off its body never looks whole to the client: %s', async (_what, response, how) => {
+    ])('an upstream that breaks off its body never looks whole to the client: %s', async (_what, response, how) => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write(response)
         await sleep(30)
@@ -149,7 +149,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('a backend that breaks off its body does no harm to the next answer', async () => {
+    it('an upstream that breaks off its body does no harm to the next answer', async () => {
       const upstream = await rawUpstream(async (socket, head) => {
         socket.write(head.includes('/second') ? OK : SHORT)
         await sleep(20)
@@ -161,7 +161,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await gateway.settled(2)).outcome).toBe('forwarded')
     })
 
-    it('a backend that breaks off its body does not look whole to a client of HTTP/1.0 either, where only a reset tells', async () => {
+    it('an upstream that breaks off its body does not look whole to a client of HTTP/1.0 either, where only a reset tells', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write(`${CHUNKED}3\r\nabc\r\n`)
         await sleep(30)
@@ -171,7 +171,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await exchangeRaw(gateway.port, 'GET / HTTP/1.0\r\n\r\n')).ending).toBe('ECONNRESET')
     })
 
-    it('a backend that breaks off its body is no such backend when it ends a body without a length by closing', async () => {
+    it('an upstream that breaks off its body is no such backend when it ends a body without a length by closing', async () => {
       const upstream = await rawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nwhole'))
       const gateway = await gatewayTo(upstream.url)
       const { text, ending } = await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -180,7 +180,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
-    it('a backend that breaks off its body is cut after the idle timeout, and the client with it', async () => {
+    it('an upstream that breaks off its body is cut after the idle timeout, and the client with it', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SHORT))
       const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 200 })
       expect((await exchangeRaw(gateway.port, get('/'))).ending).toBe('ECONNRESET')
@@ -188,8 +188,8 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
   })
 
-  describe('a backend that does not answer', () => {
-    it('a backend that does not answer because nobody listens is unreachable, and was certainly not reached', async () => {
+  describe('an upstream that does not answer', () => {
+    it('an upstream that does not answer because nobody listens is unreachable, and was certainly not reached', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       const { text } = await exchangeRaw(
         gateway.port,
@@ -206,7 +206,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('a backend that does not answer because nobody listens leaves the client’s connection usable, with the rest of a body unread', async () => {
+    it('an upstream that does not answer because nobody listens leaves the client’s connection usable, with the rest of a body unread', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
       await client.until('502')
@@ -217,7 +217,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(gateway.results.every((result) => !result.reached)).toBe(true)
     })
 
-    it('a backend that does not answer because its name is unknown is unreachable', async () => {
+    it('an upstream that does not answer because its name is unknown is unreachable', async () => {
       const gateway = await gatewayTo(`${scheme}://nobody.invalid:80`)
       await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false })
@@ -265,8 +265,8 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
   })
 
-  describe('a client that keeps the backend waiting for its body', () => {
-    it('a client that keeps the backend waiting for its body is waited for longer than for an answer, which has its whole time from then on', async () => {
+  describe('a client that keeps the upstream waiting for its body', () => {
+    it('a client that keeps the upstream waiting for its body is waited for longer than for an answer, which has its whole time from then on', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 1000 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc')
@@ -279,7 +279,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', httpStatus: 200 })
     })
 
-    it('a client that keeps the backend waiting for its body gets 504 where no answer comes after its last byte', async () => {
+    it('a client that keeps the upstream waiting for its body gets 504 where no answer comes after its last byte', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 300 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -290,7 +290,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
   })
 
-  describe('an idle connection that the backend closes just now', () => {
+  describe('an idle connection that the upstream closes just now', () => {
     /** Answers the first request of each connection, and closes when the second one arrives. */
     const flaky = () => {
       const served = new WeakSet<object>()
@@ -302,7 +302,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     }
 
     it.each(['GET', 'OPTIONS'])(
-      'an idle connection that the backend closes just now is replaced, and %s sent once more',
+      'an idle connection that the upstream closes just now is replaced, and %s sent once more',
       async (method) => {
         const upstream = await flaky()
         const gateway = await gatewayTo(upstream.url)
@@ -314,7 +314,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       },
     )
 
-    it('an idle connection that the backend closes just now is replaced by a new one, not by another that may be closed too', async () => {
+    it('an idle connection that the upstream closes just now is replaced by a new one, not by another that may be closed too', async () => {
       const heads: string[] = []
       // Answered when both are there, so that there are two connections.
       const waiting: Socket[] = []
@@ -331,7 +331,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(upstream.sockets).toHaveLength(3)
     })
 
-    it('an idle connection that the backend closes just now is told as a backend that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
+    it('an idle connection that the upstream closes just now is told as an upstream that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
       let heads = 0
       const server = tcpServer((socket) => {
         socket.on('error', () => {})
@@ -348,7 +348,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(heads).toBe(2)
     })
 
-    it('an idle connection that the backend closes just now is replaced for one more attempt only', async () => {
+    it('an idle connection that the upstream closes just now is replaced for one more attempt only', async () => {
       const upstream = await rawUpstream((socket, _head, nth) =>
         nth === 1 ? socket.write(OK) : socket.resetAndDestroy(),
       )
@@ -366,7 +366,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['GET', 'Content-Length: 2\r\nX: 1', true],
       ['GET', 'Content-Length: 2\r\nX: 1', false],
     ])(
-      'an idle connection that the backend closes just now is an error for %s with %s (body read before: %s): it may have been done',
+      'an idle connection that the upstream closes just now is an error for %s with %s (body read before: %s): it may have been done',
       async (method, field, readBody) => {
         const upstream = await flaky()
         const gateway = await gatewayTo(upstream.url, { readBody })
@@ -383,7 +383,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       },
     )
 
-    it('an idle connection that the backend closes just now is no reason to send again where the backend keeps it open and is only slow', async () => {
+    it('an idle connection that the upstream closes just now is no reason to send again where the upstream keeps it open and is only slow', async () => {
       const upstream = await rawUpstream((socket, _head, nth) => nth === 1 && socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 200 })
       await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -391,7 +391,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(upstream.received.join('').match(/^GET /gm)).toHaveLength(2)
     })
 
-    it('an idle connection that the backend closes just now is no reason to send again where the answer had begun, or on a new connection', async () => {
+    it('an idle connection that the upstream closes just now is no reason to send again where the answer had begun, or on a new connection', async () => {
       const upstream = await rawUpstream((socket, _head, nth) => {
         if (nth === 1) socket.write(OK)
         else socket.write('HTTP/1.1 2', () => setTimeout(() => socket.resetAndDestroy(), 30))
@@ -403,9 +403,9 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
   })
 
-  describe('a backend that answers before it has read the body', () => {
+  describe('an upstream that answers before it has read the body', () => {
     it.each(['closes', 'keeps the connection'])(
-      'a backend that answers before it has read the body and %s gets its answer passed on',
+      'an upstream that answers before it has read the body and %s gets its answer passed on',
       async (what) => {
         const upstream = await rawUpstream((socket) => {
           const response = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig'
@@ -424,7 +424,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       },
     )
 
-    it('a backend that answers before it has read the body with an error of ours leaves the connection usable too', async () => {
+    it('an upstream that answers before it has read the body with an error of ours leaves the connection usable too', async () => {
       const upstream = await rawUpstream((socket) => socket.end('nonsense\r\n\r\n'))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
@@ -436,7 +436,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
   })
 
-  it('a client that goes on sending although the backend answered early is let go after some seconds', async () => {
+  it('a client that goes on sending although the upstream answered early is let go after some seconds', async () => {
     const upstream = await rawUpstream((socket) => socket.write(OK))
     const gateway = await gatewayTo(upstream.url)
     const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
@@ -448,7 +448,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
   })
 
   describe('a client that leaves', () => {
-    it('within its upload ends the request to the backend', async () => {
+    it('within its upload ends the request to the upstream', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc')
@@ -458,7 +458,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
-    it('within the download ends the request to the backend', async () => {
+    it('within the download ends the request to the upstream', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SHORT))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, get('/'))
@@ -468,7 +468,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
-    it('while the answer is awaited ends the request to the backend', async () => {
+    it('while the answer is awaited ends the request to the upstream', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, get('/1'))
@@ -478,7 +478,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
-    it('before its request is sent never reaches the backend', async () => {
+    it('before its request is sent never reaches the upstream', async () => {
       const upstream = await rawUpstream(() => {})
       let admit = (): void => {}
       const admitted = new Promise<void>((resolve) => {
@@ -495,7 +495,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(upstream.received).toEqual([])
     })
 
-    it('while it waits for a connection never reaches the backend, and costs none of the others theirs', async () => {
+    it('while it waits for a connection never reaches the upstream, and costs none of the others theirs', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
       rawClient(gateway.port, get('/first'))
@@ -536,7 +536,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
         }
         more()
       })
-      // Long enough that a backend on a busy machine is not taken for one that stopped in the middle.
+      // Long enough that an upstream on a busy machine is not taken for one that stopped in the middle.
       const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
       const client = rawClient(gateway.port, get('/'))
       client.socket.pause()

@@ -38,8 +38,8 @@ const NAMING = headerRules({
   ]),
 })
 
-describe('a request on its way to the backend', () => {
-  it('a request on its way to the backend keeps names, values, order and repetition of ordinary fields', () => {
+describe('a request on its way to the upstream', () => {
+  it('a request on its way to the upstream keeps names, values, order and repetition of ordinary fields', () => {
     const raw = ['Accept', 'a', 'X-Custom', '1', 'accept', 'b', 'Cookie', 'c=1', 'X-Custom', '2']
     expect(outgoingHead(raw, CALLER, PLAIN).headers.slice(0, raw.length)).toEqual(raw)
   })
@@ -51,18 +51,18 @@ describe('a request on its way to the backend', () => {
     ['theme=dark; tollgate_session=a.1.b;tollgate_session=c; x=1', ['theme=dark; x=1']],
     ['my_tollgate_session=1; x=tollgate_session=2', ['my_tollgate_session=1; x=tollgate_session=2']],
   ])(
-    'a request on its way to the backend never carries the session of an administrator, which browsers send to every port of a host: %s',
+    'a request on its way to the upstream never carries the session of an administrator, which browsers send to every port of a host: %s',
     (sent, kept) => {
       expect(groupedFields(['Cookie', sent]).cookie).toEqual(kept)
     },
   )
 
-  it('a request on its way to the backend takes it out by the name under which the dashboard sets it', () => {
+  it('a request on its way to the upstream takes it out by the name under which the dashboard sets it', () => {
     const token = { name: 'a', role: 'admin', token: 'a-token-of-the-tests' } as const
     expect(sessionCookie(token, 1, false).startsWith(`${ADMIN_SESSION}=`)).toBe(true)
   })
 
-  it('a request on its way to the backend loses the fields of its own connection and those that Connection names', () => {
+  it('a request on its way to the upstream loses the fields of its own connection and those that Connection names', () => {
     const raw = [
       'Connection',
       'close, X-Secret ,  te',
@@ -95,7 +95,7 @@ describe('a request on its way to the backend', () => {
     expect(names.filter((name) => name.startsWith('proxy-'))).toEqual([])
   })
 
-  it('a request on its way to the backend cannot have our own fields taken off by naming them in Connection', () => {
+  it('a request on its way to the upstream cannot have our own fields taken off by naming them in Connection', () => {
     const fields = groupedFields(['Connection', 'x-tollgate-user, x-forwarded-for, x-request-id'])
     expect(fields).toMatchObject({
       'x-tollgate-user': ['alice'],
@@ -138,29 +138,29 @@ describe('a request on its way to the backend', () => {
     'Content_Length',
     'Proxy',
     'Authorization',
-  ])('a request on its way to the backend does not carry the client’s %s', (name) => {
+  ])('a request on its way to the upstream does not carry the client’s %s', (name) => {
     expect(Object.values(groupedFields([name, 'forged'])).flat()).not.toContain('forged')
   })
 
-  it('a request on its way to the backend carries the Authorization only where that is configured', () => {
+  it('a request on its way to the upstream carries the Authorization only where that is configured', () => {
     const passing = headerRules({ headers: {}, passAuthorization: true })
     expect(outgoingHead(['Authorization', 'Bearer t'], CALLER, passing).headers).toContain('Bearer t')
   })
 
-  it('a request on its way to the backend gets fixed fields that the client cannot set', () => {
+  it('a request on its way to the upstream gets fixed fields that the client cannot set', () => {
     const headers = { 'X-Backend-Secret': 's3cret', Cookie: 'key=s3cret' }
     const rules = headerRules({ headers, passAuthorization: true })
     const head = outgoingHead(['x-backend-secret', 'forged', 'cookie', 'key=forged'], CALLER, rules)
     expect(grouped(head.headers)).toMatchObject({ 'x-backend-secret': ['s3cret'], cookie: ['key=s3cret'] })
   })
 
-  it('a request on its way to the backend gets no fixed field that a head cannot hold', () => {
+  it('a request on its way to the upstream gets no fixed field that a head cannot hold', () => {
     expect(() => headerRules({ headers: { 'X-Bad': 'a\u0000b' }, passAuthorization: false })).toThrow(TypeError)
     expect(() => headerRules({ headers: { 'X-Bad': 'a\r\nX-B: c' }, passAuthorization: false })).toThrow(TypeError)
     expect(() => headerRules({ headers: { 'X Bad': 'a' }, passAuthorization: false })).toThrow()
   })
 
-  it('a request on its way to the backend names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
+  it('a request on its way to the upstream names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
     const caller = {
       user: 'zoë',
       organisation: 'acme inc',
@@ -180,7 +180,7 @@ describe('a request on its way to the backend', () => {
   })
 
   it.each(IDENTITY)(
-    'a request on its way to the backend carries no %s of a client, trusted or not, verified or not, however it is spelt',
+    'a request on its way to the upstream carries no %s of a client, trusted or not, verified or not, however it is spelt',
     (name) => {
       const spellings = [
         name,
@@ -200,7 +200,7 @@ describe('a request on its way to the backend', () => {
     },
   )
 
-  it('a request on its way to the backend carries nothing that a server of variables takes for a field with underscores of the configuration', () => {
+  it('a request on its way to the upstream carries nothing that a server of variables takes for a field with underscores of the configuration', () => {
     const identity = new Map([['X_Remote_User', { kind: 'user' }]] as const)
     const rules = headerRules({ headers: {}, passAuthorization: false, identity, removeHeaders: ['X_Debug'] })
     const fields = outgoingHead(['X-Remote-User', 'forged', 'X-Debug', 'forged'], CALLER, rules).headers
@@ -208,7 +208,7 @@ describe('a request on its way to the backend', () => {
     expect(fields).toContain('X_Remote_User')
   })
 
-  it('a request on its way to the backend loses the fields that are to be removed, those of the gateway too', () => {
+  it('a request on its way to the upstream loses the fields that are to be removed, those of the gateway too', () => {
     const removeHeaders = ['X-Legacy-Debug', 'via', 'Cookie', 'X-Forwarded-For', 'X-Request-ID']
     const rules = headerRules({ headers: {}, passAuthorization: false, removeHeaders, trustedProxies: () => true })
     const raw = ['x-legacy-debug', '1', 'Via', '1.1 a', 'Cookie', 'a=1', 'X-Forwarded-For', '1.1.1.1', 'X-Kept', '1']
@@ -216,7 +216,7 @@ describe('a request on its way to the backend', () => {
     expect(Object.keys(fields)).toEqual(['x-kept', 'x-forwarded-proto', 'x-tollgate-user'])
   })
 
-  it('a request on its way to the backend says where it came from', () => {
+  it('a request on its way to the upstream says where it came from', () => {
     const fields = groupedFields(['Host', 'shop.example', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-Proto', 'https'])
     expect(fields).toMatchObject({
       'x-forwarded-for': ['192.0.2.7'],
@@ -226,14 +226,14 @@ describe('a request on its way to the backend', () => {
     expect(fields.host).toBeUndefined()
   })
 
-  it('a request on its way to the backend has the Via of the client, and of the gateway only if the configuration asks for it', () => {
+  it('a request on its way to the upstream has the Via of the client, and of the gateway only if the configuration asks for it', () => {
     const viaOf = (raw: string[], via?: boolean) =>
       grouped(outgoingHead(raw, CALLER, headerRules({ headers: {}, passAuthorization: false, via })).headers).via
     expect([viaOf([]), viaOf([], true)]).toEqual([undefined, ['1.1 tollgate']])
     expect([viaOf(['Via', '1.0 a']), viaOf(['Via', '1.0 a'], true)]).toEqual([['1.0 a'], ['1.0 a', '1.1 tollgate']])
   })
 
-  it('a request on its way to the backend continues the chain of a trusted proxy, and of nobody else', () => {
+  it('a request on its way to the upstream continues the chain of a trusted proxy, and of nobody else', () => {
     const raw = ['Host', 'h', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-For', '2.2.2.2', 'X-Forwarded-Proto', 'HTTPS']
     raw.push('X-Forwarded-Host', 'shop.example')
     const trusted = grouped(outgoingHead(raw, CALLER, TRUSTING).headers)
@@ -257,7 +257,7 @@ describe('a request on its way to the backend', () => {
     ['constructor', 'http'],
     ['', 'http'],
   ])(
-    'a request on its way to the backend has the scheme that a trusted proxy reports as "%s": %s',
+    'a request on its way to the upstream has the scheme that a trusted proxy reports as "%s": %s',
     (reported, proto) => {
       const fields = grouped(outgoingHead(['X-Forwarded-Proto', reported], CALLER, TRUSTING).headers)
       expect(fields['x-forwarded-proto']).toEqual([proto])
@@ -268,7 +268,7 @@ describe('a request on its way to the backend', () => {
     },
   )
 
-  it('a request on its way to the backend has host, port and prefix as the first of a chain of trusted proxies saw them', () => {
+  it('a request on its way to the upstream has host, port and prefix as the first of a chain of trusted proxies saw them', () => {
     const raw = ['Host', 'inner', 'X-Forwarded-Host', 'shop.example, middle', 'X-Forwarded-Port', '443, 8080']
     raw.push('X-Forwarded-Prefix', '/shop, /b', 'X-Forwarded-Prefix', '/c', 'x-forwarded-proto', 'https')
     raw.push('X-Forwarded-Proto', 'http')
@@ -296,7 +296,7 @@ describe('a request on its way to the backend', () => {
     ['Client-Cert', ':AA==:'],
     ['SSL-Client-Verify', 'SUCCESS'],
   ])(
-    'a request on its way to the backend has the %s of a trusted proxy as it came, and nobody else’s',
+    'a request on its way to the upstream has the %s of a trusted proxy as it came, and nobody else’s',
     (name, value) => {
       const raw = [name, value]
       const passed = (caller: Origin) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
@@ -317,7 +317,7 @@ describe('a request on its way to the backend', () => {
     'Proxy',
     'Authorization',
   ])(
-    'a request on its way to the backend does not carry the %s of a trusted proxy either, which may be its client’s',
+    'a request on its way to the upstream does not carry the %s of a trusted proxy either, which may be its client’s',
     (name) => {
       expect(outgoingHead([name, 'forged'], CALLER, TRUSTING).headers).not.toContain('forged')
     },
@@ -337,7 +337,7 @@ describe('a request on its way to the backend', () => {
     ['app.test', '65536', '/..', 'app.test', ''],
     ['app.test', '1', '/a/.b/c..', 'app.test:1', '/a/.b/c..'],
   ])(
-    'a request on its way to the backend knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
+    'a request on its way to the upstream knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
     (host, port, prefix, ...known) => {
       const raw = ['X-Forwarded-Host', host, 'X-Forwarded-Port', port, 'X-Forwarded-Prefix', prefix]
       const { authority, prefix: path } = outgoingHead(raw, CALLER, TRUSTING)
@@ -347,7 +347,7 @@ describe('a request on its way to the backend', () => {
     },
   )
 
-  it('a request on its way to the backend has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
+  it('a request on its way to the upstream has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
     const headers = { 'X-Forwarded-Proto': 'https', 'x-forwarded-port': '443', 'X-Real-IP': 'hidden' }
     const rules = headerRules({ headers, passAuthorization: false, trustedProxies: () => true })
     const raw = ['X-Forwarded-Proto', 'http', 'X-Forwarded-Port', '80', 'X-Real-IP', '1.1.1.1']
@@ -358,7 +358,7 @@ describe('a request on its way to the backend', () => {
     })
   })
 
-  it('a request on its way to the backend has each fixed field once, whatever the client sends and the gateway says itself', () => {
+  it('a request on its way to the upstream has each fixed field once, whatever the client sends and the gateway says itself', () => {
     const said = outgoingHead(['Host', 'a', 'TE', 'trailers'], CALLER, PLAIN).headers.filter((_, i) => i % 2 === 0)
     // The configuration takes no fixed field of the other names.
     const names = said.filter((name) => nameProblem(name) === null)
@@ -370,7 +370,7 @@ describe('a request on its way to the backend', () => {
     }
   })
 
-  it('a request on its way to the backend has the length of its body in canonical digits', () => {
+  it('a request on its way to the upstream has the length of its body in canonical digits', () => {
     const lengthOf = (text: string) => outgoingHead(['Content-Length', text], CALLER, PLAIN)
     expect(lengthOf('05')).toMatchObject({ contentLength: '5', hasBody: true })
     expect(lengthOf('000')).toMatchObject({ contentLength: '0', hasBody: false })
@@ -378,13 +378,13 @@ describe('a request on its way to the backend', () => {
     expect(outgoingHead(['transfer-encoding', 'chunked'], CALLER, PLAIN).hasBody).toBe(true)
   })
 
-  it('a request on its way to the backend asks for trailers only where the client does', () => {
+  it('a request on its way to the upstream asks for trailers only where the client does', () => {
     expect(outgoingHead(['TE', 'gzip, Trailers'], CALLER, PLAIN)).toMatchObject({ takesTrailers: true })
     expect(groupedFields(['TE', 'gzip, trailers']).te).toEqual(['trailers'])
     expect(groupedFields(['TE', 'gzip']).te).toBeUndefined()
   })
 
-  it('a request on its way to the backend never carries a forged field, however it is spelt, repeated or nominated', () => {
+  it('a request on its way to the upstream never carries a forged field, however it is spelt, repeated or nominated', () => {
     const ours = [
       'x-tollgate-user',
       'x-forwarded-for',
@@ -467,7 +467,7 @@ describe('an answer on its way to the client', () => {
     expect(response(raw)).toEqual(raw)
   })
 
-  it('an answer on its way to the client loses the fields of the backend’s connection and those that Connection names', () => {
+  it('an answer on its way to the client loses the fields of the upstream’s connection and those that Connection names', () => {
     const raw = [
       'Connection',
       'X-Internal, close',

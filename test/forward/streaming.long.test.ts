@@ -41,7 +41,7 @@ function watchMemory(): () => number {
 
 overEachTransport(({ httpUpstream }) => {
   describe('a body of 300 MB', () => {
-    it('a body of 300 MB goes up to a backend that reads slowly, through flat memory', async () => {
+    it('a body of 300 MB goes up to an upstream that reads slowly, through flat memory', async () => {
       let received = 0
       const upstream = await httpUpstream(async (req, res) => {
         for await (const chunk of req) {
@@ -140,7 +140,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
   }
 
   describe('a client that reads slowly', () => {
-    /** A backend whose last chunk comes together with the end, when the client's connection is full already. */
+    /** An upstream whose last chunk comes together with the end, when the client's connection is full already. */
     async function fullAtTheEnd(idleTimeoutMs: number) {
       let response: ServerResponse | undefined
       const upstream = await rawUpstream(async (socket, head) => {
@@ -165,21 +165,21 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       return { upstream, gateway, client }
     }
 
-    it('a client that reads slowly does not leave a connection to the backend behind that nobody reads', async () => {
+    it('a client that reads slowly does not leave a connection to the upstream behind that nobody reads', async () => {
       const { upstream, gateway } = await fullAtTheEnd(10_000)
       const other = rawClient(gateway.port, get('/small'))
       await other.until('ok')
       expect(upstream.sockets).toHaveLength(1)
     })
 
-    it('a client that reads slowly gets the rest of an answer that the backend has finished', async () => {
+    it('a client that reads slowly gets the rest of an answer that the upstream has finished', async () => {
       const { client, gateway } = await fullAtTheEnd(10_000)
       client.socket.resume()
       await client.until('\r\n0\r\n\r\n')
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
-    it('a client that reads slowly is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
+    it('a client that reads slowly is let go where it reads nothing more of an answer that the upstream has finished, whatever it sends meanwhile', async () => {
       // Longer than a busy machine may stand still in the middle of the answer.
       const { client, gateway } = await fullAtTheEnd(4_000)
       // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
@@ -225,7 +225,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       await until(() => client.text().split('\r\n\r\nok').length === 3)
     })
 
-    it('a client that reads slowly does not excuse a backend that then stops for good', async () => {
+    it('a client that reads slowly does not excuse an upstream that then stops for good', async () => {
       let response: ServerResponse | undefined
       let full = false
       const upstream = await rawUpstream(async (socket) => {

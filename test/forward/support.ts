@@ -135,7 +135,7 @@ export interface GatewayOptions extends Partial<ForwardOptions> {
   readonly server?: Server
 }
 
-/** A small HTTP server in front of a backend, which forwards one request of a connection at a time and does nothing else. */
+/** A small HTTP server in front of an upstream, which forwards one request of a connection at a time and does nothing else. */
 export async function gatewayTo(upstream: string, options: GatewayOptions = {}): Promise<Gateway> {
   const forwarder = forwarderTo(upstream, options)
   const results: ForwardResult[] = []
@@ -255,7 +255,7 @@ export interface RawUpstream {
 }
 
 /**
- * A backend written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body of
+ * An upstream written by hand: `answer` is called with the socket once a whole request head has arrived, for each one. A body of
  * announced length is skipped.
  */
 export async function rawUpstream(

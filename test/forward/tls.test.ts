@@ -214,7 +214,7 @@ describe('an https backend', () => {
 })
 
 describe('a client with TLS', () => {
-  it('a client with TLS is told to the backend, and never sees a broken body as a whole one', async () => {
+  it('a client with TLS is told to the upstream, and never sees a broken body as a whole one', async () => {
     const heads: string[] = []
     const upstream = createTcpServer((socket) => {
       socket.on('error', () => {})
@@ -241,7 +241,7 @@ describe('a client with TLS', () => {
 })
 
 describe('a client with TLS that asks for a WebSocket', () => {
-  it('a client with TLS that asks for a WebSocket has its connection ended where the backend declines and breaks off', async () => {
+  it('a client with TLS that asks for a WebSocket has its connection ended where the upstream declines and breaks off', async () => {
     const upstream = await rawUpstream(async (socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
       await sleep(20)
@@ -256,7 +256,7 @@ describe('a client with TLS that asks for a WebSocket', () => {
 })
 
 describe('a connection that was opened for a client who has left', () => {
-  it('a connection that was opened for a client who has left asks the backend nothing for that one, and serves the next', async () => {
+  it('a connection that was opened for a client who has left asks the upstream nothing for that one, and serves the next', async () => {
     const upstream = await httpsUpstream(server)
     const way = await wayTo(Number(new URL(upstream.url).port))
     const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {

@@ -64,9 +64,9 @@ function nextUpgrade({ server }: Gateway): Promise<UpgradeExchange> {
   })
 }
 
-/** Sends from the backend until nobody reads on from it, since the client takes no more. */
+/** Sends from the upstream until nobody reads on from it, since the client takes no more. */
 async function fill(upstreams: readonly Socket[], client: Socket): Promise<void> {
-  // The backend's head is through.
+  // The upstream's head is through.
   await until(() => client.bytesWritten > 0)
   const [upstream] = upstreams as [Socket]
   while (!client.destroyed && (!client.writableNeedDrain || upstream.writableLength < 1_000_000)) {
@@ -75,7 +75,7 @@ async function fill(upstreams: readonly Socket[], client: Socket): Promise<void>
   }
 }
 
-/** A handshake whose client reads nothing, when so much waits for it that the gateway has stopped reading the backend. */
+/** A handshake whose client reads nothing, when so much waits for it that the gateway has stopped reading the upstream. */
 async function unread(upstream: RawUpstream, idleTimeoutMs: number) {
   const gateway = await gatewayTo(upstream.url, { idleTimeoutMs })
   const upgraded = nextUpgrade(gateway)
@@ -102,7 +102,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   }
 
   describe('a WebSocket through the gateway', () => {
-    it('a WebSocket through the gateway carries messages both ways, and tells the backend who it is', async () => {
+    it('a WebSocket through the gateway carries messages both ways, and tells the upstream who it is', async () => {
       const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       const socket = dial(gateway, '/room?a=1&b')
@@ -126,7 +126,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       })
     })
 
-    it('a WebSocket through the gateway asks the backend with a head of our making, to the byte', async () => {
+    it('a WebSocket through the gateway asks the upstream with a head of our making, to the byte', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const forged =
@@ -150,7 +150,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.received[0]).toMatch(/^GET \/a\? HTTP/)
     })
 
-    it('a WebSocket through the gateway gets a 101 with our fields and without the backend’s hop-by-hop ones', async () => {
+    it('a WebSocket through the gateway gets a 101 with our fields and without the upstream’s hop-by-hop ones', async () => {
       const upstream = await rawUpstream((socket) => {
         socket.write(
           SWITCH.replace(
@@ -169,7 +169,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(client.text()).not.toMatch(/keep-alive|theirs/i)
     })
 
-    it('a WebSocket through the gateway is opened by a backend that writes WebSocket in other letters', async () => {
+    it('a WebSocket through the gateway is opened by an upstream that writes WebSocket in other letters', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
       const gateway = await gatewayTo(upstream.url)
       await rawClient(gateway.port, handshake()).until('101')
@@ -203,7 +203,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.received[0]?.endsWith('early-up') === true)
     })
 
-    it('a WebSocket through the gateway passes nothing on before the backend has agreed', async () => {
+    it('a WebSocket through the gateway passes nothing on before the upstream has agreed', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
@@ -225,7 +225,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
   })
 
-  describe('a backend that does not open the tunnel', () => {
+  describe('an upstream that does not open the tunnel', () => {
     it.each([
       [
         'with a length',
@@ -234,7 +234,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       ['in chunks', 'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
       ['until it closes', 'HTTP/1.1 403 Forbidden\r\n\r\nno'],
     ])(
-      'a backend that does not open the tunnel has its answer %s passed on as a plain one, and the connection is closed',
+      'an upstream that does not open the tunnel has its answer %s passed on as a plain one, and the connection is closed',
       async (_what, response) => {
         const upstream = await rawUpstream((socket) =>
           response.includes('\r\n\r\nno') && !response.includes('Length')
@@ -252,7 +252,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('a backend that does not open the tunnel because it wants another version says so by the Upgrade of its 426', async () => {
+    it('an upstream that does not open the tunnel because it wants another version says so by the Upgrade of its 426', async () => {
       const fields = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0'
       const upstream = await rawUpstream((socket) => socket.write(`HTTP/1.1 426 Upgrade Required\r\n${fields}\r\n\r\n`))
       const gateway = await gatewayTo(upstream.url)
@@ -261,7 +261,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(text).toMatch(/\r\nConnection: close, Upgrade\r\n\r\n$/)
     })
 
-    it('a backend that does not open the tunnel and takes longer over the body of its answer than over the head has all of it passed on', async () => {
+    it('an upstream that does not open the tunnel and takes longer over the body of its answer than over the head has all of it passed on', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
         await sleep(1500)
@@ -276,7 +276,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       [30_000, '403'],
       [40_000, '502'],
     ])(
-      'a backend that does not open the tunnel and answers with a head of %i bytes: up to maxHeaderSize it is passed on',
+      'an upstream that does not open the tunnel and answers with a head of %i bytes: up to maxHeaderSize it is passed on',
       async (length, status) => {
         const long = `X-Long: ${'x'.repeat(length)}`
         const upstream = await rawUpstream((socket) =>
@@ -288,7 +288,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('a backend that does not open the tunnel and breaks its answer off breaks off the client', async () => {
+    it('an upstream that does not open the tunnel and breaks its answer off breaks off the client', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
         await sleep(20)
@@ -313,7 +313,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       ['accepts two', SWITCH.replace('\r\n\r\n', `\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`)],
       ['switches to something else', SWITCH.replace('websocket', 'h2c')],
       ['does not name Upgrade in Connection', SWITCH.replace('Connection: Upgrade', 'Connection: keep-alive')],
-    ])('a backend that does not open the tunnel because it %s is answered by the caller', async (_what, response) => {
+    ])('an upstream that does not open the tunnel because it %s is answered by the caller', async (_what, response) => {
       const upstream = await rawUpstream((socket) => socket.end(response))
       const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
@@ -325,7 +325,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       })
     })
 
-    it('a backend that does not open the tunnel because its 101 is no acceptance gets and gives not a byte more', async () => {
+    it('an upstream that does not open the tunnel because its 101 is no acceptance gets and gives not a byte more', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write(`${SWITCH.replace(ACCEPT, 'x')}HTTP/1.1 200 OK\r\n\r\n`),
       )
@@ -336,7 +336,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('/admin')
     })
 
-    it('a backend that does not open the tunnel and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
+    it('an upstream that does not open the tunnel and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nno'),
       )
@@ -351,7 +351,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       ['reads all of its answer, if late', true, 'forwarded', 'end'],
       ['reads nothing of its answer', false, 'aborted', 'ECONNRESET'],
     ] as const)(
-      'a backend that does not open the tunnel and whose client %s',
+      'an upstream that does not open the tunnel and whose client %s',
       async (_what, reads, outcome, ending) => {
         const upstream = await rawUpstream((socket) =>
           socket.write('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n'),
@@ -383,7 +383,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('a backend that does not open the tunnel and whose client stops reading in the middle of its answer is not to blame', async () => {
+    it('an upstream that does not open the tunnel and whose client stops reading in the middle of its answer is not to blame', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000\r\n\r\n'),
       )
@@ -400,7 +400,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(reader.ending()).toBe('ECONNRESET')
     })
 
-    it('a backend that does not open the tunnel because it sends interim answers without end is given up', async () => {
+    it('an upstream that does not open the tunnel because it sends interim answers without end is given up', async () => {
       const upstream = await rawUpstream((socket) => {
         const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
         socket.once('close', () => clearInterval(storm))
@@ -412,7 +412,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
-    it('a backend that does not open the tunnel because nobody listens was certainly not reached', async () => {
+    it('an upstream that does not open the tunnel because nobody listens was certainly not reached', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
@@ -434,7 +434,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
     })
 
-    it('a backend that does not open the tunnel because it cannot be asked is a failure, and no exception', async () => {
+    it('an upstream that does not open the tunnel because it cannot be asked is a failure, and no exception', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:1`)
       const upgraded = nextUpgrade(gateway)
       rawClient(gateway.port, handshake())
@@ -442,7 +442,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(result).toMatchObject({ outcome: 'failed', reached: false, reason: expect.stringContaining('UNESCAPED') })
     })
 
-    it('a backend that does not open the tunnel is not asked where the client has left while it was admitted', async () => {
+    it('an upstream that does not open the tunnel is not asked where the client has left while it was admitted', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -481,7 +481,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('a backend that does not open the tunnel gets nothing of a client that sends more than 16 KiB ahead, which is closed', async () => {
+    it('an upstream that does not open the tunnel gets nothing of a client that sends more than 16 KiB ahead, which is closed', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -493,7 +493,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('and more')
     })
 
-    it('a backend that does not open the tunnel because the client had ended its side while it was admitted is left alone', async () => {
+    it('an upstream that does not open the tunnel because the client had ended its side while it was admitted is left alone', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -505,7 +505,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => client.socket.readableEnded)
     })
 
-    it('a backend that does not open the tunnel does, and is given what the client has sent ahead', async () => {
+    it('an upstream that does not open the tunnel does, and is given what the client has sent ahead', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -524,7 +524,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   })
 
   describe('the end of a tunnel', () => {
-    it.each(LEAVE)('the end of a tunnel by %s of the client closes the backend’s side', async (_what, close) => {
+    it.each(LEAVE)('the end of a tunnel by %s of the client closes the upstream’s side', async (_what, close) => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -534,7 +534,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
     })
 
-    it.each(LEAVE)('the end of a tunnel by %s of the backend closes the client’s side', async (_what, close) => {
+    it.each(LEAVE)('the end of a tunnel by %s of the upstream closes the client’s side', async (_what, close) => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -545,7 +545,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
 
     it.each(LEAVE)(
-      'the end of a tunnel by %s of the client leaves nothing half open where the backend ignores it',
+      'the end of a tunnel by %s of the client leaves nothing half open where the upstream ignores it',
       async (_what, close) => {
         const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
         const gateway = await gatewayTo(upstream.url)
@@ -556,7 +556,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('the end of a tunnel leaves nothing half open where the client ignores the backend’s', async () => {
+    it('the end of a tunnel leaves nothing half open where the client ignores the upstream’s', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake(), true)
@@ -574,7 +574,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       const forwarded = gateway.forwarder.upgrade(exchange)
       const client = exchange.socket as Socket
       await until(() => client.bytesWritten > 0)
-      // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the backend's end.
+      // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the upstream's end.
       for (let sent = client.bytesWritten; client.writableLength === 0; sent += PIECE.length) {
         upstream.sockets[0]?.write(PIECE)
         await until(() => client.bytesWritten === sent + PIECE.length)
@@ -586,7 +586,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
 
     it.each(LEAVE)(
-      'the end of a tunnel by %s of the backend ends it also where the client reads nothing of what waits',
+      'the end of a tunnel by %s of the upstream ends it also where the client reads nothing of what waits',
       async (_what, close) => {
         const upstream = await rawUpstream((socket) => socket.write(SWITCH))
         const { forwarded } = await unread(upstream, 1000)
@@ -610,7 +610,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
 
     it.each(LEAVE)(
-      'the end of a tunnel comes where the backend reads nothing, also after %s of the client',
+      'the end of a tunnel comes where the upstream reads nothing, also after %s of the client',
       async (_what, close) => {
         const upstream = await rawUpstream((socket) => {
           socket.pause()
@@ -619,7 +619,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
         const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
         const client = rawClient(gateway.port, handshake(), true)
         await client.until('101')
-        // Until the gateway reads no more, since the backend does not.
+        // Until the gateway reads no more, since the upstream does not.
         while (client.socket.writableLength < 1_000_000) {
           client.socket.write(Buffer.alloc(1_000_000))
           await sleep(5)
@@ -661,7 +661,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await Promise.all([gone, closing])
     })
 
-    it('the end of a tunnel comes with destroy() before the backend has agreed, too', async () => {
+    it('the end of a tunnel comes with destroy() before the upstream has agreed, too', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())

@@ -128,7 +128,7 @@ describe.each(BOTH_WAYS)('bytes that are nearly requests, by $name', (way) => {
     ['bodies are streamed', ''],
     ['bodies are bounded', 'max_body: 1MiB'],
   ])(
-    'bytes that are nearly requests reach the backend only as what they are, and are charged as that, where %s',
+    'bytes that are nearly requests reach the upstream only as what they are, and are charged as that, where %s',
     async (_how, edge) => {
       const fuzzed = await start(way, edge)
       const { seed, parameters } = budget(0.2, 6)
@@ -146,7 +146,7 @@ describe.each(BOTH_WAYS)('bytes that are nearly requests, by $name', (way) => {
         fuzzed.backend.close()
       }
       console.log(
-        `requests by ${way.name}: seed ${seed}, ${seen.sendings} sendings, ${seen.requests} requests reached the backend`,
+        `requests by ${way.name}: seed ${seed}, ${seen.sendings} sendings, ${seen.requests} requests reached the upstream`,
       )
       // Or it says nothing. A machine with much to do gets through a few only.
       if (seen.sendings >= 20) expect(seen.requests).toBeGreaterThan(seen.sendings / 4)

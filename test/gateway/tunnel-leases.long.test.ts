@@ -99,7 +99,7 @@ describe('a tunnel is ended', () => {
     expect(app.requests()).toEqual([expect.objectContaining({ outcome: 'aborted', reason, httpStatus: 101 })])
   })
 
-  it('when its gateway token is revoked', async () => {
+  it('when its access key is revoked', async () => {
     await start()
     const made = await admin('POST', 'tokens', { user: 'bob', name: 'test' })
     const neighbour = await open(bearer('bob'))
@@ -110,7 +110,7 @@ describe('a tunnel is ended', () => {
     expect([await echoes(neighbour), ended()]).toEqual([true, ['credential']])
   })
 
-  it('when the gateway token in its query is revoked; one by address goes on, until such callers are let in no more', async () => {
+  it('when the access key in its query is revoked; one by address goes on, until such callers are let in no more', async () => {
     await start()
     const from = (rest: string) =>
       text().replace('gateway_tokens: true', `gateway_tokens: true\n  from: [{ query: key }]\n  ${rest}`)

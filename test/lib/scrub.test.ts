@@ -6,7 +6,7 @@ const gateway = mintToken({ user: 'alice', name: 'phone', expiresAt: null }, 0).
 const jwt = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
 test.each([
-  ['a gateway token', `bad token ${gateway}, sorry`, 'bad token gw_[hidden], sorry'],
+  ['an access key', `bad token ${gateway}, sorry`, 'bad token gw_[hidden], sorry'],
   ['a JWT', `no key for ${jwt}.`, 'no key for [hidden JWT]'],
   [
     'a bearer credential of any shape',
@@ -14,7 +14,7 @@ test.each([
     'got "authorization: Bearer [hidden]"',
   ],
   ['a password for HTTP', 'Authorization: basic YWxpY2U6c2VjcmV0', 'Authorization: basic [hidden]'],
-  ['the beginning of a gateway token', 'bad token gw_0a1B2c3D', 'bad token gw_[hidden]'],
+  ['the beginning of an access key', 'bad token gw_0a1B2c3D', 'bad token gw_[hidden]'],
   [
     'the password of a URL',
     'connect rediss://app:p4ss:w0rd@db.example:6379/2 failed',

@@ -160,7 +160,7 @@ describe('a request', () => {
       request({ outcome: 'failed', error: 'upstream_timeout', httpStatus: 0, clientStatus: 504 }),
       WARN,
     ],
-    ['a body broken off by the backend warns', request({ outcome: 'failed' }), WARN],
+    ['a body broken off by the upstream warns', request({ outcome: 'failed' }), WARN],
     [
       'a 503 of ours warns',
       request({ outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 }),
@@ -171,7 +171,7 @@ describe('a request', () => {
       request({ outcome: 'denied', error: 'internal', httpStatus: null, clientStatus: 500 }),
       WARN,
     ],
-    ['a 500 of the backend informs', request({ httpStatus: 500, clientStatus: 500 }), INFO],
+    ['a 500 of the upstream informs', request({ httpStatus: 500, clientStatus: 500 }), INFO],
     [
       'a refusal informs',
       request({ outcome: 'refused', error: 'quota_exceeded', httpStatus: null, clientStatus: 429 }),

@@ -40,7 +40,7 @@ const operations = (document: Any): string[] =>
     .flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
     .filter((operation) => !/\/(?:quota|usage)$/.test(operation))
 
-describe('the operations of the backend', () => {
+describe('the operations of the upstream', () => {
   const item = { get: OK, post: OK }
 
   test.each<[string, Case, string[]]>([
@@ -93,20 +93,20 @@ describe('the operations of the backend', () => {
       { routes: ['GET /*'], paths: { '/me/quota': item, '/reference': item, '/reference/x': item, '/b': item } },
       ['GET /b'],
     ],
-  ])('the operations of the backend are shown where the route map lets them through: %s', (_what, given, expected) => {
+  ])('the operations of the upstream are shown where the route map lets them through: %s', (_what, given, expected) => {
     expect(operations(made(given))).toEqual(expected)
   })
 
   test.each<[string, object]>([
     ['its address', { url: `${BACKEND}/v2/` }],
     ['the default of a variable', { url: '/{version}', variables: { version: { default: 'v2' } } }],
-  ])('the operations of the backend are behind the path of the server, as %s says', (_how, server) => {
+  ])('the operations of the upstream are behind the path of the server, as %s says', (_how, server) => {
     const paths = { '/a': { get: { ...OK, summary: 'Known' } } }
     const document = made({ routes: ['GET /v2/a', 'GET /a'], paths, more: { servers: [server] } })
     expect([document.paths['/v2/a'].get.summary, document.paths['/a'].get.summary]).toEqual(['Known', 'GET /a'])
   })
 
-  test('the operations of the backend have the price of the rule that a request would meet', () => {
+  test('the operations of the upstream have the price of the rule that a request would meet', () => {
     const rest = `${QUOTA}
 routes:
   - { match: POST /user/:what, category: read, cost: 2 }
@@ -149,7 +149,7 @@ routes:
     })
   })
 
-  test('the operations of the backend that fix a parameter lose it, and keep the others of the path', () => {
+  test('the operations of the upstream that fix a parameter lose it, and keep the others of the path', () => {
     const parameter = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } })
     const paths = {
       '/user/{what}/{id}': { parameters: [parameter('what'), parameter('id')], get: { ...OK, operationId: 'u' } },
@@ -161,7 +161,7 @@ routes:
     expect(document.paths['/user/data/{id}'].get.operationId).toBe('u_2')
   })
 
-  test('the operations of the backend that answer 401 or 429 themselves may do either', () => {
+  test('the operations of the upstream that answer 401 or 429 themselves may do either', () => {
     const theirs = {
       description: 'No.',
       content: { 'application/json': { schema: { type: 'string' } }, 'text/html': {} },
@@ -177,7 +177,7 @@ routes:
     expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateTooManyRequests' })
   })
 
-  test('the operations of the backend that tell of a class of answers, or of all others, may do either too', () => {
+  test('the operations of the upstream that tell of a class of answers, or of all others, may do either too', () => {
     const own = { 404: { description: 'None.' }, '4XX': { description: 'Yours.' }, default: { description: 'Any.' } }
     const { responses } = made({ routes: ['GET /a'], paths: { '/a': { get: { responses: own } } } }).paths['/a'].get
     expect(responses).toMatchObject(own)
@@ -253,7 +253,7 @@ describe('rules that describe nothing known', () => {
   })
 })
 
-describe('what is between the gateway and the backend', () => {
+describe('what is between the gateway and the upstream', () => {
   const canary = 'http://score.internal'
   const server = { url: `${canary}:9000/secret` }
   const paths = {
@@ -295,7 +295,7 @@ describe('what is between the gateway and the backend', () => {
     },
   }
 
-  test('what is between the gateway and the backend is not told: addresses, headers, security, extensions', () => {
+  test('what is between the gateway and the upstream is not told: addresses, headers, security, extensions', () => {
     const document = made({ routes: ['GET /a'], paths, more })
     const text = JSON.stringify(document).toLowerCase()
     for (const word of ['score.internal', 'very-secret', 'x-backend-secret', 'x-tollgate-user', '"backend"']) {

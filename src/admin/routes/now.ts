@@ -23,7 +23,7 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/now',
       guard: 'read',
       doc: {
-        summary: 'What goes on: replicas, their sums, store, backend, global windows',
+        summary: 'What goes on: replicas, their sums, store, upstream, global windows',
         more: 'While the store is out, `store.answers` is false, replicas and sums are as they were last seen, and what only the store knows is null.',
         responses: { 200: schemas.now },
       },

@@ -40,7 +40,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'read',
       doc: {
-        summary: 'All gateway tokens, or those of one user, with a prefix, or that nobody uses',
+        summary: 'All access keys, or those of one user, with a prefix, or that nobody uses',
         query: Asked,
         responses: { 200: schemas.tokens },
       },
@@ -51,7 +51,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'change',
       doc: {
-        summary: 'Makes a gateway token, which is shown this once, or a link that shows it once',
+        summary: 'Makes an access key, which is shown this once, or a link that shows it once',
         body: NewToken,
         responses: { 201: schemas.newToken },
       },
@@ -62,7 +62,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'change',
       doc: {
-        summary: 'Revokes all gateway tokens of a user together: they are refused within 2 seconds on every replica',
+        summary: 'Revokes all access keys of a user together: they are refused within 2 seconds on every replica',
         more: 'More than 500 keys take a write for each 500. A key that is made at the same moment stays.',
         query: Whose,
         body: schemas.optionalReason,
@@ -76,7 +76,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       guard: 'change',
       doc: {
         summary:
-          'Makes a gateway token in the place of another one, which is good for a while still: one change for both',
+          'Makes an access key in the place of another one, which is good for a while still: one change for both',
         more: 'If the old key is good only for a while already, send `expiresAt`.',
         body: Rotation,
         responses: { 201: schemas.newToken },
@@ -89,7 +89,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens/:id',
       guard: 'change',
       doc: {
-        summary: 'Revokes a gateway token: it is refused within 2 seconds on every replica',
+        summary: 'Revokes an access key: it is refused within 2 seconds on every replica',
         more: 'The key and its entry in the audit change in one write.',
         body: schemas.optionalReason,
         responses: { 204: null },
@@ -100,11 +100,11 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   ]
 }
 
-const USER = `must be a text of ${USER_ID}: the user on whose quota the token draws`
+const USER = `must be a text of ${USER_ID}: the user on whose quota the key draws`
 const ORGANISATION = `must be a text of ${USER_ID}: the organisation of that user`
-const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
+const NAME = `must be a text of 1 to 64 characters without control characters: what the key is for`
 const EXPIRES =
-  'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
+  'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a key without an end'
 
 const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
 const organisation = z
@@ -133,7 +133,7 @@ const Asked = z.strictObject({
     .meta({ description: 'unused: those first that have not been used for longest. Default the newest first' }),
 })
 const Whose = z.strictObject({
-  user: whose.meta({ description: 'The user whose tokens are revoked' }),
+  user: whose.meta({ description: 'The user whose keys are revoked' }),
   organisation: organisation.meta({ description: 'Only those that name this organisation' }),
 })
 
@@ -156,11 +156,11 @@ export const NewToken = z.strictObject({
   user: z
     .string({ error: USER })
     .refine(isUserId, { error: USER })
-    .meta({ description: 'The user on whose quota the token draws: 1 to 256 bytes' }),
+    .meta({ description: 'The user on whose quota the key draws: 1 to 256 bytes' }),
   name: z
     .string({ error: NAME })
     .refine(isTokenName, { error: NAME })
-    .meta({ description: 'What the token is for: 1 to 64 characters' }),
+    .meta({ description: 'What the key is for: 1 to 64 characters' }),
   plan: z.string().nullish().meta({ description: 'The plan of its user: one of quota.plans. Default none' }),
   organisation: z
     .string({ error: ORGANISATION })
@@ -209,7 +209,7 @@ async function recordMade(desk: Desk, call: Call, { token, change, wish, now }: 
   return desk.record(call, made, () => ({ status: 201, body: { ...shownToken(record, now), ...shown } }))
 }
 
-const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old token at once'
+const GRACE = 'must be a whole number and m, h or d, like 24h: at most 90d, or 0m to end the old key at once'
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const MAX_GRACE_MS = 90 * UNITS.d
 
@@ -224,16 +224,16 @@ const Rotation = z.strictObject({
     .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
     .default('24h')
     .meta({
-      description: 'How long the old token stays good, unless it ends before: like 24h, 0m to 90d. Default 24h',
+      description: 'How long the old key stays good, unless it ends before: like 24h, 0m to 90d. Default 24h',
     }),
   expiresAt: NewToken.shape.expiresAt.meta({
-    description: 'When the new token ends by itself. Default as the old one',
+    description: 'When the new key ends by itself. Default as the old one',
   }),
   handover: handoverWish,
   reason: schemas.reason.optional(),
 })
 
-/** The new token has the user, the name, the plan and the organisation of the old one. */
+/** The new key has the user, the name, the plan and the organisation of the old one. */
 async function rotate(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(Rotation, call.body ?? {})
   if ('problems' in fields) return badFields(fields.problems)
@@ -242,7 +242,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (found === undefined) return NOT_FOUND
   const old = found.record
   if (old === null || endOfToken(old) <= now) {
-    return refusal('conflict', 'This token has ended, or cannot be read: make another one by POST /api/tokens.')
+    return refusal('conflict', 'This key has ended, or cannot be read: make another one by POST /api/tokens.')
   }
   const successor = expiresAt === undefined && old.expiresAt !== null ? await successorOf(desk, old) : null
   if (successor !== null) return replacedAlready(successor)
@@ -253,7 +253,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   return recordMade(desk, call, { token, change: rotationOf(record, old, now + graceOf(grace)), wish, now })
 }
 
-/** The id of the token that replaced this one: its end is that of the grace, which would be the end of another one too. */
+/** The id of the key that replaced this one: its end is that of the grace, which would be the end of another one too. */
 async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<string | null> {
   for await (const { what, subject, to } of auditEntries(store)) {
     if (what !== 'token_created') continue
@@ -264,7 +264,7 @@ async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<st
 }
 
 function replacedAlready(successor: string): AdminResponse {
-  const msg = `This token was replaced by ${successor} already, and ends with its grace, as another one would: rotate that one, or send expiresAt.`
+  const msg = `This key was replaced by ${successor} already, and ends with its grace, as another one would: rotate that one, or send expiresAt.`
   return refusal('conflict', msg)
 }
 
@@ -288,7 +288,7 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
   return desk.record(call, revocationOf(found, now), () => NO_CONTENT)
 }
 
-const NOT_FOUND = refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+const NOT_FOUND = refusal('not_found', 'No access key has this id: GET /api/tokens lists them.')
 
 /** Those that are made meanwhile stay. */
 async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResponse> {

@@ -95,7 +95,7 @@ function checkWorkers({ workers = 1, store }: PartialConfig): Finding[] {
 function checkHost({ url, host }: PartialConfig['upstream']): Finding[] {
   if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
   const message =
-    'the backend gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names responds with 421 Misdirected Request. Write host: upstream, or serve every Host there'
+    'the upstream gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names responds with 421 Misdirected Request. Write host: upstream, or serve every Host there'
   return [{ path: ['upstream', 'url'], severity: 'warning', message }]
 }
 
@@ -106,7 +106,7 @@ function checkLoop({ listen, upstream }: PartialConfig): Finding[] {
   const target = Number(port) || (protocol === 'https:' ? 443 : 80)
   if (target !== listen.port || !leadsTo(hostname.replace(/^\[|\]$/g, ''), listen.host)) return []
   const message =
-    'is the address of listen, so requests would come back to the gateway: name the backend, or choose another port'
+    'is the address of listen, so requests would come back to the gateway: name the upstream, or choose another port'
   return [{ path: ['upstream', 'url'], message }]
 }
 
@@ -114,7 +114,7 @@ function checkUpstream(upstream: PartialConfig['upstream']): Finding[] {
   const { url, socket, tls, headers, pass_authorization } = upstream
   const findings: Finding[] = []
   if ('url' in upstream && url === undefined && 'socket' in upstream && socket === undefined) {
-    const message = 'is missing: write the backend’s address, like http://127.0.0.1:9000, or upstream.socket'
+    const message = 'is missing: write the upstream’s address, like http://127.0.0.1:9000, or upstream.socket'
     findings.push({ path: ['upstream', 'url'], message })
   }
   if (socket !== undefined && /^(?:unix:|[a-z]+:\/\/)/i.test(socket)) {
@@ -142,7 +142,7 @@ function checkLenient({ lenient = [] }: PartialConfig['upstream']): Finding[] {
   const at = lenient.indexOf('bare_lf')
   if (at < 0) return []
   const message =
-    'a service that writes what it is sent into a field lets GET /?x=%0ASet-Cookie:%20a=b set one: remove it unless the backend ends its lines in LF alone'
+    'a service that writes what it is sent into a field lets GET /?x=%0ASet-Cookie:%20a=b set one: remove it unless the upstream ends its lines in LF alone'
   return [{ path: ['upstream', 'lenient', at], severity: 'warning', message }]
 }
 

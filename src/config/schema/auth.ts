@@ -172,10 +172,10 @@ export const auth = domain(
       jwt: list(issuer, 0, 100, { description: 'The issuers whose JWTs are accepted. Default none' }).default([]),
       introspection: list(introspection, 0, 10, {
         description:
-          'Who is asked about credentials that are neither gateway tokens nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
+          'Who is asked about credentials that are neither access keys nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
       }).default([]),
       client_certificate: clientCertificate.optional(),
-      gateway_tokens: flag({ description: 'Whether gateway tokens (gw_…) are accepted. Default true' }).default(true),
+      gateway_tokens: flag({ description: 'Whether access keys (gw_…) are accepted. Default true' }).default(true),
       credential_cache: domain(
         section(
           {
@@ -184,7 +184,7 @@ export const auth = domain(
             }).default(10_000),
             ttl: duration('0s', '1h', {
               description:
-                'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, a gateway token for 1.5 s at most. Default 60s',
+                'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, an access key for 1.5 s at most. Default 60s',
             }).prefault('60s'),
           },
           'Credentials that were verified are not verified again at once',

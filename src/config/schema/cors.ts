@@ -37,17 +37,18 @@ export const cors = domain(
         description: 'Whether those pages may send cookies and read what comes then; not with "*". Default false',
       }).default(false),
       expose: list(name, 0, 100, {
-        description: `Response headers that their scripts may read, of the backend’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
+        description: `Response headers that their scripts may read, of the upstream’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
       }).default(EXPOSED),
       preflight: choice(['forward', 'answer'], {
         description:
           'Who answers a preflight, which needs no credential and is never charged: forward asks the upstream, answer is by the route map. Default forward',
       }).default('forward'),
       allow_headers: list(name, 0, 100, {
-        description: 'Request headers that pages may send, where the gateway answers. Default those that they ask for',
+        description:
+          'Request headers that pages may send, where the gateway itself responds. Default those that they ask for',
       }).optional(),
       max_age: duration('0s', '24h', {
-        description: 'How long browsers may remember an answer of the gateway to a preflight, 0s to 24h. Default 5m',
+        description: 'How long browsers may remember what the gateway responds to a preflight, 0s to 24h. Default 5m',
       }).prefault('5m'),
     },
     'Which pages of other origins may read responses in a browser (CORS). Default off',

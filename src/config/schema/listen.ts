@@ -147,7 +147,7 @@ const lenient = list(choice(LENIENCIES, { description: 'What is let pass' }), 0,
 
 const says = (what: string, folds: 'fold' | 'ignore') =>
   choice(['exact', folds], {
-    description: `${what}: ${folds} it, as the backend does, when a rule is looked for. Default exact`,
+    description: `${what}: ${folds} it, as the upstream does, when a rule is looked for. Default exact`,
   }).optional()
 
 /** What is written stands as the upstream's word: `exact` too, of which `check` then does not warn. */

@@ -53,7 +53,7 @@ const parts = section(
     ).prefault({}),
     requests: ofThing('Requests under way', 'edge.max_in_flight'),
     bodies: ofThing('Requests whose body is awaited', 'edge.max_in_flight'),
-    upstream_connections: ofThing('Requests at the backend', 'upstream.max_connections'),
+    upstream_connections: ofThing('Requests at the upstream', 'upstream.max_connections'),
     tunnels: section(
       {
         address: ofAddress,

@@ -107,7 +107,7 @@ const tls = clientTls(
 export const upstream = domain(
   section(
     {
-      url: read('the backend’s address, like http://127.0.0.1:9000', parseUpstream, {
+      url: read('the upstream’s address, like http://127.0.0.1:9000', parseUpstream, {
         description:
           'The address of your service: http or https, host and port, and perhaps a path that is put before the one of each request. Required unless socket is there',
       }).optional(),

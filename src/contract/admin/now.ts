@@ -69,7 +69,7 @@ export const now = name(
     }),
   }),
   'Now',
-  'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
+  'The replicas, their sums, the store, the upstream and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
 )
 
 export const status = name(

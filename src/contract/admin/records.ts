@@ -20,19 +20,19 @@ export const token = name(
     state: z.enum(['valid', 'expired', 'revoked']),
   }),
   'Token',
-  'A gateway token, without itself. `plan` and `organisation` are there if it names them.',
+  'An access key, without itself. `plan` and `organisation` are there if it names them.',
 )
 
 export const tokens = name(
   z.strictObject({ tokens: z.array(token) }),
   'Tokens',
-  'All gateway tokens, newest first, revoked and expired ones too.',
+  'All access keys, newest first, revoked and expired ones too.',
 )
 
 export const revokedTokens = name(
   z.strictObject({ user: z.string(), revoked: z.int().min(0) }),
   'RevokedTokens',
-  'How many gateway tokens of a user were revoked: those that were not yet.',
+  'How many access keys of a user were revoked: those that were not yet.',
 )
 
 export const importedTokens = name(
@@ -44,13 +44,13 @@ export const importedTokens = name(
 export const madeToken = name(
   token.extend({ token: z.string() }),
   'MadeToken',
-  'A gateway token with itself: it is shown this once.',
+  'An access key with itself: it is shown this once.',
 )
 
 export const tokenToHandOver = name(
   token.extend({ handover: z.strictObject({ path: z.string(), expiresAt: time }) }),
   'TokenToHandOver',
-  'A gateway token without itself, and the link that shows it once.',
+  'An access key without itself, and the link that shows it once.',
 )
 
 /** By whether the body asks for `handover`. */
@@ -59,7 +59,7 @@ export const newToken = z.union([madeToken, tokenToHandOver])
 export const handedOver = name(
   z.strictObject({ user: z.string(), name: z.string(), token: z.string(), expiresAt: time.nullable() }),
   'HandedOver',
-  'A gateway token itself: it is shown this once.',
+  'An access key itself: it is shown this once.',
 )
 
 const route = z.strictObject({

@@ -123,7 +123,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
       return
     }
     this.#fullUntil = performance.now() + FULL_MS
-    this.#expire(waiter, new NoConnectionError('all connections to the backend are taken'))
+    this.#expire(waiter, new NoConnectionError('all connections to the upstream are taken'))
   }
 
   /** @returns whether the waiter has waited until now */

@@ -127,7 +127,7 @@ export class ResponseReader {
   end(): void {
     this.#persistent = false
     if (this.#state === 'close') this.#finish([])
-    else if (this.#state === 'head' && !this.#begun) throw new ConnectionLostError('the backend closed the connection')
+    else if (this.#state === 'head' && !this.#begun) throw new ConnectionLostError('the upstream closed the connection')
     else if (this.#state !== 'idle') throw new BadResponseError('the connection was closed within the answer')
   }
 

@@ -118,7 +118,7 @@ const farAway = (roundTrip: number, deadlineMs: number): string =>
   `Redis takes ${Math.round(roundTrip)} ms to respond, more than half of store_options.deadline (${deadlineMs} ms): a charge takes up to two of its responses; bring Redis closer to the gateway`
 
 const NOTHING_ON_DISK =
-  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
+  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, access keys and changes at run time are gone; set its appendonly to yes'
 
 /** @param before what is known already @throws whatever Redis says */
 export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Look> {

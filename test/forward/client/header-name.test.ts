@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { fieldName } from '../../../src/forward/client/header-name.ts'
 
-it('a backend that makes up a name for each answer does not fill the memory', () => {
+it('an upstream that makes up a name for each answer does not fill the memory', () => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   collect()

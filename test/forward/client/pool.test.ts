@@ -28,7 +28,7 @@ const post = (path: string, body: string): string =>
 
 overEachTransport(({ rawUpstream }) => {
   describe('closing a forwarder', () => {
-    /** Of a backend that would keep its connections for as long as we do. */
+    /** Of an upstream that would keep its connections for as long as we do. */
     const KEPT = OK.replace('\r\n', '\r\nKeep-Alive: timeout=600\r\n')
 
     it('closing a forwarder waits for what is in flight and for those that wait for a connection', async () => {
@@ -89,16 +89,16 @@ overEachTransport(({ rawUpstream }) => {
   })
 
   describe('a connection that is free', () => {
-    it('a connection that is free is closed before the backend closes it, by what the backend says', async () => {
+    it('a connection that is free is closed before the upstream closes it, by what the upstream says', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
       // The clock of the connections ticks eight times within the shortest timeout.
       const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 80 })
       await exchangeRaw(gateway.port, get('/', CLOSE))
       const closed = until(() => upstream.sockets[0]?.readableEnded === true).then(() => 'closed')
-      expect(await Promise.race([closed, sleep(1000, 'the backend would close it now')])).toBe('closed')
+      expect(await Promise.race([closed, sleep(1000, 'the upstream would close it now')])).toBe('closed')
     })
 
-    it('a connection that is free is kept where the backend says nothing, or a longer time', async () => {
+    it('a connection that is free is kept where the upstream says nothing, or a longer time', async () => {
       // The short one last: the others, free before it, would be closed before it too.
       const fields = ['', 'Keep-Alive: timeout=60\r\n', 'Keep-Alive: timeout=1\r\n']
       const upstream = await rawUpstream((socket, head) => head.includes('/wait') || socket.write(OK))
@@ -116,7 +116,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.sockets.length).toBe(3)
     })
 
-    it('a connection that is free is kept for keepAliveMs, also where the backend would keep it for longer', async () => {
+    it('a connection that is free is kept for keepAliveMs, also where the upstream would keep it for longer', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=60\r\n')))
       const gateway = await gatewayTo(upstream.url, { keepAliveMs: 200 })
       await exchangeRaw(gateway.port, get('/one', CLOSE))
@@ -183,7 +183,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('close')
     })
 
-    it('a connection that is free is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
+    it('a connection that is free is not used again after a request with a body where reuseAfterBody is false, and the upstream is told', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { reuseAfterBody: false })
       await exchangeRaw(gateway.port, get('/one', CLOSE))
@@ -262,7 +262,7 @@ it('a place that becomes free while one is being opened for who waits opens no s
   expect(upstream.sockets).toHaveLength(3)
 })
 
-describe('the URL of a backend', () => {
+describe('the URL of an upstream', () => {
   const limits = {
     connectTimeoutMs: 1,
     connectRetryMs: 0,
@@ -279,12 +279,12 @@ describe('the URL of a backend', () => {
   const create = (url: string) =>
     createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true })
 
-  it.each(['http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('the URL of a backend is not %s', (url) => {
+  it.each(['http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('the URL of an upstream is not %s', (url) => {
     expect(() => create(url)).toThrow(TypeError)
   })
 
   it.each(['http://h', 'https://h:8443/', 'http://[::1]:80', 'http://h/base/'])(
-    'the URL of a backend may be %s',
+    'the URL of an upstream may be %s',
     (url) => {
       expect(() => create(url)).not.toThrow()
     },

@@ -103,7 +103,7 @@ describe('a reader of answers', () => {
     expect(heard.response()).toMatchObject({ status: 200 })
   })
 
-  it('a reader of answers knows how long the backend keeps the connection, where it says so or has said so before', () => {
+  it('a reader of answers knows how long the upstream keeps the connection, where it says so or has said so before', () => {
     const silent = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
     expect(read(silent).reader.keptFor).toBe(null)
     const { reader } = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=72, max=5\r\nContent-Length: 0\r\n\r\n')

@@ -11,7 +11,7 @@ import { runs } from '../../setup/runs.ts'
 import type { SystemProxy } from '../../setup/system-proxy.ts'
 
 /**
- * nginx, as a backend that many have, says which path a spelling is: the gateway must charge what that path costs, or
+ * nginx, as an upstream that many have, says which path a spelling is: the gateway must charge what that path costs, or
  * refuse. Whatever matches no rule is let through for nothing, so that every gap is a free ride.
  */
 let nginx: SystemProxy
