@@ -52,7 +52,7 @@ const allowed = ({ headers }: http.IncomingMessage) =>
 const READABLE = {
   'access-control-allow-origin': APP,
   'access-control-expose-headers':
-    'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged, X-Tollgate-Quota-State, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+    'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged, X-Tollgate-Quota-State, X-Tollgate-Replay, X-Tollgate-Shadow, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
 }
 
 describe('a response of the gateway', () => {

@@ -9,7 +9,8 @@ import { choice, duration, flag, list, read, section } from './values.ts'
 /** What the gateway says of a quota and of a request. */
 const EXPOSED = [
   ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id', 'X-Tollgate-Charged'],
-  ...['X-Tollgate-Quota-State', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  ...['X-Tollgate-Quota-State', 'X-Tollgate-Replay', 'X-Tollgate-Shadow'],
+  ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
 ]
 
 function parseName(name: string): Reading<string> {
