@@ -1,25 +1,25 @@
 import type { GrantResponse } from '../contract/api.ts'
 import { isLive } from '../control/grants.ts'
-import { type ControlState, type GivenGrant, storedOf } from '../control/state.ts'
+import { type ControlState, type GivenGrant, type StoredControl, storedOf } from '../control/state.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import { iso } from './http.ts'
 
 type History = Awaited<ReturnType<HistoryStore['readHistory']>>
 
 /** What was taken of the grants of one owner. */
-export interface Taken {
+interface Taken {
   /** The store's time of the reading. */
   readonly at: number
   readonly byGrant: ReadonlyMap<string, number>
 }
 
 /** It goes through all that is kept of the owner. */
-export function takenIn({ at, history }: Pick<History, 'at' | 'history'>): Taken {
+function takenIn({ at, history }: Pick<History, 'at' | 'history'>): Taken {
   return { at, byGrant: history.takenOf() }
 }
 
-/** A grant as the API shows it. @param read of its owner */
-export function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken): GrantResponse {
+/** A grant as the API shows it. @param taken of its owner */
+function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken): GrantResponse {
   const { user, organisation, category, tokens, givenAt, until, endedAt, reason } = grant
   const taken = byGrant.get(id) ?? 0
   return {
@@ -32,6 +32,48 @@ export function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken
     live: isLive(grant, at),
     reason,
   }
+}
+
+/** @throws StoreError */
+export async function shownGrant(store: Kept, id: string, grant: GivenGrant): Promise<GrantResponse> {
+  return grantShown(id, grant, await takenOfOwner(store, grant))
+}
+
+type Kept = Pick<HistoryStore, 'readHistory'>
+
+async function takenOfOwner(store: Kept, { user, organisation = '' }: GivenGrant): Promise<Taken> {
+  const read =
+    user === undefined ? store.readHistory('organisation', organisation) : store.readHistory('personal', user)
+  return takenIn(await read)
+}
+
+/**
+ * Grants of one owner or of all, those that have ended too, the newest first. What is kept of an owner may be long, so each is read once, one
+ * after the other.
+ * @param most that are shown @throws StoreError, or the reason of the signal
+ */
+export async function grantsShown(
+  store: Kept,
+  { grants: all }: Pick<StoredControl, 'grants'>,
+  { user, organisation }: { readonly user?: string | undefined; readonly organisation?: string | undefined },
+  { most, signal }: { readonly most: number; readonly signal?: AbortSignal },
+): Promise<{ readonly grants: GrantResponse[]; readonly total: number }> {
+  const wanted = [...all].filter(
+    ([, { value }]) =>
+      (user === undefined || value.user === user) &&
+      (organisation === undefined || value.organisation === organisation),
+  )
+  const newest = wanted.sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt).slice(0, most)
+  const byOwner = new Map<string, Taken>()
+  const grants: GrantResponse[] = []
+  for (const [id, { value }] of newest) {
+    signal?.throwIfAborted()
+    const owner = JSON.stringify([value.user, value.organisation])
+    const taken = byOwner.get(owner) ?? (await takenOfOwner(store, value))
+    byOwner.set(owner, taken)
+    grants.push(grantShown(id, value, taken))
+  }
+  return { grants, total: wanted.length }
 }
 
 /** All grants of one user or organisation, those that have ended too, the newest first. */

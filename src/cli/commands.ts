@@ -169,6 +169,26 @@ apply sets these for good and no others, within 2 seconds on every gateway of th
 Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
   },
   {
+    name: 'grants',
+    summary: 'list, give and end extra tokens of a user or an organisation',
+    load: async () => (await import('./grants.ts')).grants,
+    help: `Usage: tollgate grants list [--user USER | --organisation ORGANISATION] [--json] [-c FILE]
+       tollgate grants give --user USER | --organisation ORGANISATION --category CATEGORY --tokens N
+                           --until TIME --reason TEXT [-c FILE]
+       tollgate grants end ID [--reason TEXT] [-c FILE]
+
+A grant is a number of extra tokens that a user, or an organisation together, gets once. It pays for requests of its category where a
+window has no room. list prints a line for each grant, the newest first: id, owner, category, what was taken, until when it is good, reason.
+give prints the id of the new grant, and end ends one: what was taken stays taken. Both hold within 2 seconds on every gateway of the store.
+  --user, --organisation   whose; behind list only theirs
+  --category   the category whose requests the grant pays for
+  --tokens     how many, 1 to 1000000000000
+  --until      a time with its offset, such as 2030-01-31T00:00:00Z, or a span from now such as 7d; at most 400 days from now
+  --reason     why, for the list and the audit
+  --json       the response of GET /api/grants, with all grants
+Exit code: 0 done, also if the grant had ended already; 1 not done, with the reason; 2 called wrongly.`,
+  },
+  {
     name: 'usage',
     summary: 'print what was used',
     load: async () => (await import('./usage.ts')).usage,

@@ -1,19 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { GrantResponse, GrantsResponse } from '../../contract/api.ts'
+import type { GrantsResponse } from '../../contract/api.ts'
 import type { AuditEntry } from '../../control/control-store.ts'
 import { endOfGrant } from '../../control/grants.ts'
 import { categoriesOf } from '../../control/settings.ts'
 import { type GivenGrant, storedOf } from '../../control/state.ts'
-import { timeOf } from '../../control/times.ts'
-import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { MAX_LIMIT } from '../../quota/policy.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { grantShown, type Taken, takenIn } from '../grants-shown.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { grantsShown, shownGrant } from '../grants-shown.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-grant.ts'
 
 /** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
@@ -61,97 +58,33 @@ export function grantRoutes(desk: Desk): Route[] {
 
 /** Grants of one response. */
 const MOST_SHOWN = 500
-/** That pay one user or organisation at once: each of them is looked at by each charge of the owner. */
-const MOST_LIVE = 10
 const TOO_MANY = refusal(
   'conflict',
   `${MOST_LIVE} grants of this owner pay already: end one of them by DELETE /api/grants/{id}.`,
 )
-const MOST_DAYS = 400
-const DAY_MS = 86_400_000
 
-const id = z.string({ error: `must be ${USER_ID}` }).refine(isUserId, { error: `must be ${USER_ID}` })
 const Asked = z.strictObject({
-  user: id.optional().meta({ description: 'Only those of this user' }),
-  organisation: id.optional().meta({ description: 'Only those of this organisation' }),
+  user: ownerId.optional().meta({ description: 'Only those of this user' }),
+  organisation: ownerId.optional().meta({ description: 'Only those of this organisation' }),
 })
 
-const TOKENS = `must be a whole number from 1 to ${MAX_LIMIT}`
-const UNTIL = `must be a time with its offset, for example 2030-01-31T00:00:00Z, at most ${MOST_DAYS} days from now`
-const NewGrant = z.strictObject({
-  user: id.optional().meta({ description: 'Who gets the tokens; instead of an organisation' }),
-  organisation: id.optional().meta({ description: 'Whose users get the tokens together; instead of a user' }),
-  category: z.string().meta({ description: 'The category whose requests they pay for' }),
-  tokens: z
-    .int({ error: TOKENS })
-    .min(1, { error: TOKENS })
-    .max(MAX_LIMIT, { error: TOKENS })
-    .meta({ description: 'How many: 1 to 10^12' }),
-  until: z.iso
-    .datetime({ offset: true, error: UNTIL })
-    .meta({ description: `When the grant ends, whatever is left of it: at most ${MOST_DAYS} days from now` }),
-  reason: schemas.reason,
-})
-
-/** What is kept of an owner may be long: each is read once, one after the other. */
 async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { user, organisation } = fields.data
-  const state = await desk.control.fresh()
-  const wanted = [...storedOf(state).grants].filter(
-    ([, { value }]) =>
-      (user === undefined || value.user === user) &&
-      (organisation === undefined || value.organisation === organisation),
-  )
-  const newest = wanted.sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt).slice(0, MOST_SHOWN)
-  const byOwner = new Map<string, Taken>()
-  const grants: GrantResponse[] = []
-  for (const [id, { value }] of newest) {
-    signal.throwIfAborted()
-    const owner = JSON.stringify([value.user, value.organisation])
-    const taken = byOwner.get(owner) ?? (await takenOfOwner(desk, value))
-    byOwner.set(owner, taken)
-    grants.push(grantShown(id, value, taken))
-  }
-  return ok({ grants, total: wanted.length } satisfies GrantsResponse)
-}
-
-/** @throws StoreError */
-async function shownGrant(desk: Desk, id: string, grant: GivenGrant): Promise<GrantResponse> {
-  return grantShown(id, grant, await takenOfOwner(desk, grant))
-}
-
-/** @throws StoreError */
-async function takenOfOwner({ store }: Desk, { user, organisation = '' }: GivenGrant): Promise<Taken> {
-  const read =
-    user === undefined ? store.readHistory('organisation', organisation) : store.readHistory('personal', user)
-  return takenIn(await read)
+  const stored = storedOf(await desk.control.fresh())
+  const { grants, total } = await grantsShown(desk.store, stored, fields.data, { most: MOST_SHOWN, signal })
+  return ok({ grants, total } satisfies GrantsResponse)
 }
 
 async function give(desk: Desk, call: Call): Promise<AdminResponse> {
-  const fields = readFields(NewGrant, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { user, organisation, category, tokens, reason } = fields.data
-  if ((user === undefined) === (organisation === undefined)) {
-    return badFields([{ path: 'user', msg: 'must be given, or organisation instead: a grant has one owner' }])
-  }
-  const categories = categoriesOf(desk.setup().quota)
-  if (!categories.includes(category)) {
-    return badFields([{ path: 'category', msg: `must be one of ${categories.join(', ')}` }])
-  }
   await desk.control.fresh()
-  const at = desk.control.storeTime()
-  const until = timeOf(fields.data.until)
-  if (!(until <= at + MOST_DAYS * DAY_MS)) return badFields([{ path: 'until', msg: UNTIL }])
-  if (until <= at) return badFields([{ path: 'until', msg: `must be in the future: it is ${iso(at)} now` }])
-  const owner = user === undefined ? { organisation } : { user }
-  const grant = { ...owner, category, tokens, givenAt: at, until, reason, endedAt: null } as GivenGrant
-  const made = randomBytes(6).toString('hex')
+  const read = readNewGrant(call.body, categoriesOf(desk.setup().quota), desk.control.storeTime())
+  if ('problems' in read) return badFields(read.problems)
+  const { data: change } = read
   return desk.record(
     call,
-    { kind: 'grant', id: made, to: grant, most: MOST_LIVE },
-    async () => ({ status: 201, body: await shownGrant(desk, made, grant) }),
+    change,
+    async () => ({ status: 201, body: await shownGrant(desk.store, change.id, change.to) }),
     TOO_MANY,
   )
 }
@@ -163,7 +96,7 @@ async function end(desk: Desk, call: Call): Promise<AdminResponse> {
   const known = storedOf(await desk.control.fresh()).grants.get(id)?.value
   if (known === undefined) return refusal('not_found', 'No grant has this id: GET /api/grants lists them.')
   const at = desk.control.storeTime()
-  if (endOfGrant(known) <= at) return ok(await shownGrant(desk, id, known))
-  const ended = ({ to }: AuditEntry) => shownGrant(desk, id, to as GivenGrant)
+  if (endOfGrant(known) <= at) return ok(await shownGrant(desk.store, id, known))
+  const ended = ({ to }: AuditEntry) => shownGrant(desk.store, id, to as GivenGrant)
   return desk.record(call, { kind: 'grant', id, endedAt: at }, async (entry) => ok(await ended(entry)))
 }

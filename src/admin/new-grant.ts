@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import * as schemas from '../contract/admin.ts'
+import type { GrantGiven } from '../control/control-store.ts'
+import { timeOf } from '../control/times.ts'
+import { isUserId, USER_ID } from '../control/user-id.ts'
+import { MAX_LIMIT } from '../quota/policy.ts'
+import { type Fields, readFields } from './fields.ts'
+import { iso } from './http.ts'
+
+/** A grant as somebody asks for it: by the API, or on the command line. */
+
+/** That pay one user or organisation at once: each of them is looked at by each charge of the owner. */
+export const MOST_LIVE = 10
+const MOST_DAYS = 400
+const DAY_MS = 86_400_000
+
+const TOKENS = `must be a whole number from 1 to ${MAX_LIMIT}`
+const UNTIL = `must be a time with its offset, for example 2030-01-31T00:00:00Z, at most ${MOST_DAYS} days from now`
+
+export const ownerId = z.string({ error: `must be ${USER_ID}` }).refine(isUserId, { error: `must be ${USER_ID}` })
+
+export const NewGrant = z.strictObject({
+  user: ownerId.optional().meta({ description: 'Who gets the tokens; instead of an organisation' }),
+  organisation: ownerId.optional().meta({ description: 'Whose users get the tokens together; instead of a user' }),
+  category: z.string().meta({ description: 'The category whose requests they pay for' }),
+  tokens: z
+    .int({ error: TOKENS })
+    .min(1, { error: TOKENS })
+    .max(MAX_LIMIT, { error: TOKENS })
+    .meta({ description: 'How many: 1 to 10^12' }),
+  until: z.iso
+    .datetime({ offset: true, error: UNTIL })
+    .meta({ description: `When the grant ends, whatever is left of it: at most ${MOST_DAYS} days from now` }),
+  reason: schemas.reason,
+})
+
+/**
+ * The change that gives it.
+ * @param categories of the configuration @param at the store's time, in milliseconds since the epoch
+ */
+export function readNewGrant(asked: unknown, categories: readonly string[], at: number): Fields<GrantGiven> {
+  const fields = readFields(NewGrant, asked)
+  if ('problems' in fields) return fields
+  const { user, organisation, category, tokens, reason } = fields.data
+  const wrong = (path: string, msg: string) => ({ problems: [{ path, msg }] })
+  if (!categories.includes(category)) return wrong('category', `must be one of ${categories.join(', ')}`)
+  const until = timeOf(fields.data.until)
+  if (!(until <= at + MOST_DAYS * DAY_MS)) return wrong('until', UNTIL)
+  if (until <= at) return wrong('until', `must be in the future: it is ${iso(at)} now`)
+  const of = { category, tokens, givenAt: at, until, reason, endedAt: null }
+  const given = (owner: { user: string } | { organisation: string }): Fields<GrantGiven> => {
+    const id = randomBytes(6).toString('hex')
+    return { data: { kind: 'grant', id, to: { ...owner, ...of }, most: MOST_LIVE } }
+  }
+  if (user !== undefined && organisation === undefined) return given({ user })
+  if (organisation !== undefined && user === undefined) return given({ organisation })
+  return wrong('user', 'must be given, or organisation instead: a grant has one owner')
+}

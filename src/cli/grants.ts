@@ -1,0 +1,162 @@
+import { parseArgs } from 'node:util'
+import { grantsShown } from '../admin/grants-shown.ts'
+import { MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
+import { openStore, openStoreToLook } from '../app/stores.ts'
+import { parseDuration } from '../config/units.ts'
+import type { GrantResponse } from '../contract/api.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import { endOfGrant } from '../control/grants.ts'
+import { reason as checkReason } from '../control/problems.ts'
+import { categoriesOf } from '../control/settings.ts'
+import { type GivenGrant, storedOf } from '../control/state.ts'
+import { isUserId, USER_ID } from '../control/user-id.ts'
+import { print } from '../lib/print.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import type { Store } from '../store/store.ts'
+import { type Loaded, nameOf, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
+import { UsageError } from './usage-error.ts'
+
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  ...CONFIG_OPTION,
+  ...{ user: TEXT, organisation: TEXT, category: TEXT, tokens: TEXT, until: TEXT, reason: TEXT },
+  json: { type: 'boolean' },
+} as const
+
+/** Extra tokens that are given once, out of the store and into it, also where no gateway runs. */
+export async function grants(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { config, ...options } = values
+  const work = workOf(positionals, options)
+  const open = ({ config: { store } }: Loaded) => (work === list ? openStoreToLook(store) : openStore(store, () => {}))
+  return withStore(config, open, (store, loaded) => work(store, loaded, options))
+}
+
+interface Options {
+  readonly user?: string | undefined
+  readonly organisation?: string | undefined
+  readonly category?: string | undefined
+  readonly tokens?: string | undefined
+  readonly until?: string | undefined
+  readonly reason?: string | undefined
+  readonly json?: boolean | undefined
+}
+
+type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
+
+const TAKES: Readonly<Record<string, readonly (keyof Options)[]>> = {
+  list: ['user', 'organisation', 'json'],
+  give: ['user', 'organisation', 'category', 'tokens', 'until', 'reason'],
+  end: ['reason'],
+}
+
+function workOf([action = '', ...rest]: readonly string[], options: Options): Work {
+  const takes = TAKES[action]
+  if (takes === undefined) throw new UsageError('grants takes list, give or end ID')
+  const unused = Object.keys(options).find((name) => !takes.some((each) => each === name))
+  if (unused !== undefined) throw new UsageError(`grants ${action} does not take --${unused}`)
+  for (const name of ['user', 'organisation'] as const) {
+    if (options[name] !== undefined && !isUserId(options[name])) throw new UsageError(`--${name} takes ${USER_ID}`)
+  }
+  const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
+  if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
+  if (options.user !== undefined && options.organisation !== undefined) {
+    throw new UsageError(`grants ${action} takes --user or --organisation: a grant has one owner`)
+  }
+  const [id] = rest
+  if (action === 'end' && (id === undefined || rest.length > 1)) throw new UsageError('grants end takes one ID')
+  if (action === 'end') return (store, loaded, { reason }) => end(store, loaded, id ?? '', reason ?? null)
+  if (id !== undefined) throw new UsageError(`grants ${action} does not take "${id}"`)
+  if (action === 'list') return list
+  const lacking = (['category', 'tokens', 'until', 'reason'] as const).find((name) => options[name] === undefined)
+  if ((options.user ?? options.organisation) === undefined)
+    throw new UsageError('grants give needs --user or --organisation')
+  if (lacking !== undefined) throw new UsageError(`grants give needs --${lacking}`)
+  return give
+}
+
+/** @throws StoreError */
+async function stored(store: Store) {
+  return storedOf(await createChangeFollower({ store, observe: () => {} }).fresh())
+}
+
+async function list(store: Store, { config }: Loaded, { json = false, ...owner }: Options): Promise<number> {
+  const found = await grantsShown(store, await stored(store), owner, { most: Number.POSITIVE_INFINITY })
+  if (json) {
+    await print(`${JSON.stringify(found)}\n`)
+    return 0
+  }
+  const whose = owner.user ?? owner.organisation
+  const ofWhom = whose === undefined ? '' : ` of ${whose}`
+  if (found.total === 0) console.error(`There are no grants${ofWhom} in ${nameOf(config.store.location)}.`)
+  for (const grant of found.grants) await print(`${lineOf(grant).join('\t')}\n`)
+  return 0
+}
+
+function lineOf(grant: GrantResponse): string[] {
+  const { id, category, tokens, taken, reason } = grant
+  return [id, ownerOf(grant), category, `${taken} of ${tokens} taken`, stateOf(grant), reason.replace(/\s+/g, ' ')]
+}
+
+function ownerOf({ user, organisation }: GivenGrant | GrantResponse): string {
+  return user === undefined ? `organisation ${organisation}` : `user ${user}`
+}
+
+function stateOf({ live, left, until, endedAt }: GrantResponse): string {
+  if (live) return left === 0 ? 'used up' : `good until ${until}`
+  return `ended ${endedAt ?? until}`
+}
+
+async function give(store: Store, { config }: Loaded, { tokens = '', until = '', ...of }: Options): Promise<number> {
+  const { at } = await store.controlVersion()
+  const asked = { ...of, tokens: /^\d+$/.test(tokens) ? Number(tokens) : tokens, until: timeIn(until, at) }
+  const read = readNewGrant(asked, categoriesOf(config.quota), at)
+  if ('problems' in read) throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
+  const { data: change } = read
+  const made = await orSayUnknown(store.change(change, { who: COMMAND_LINE, why: change.to.reason }, null))
+  const whose = ownerOf(change.to)
+  if (!made.done) {
+    console.error(`tollgate: ${MOST_LIVE} grants of ${whose} pay already. End one of them: tollgate grants end ID`)
+    return 1
+  }
+  console.log(change.id)
+  const end = new Date(change.to.until).toISOString()
+  console.error(`${change.to.tokens} tokens of ${change.to.category} were given to ${whose}, until ${end}.`)
+  return 0
+}
+
+/** A time as it is written, or so long from now. */
+function timeIn(text: string, now: number): string {
+  const read = parseDuration(text)
+  if ('problem' in read || read.value > LONGEST_MS) return text
+  return new Date(now + read.value).toISOString()
+}
+
+/** Of a longer span no time is made, so that it is refused as it was written. */
+const LONGEST_MS = 3650 * 86_400_000
+
+async function end(store: Store, { config }: Loaded, id: string, why: string | null): Promise<number> {
+  const grant = (await stored(store)).grants.get(id)?.value
+  const { at } = await store.controlVersion()
+  const isLive = grant !== undefined && endOfGrant(grant) > at
+  const change = { kind: 'grant', id, endedAt: at } as const
+  const changed = isLive ? await orSayUnknown(store.change(change, { who: COMMAND_LINE, why }, null)) : null
+  const isGone = changed?.done === false && changed.version === 0
+  if (grant === undefined || isGone) {
+    console.error(`tollgate: no grant in ${nameOf(config.store.location)} has the id ${id}. See: tollgate grants list`)
+    return 1
+  }
+  console.error(`Grant ${id} of ${ownerOf(grant)} ${changed?.done === true ? 'is ended' : 'had ended already'}.`)
+  return 0
+}
+
+/** @throws Error that says what to do where the change may have been made */
+async function orSayUnknown<T>(made: Promise<T>): Promise<T> {
+  return made.catch((error: unknown) => {
+    if (!(error instanceof StoreError) || error.applied === 'no') throw error
+    const cure = 'this may have been done: look at tollgate grants list before you do it again'
+    throw new Error(`the store did not reply (${error.message}), so ${cure}`, { cause: error })
+  })
+}
