@@ -26,7 +26,12 @@ interface SourceKind<S> {
   parameter(source: S): string | null
   /** What curl is called with to send a credential that somebody made up. */
   curl(source: S): string
+  /** What the upstream does not get, as a list of `CredentialPlaces` has it. */
+  hidden(source: S): readonly [HiddenIn, string]
 }
+
+/** Lists of `CredentialPlaces`. */
+export type HiddenIn = 'fields' | 'cookies' | 'parameters' | 'subprotocols'
 
 const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
   bearer: {
@@ -35,6 +40,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     scheme: () => ['bearer', { type: 'http', scheme: 'bearer' }],
     parameter: () => null,
     curl: () => "-H 'Authorization: Bearer made-up-1'",
+    hidden: () => ['fields', 'authorization'],
   },
   header: {
     field: ({ name }) => name,
@@ -48,6 +54,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     },
     parameter: ({ name }) => `header ${name.toLowerCase()}`,
     curl: ({ name, scheme }) => `-H '${name}: ${scheme === null ? '' : `${scheme} `}made-up-1'`,
+    hidden: ({ name }) => ['fields', name.toLowerCase()],
   },
   cookie: {
     field: () => 'cookie',
@@ -55,6 +62,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     scheme: ({ name }) => apiKey('cookie', name),
     parameter: ({ name }) => `cookie ${name}`,
     curl: ({ name }) => `-b '${name}=made-up-1'`,
+    hidden: ({ name }) => ['cookies', name],
   },
   query: {
     // A page that was asked for by such a query is named there, with the credential.
@@ -63,6 +71,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     scheme: ({ name }) => apiKey('query', name),
     parameter: ({ name }) => `query ${name}`,
     curl: ({ name }) => `'…?${name}=made-up-1'`,
+    hidden: ({ name }) => ['parameters', name],
   },
   websocket_protocol: {
     field: () => 'sec-websocket-protocol',
@@ -70,6 +79,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     scheme: () => null,
     parameter: () => null,
     curl: ({ name }) => `-H 'Sec-WebSocket-Protocol: ${name}, made-up-1'`,
+    hidden: ({ name }) => ['subprotocols', name],
   },
 }
 

@@ -1,5 +1,5 @@
 import { foldedName } from '../lib/field-names.ts'
-import { type CredentialSource, kindOfSource } from './credential-sources.ts'
+import { type CredentialSource, type HiddenIn, kindOfSource } from './credential-sources.ts'
 import { isFact } from './header-names.ts'
 import type { FactEncoding } from './trusted-text.ts'
 
@@ -170,21 +170,18 @@ export interface CredentialPlaces {
 }
 
 export function credentialPlaces({ from = [], unverifiedKeys, trusted }: Configured): CredentialPlaces {
-  const named = (kind: 'cookie' | 'query' | 'websocket_protocol') =>
-    from.flatMap((source) => (source.kind === kind ? source.name : []))
-  const fields = from.flatMap((source) => {
-    if (source.kind === 'bearer') return 'authorization'
-    return source.kind === 'header' ? source.name.toLowerCase() : []
-  })
+  const places = from.map((source) => kindOfSource(source).hidden(source))
+  const hidden = (list: HiddenIn) => places.flatMap(([place, name]) => (place === list ? name : []))
+  const fields = hidden('fields')
   const key = unverifiedKeys?.kind === 'header' ? unverifiedKeys : null
   const kept = key === null ? null : { field: key.name.toLowerCase(), scheme: key.scheme }
   const facts = ['user', 'organisation', 'plan'] as const
   return {
     fields: kept === null ? fields : [...fields, kept.field],
     kept,
-    cookies: named('cookie'),
-    parameters: named('query'),
-    subprotocols: named('websocket_protocol'),
+    cookies: hidden('cookies'),
+    parameters: hidden('parameters'),
+    subprotocols: hidden('subprotocols'),
     encoding: trusted?.encoding ?? 'none',
     trusted: facts.flatMap((fact) => {
       const name = trusted?.[fact]?.toLowerCase()
