@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ScopeName } from '../quota/charged-scopes.ts'
+import type { AlertScope } from './alert-scopes.ts'
 
 /** What operators want to know of before somebody complains: a window that fills up, and an upstream that fails. */
 
@@ -28,37 +29,27 @@ export interface FailureAlert {
 
 export type Alert = WindowAlert | FailureAlert
 
-/** Times in milliseconds since the epoch, on the store's clock. */
-interface Reached {
+/** A threshold that was reached: what receivers are notified of. Plain JSON. Times in milliseconds since the epoch, on the store's clock. */
+export interface Happening {
   /** Name of the alert. */
   readonly alert: string
+  readonly scope: AlertScope
+  /** The user or the organisation; `null` in any other scope. */
+  readonly subject: string | null
+  /** Of the window, as its name; `null` where none is watched. */
+  readonly category: string | null
+  readonly window: string | null
   /** The highest threshold that was reached. */
   readonly threshold: number
+  /** Tokens of the window; of failures the requests that failed, and all of them. */
+  readonly used: number
+  readonly limit: number
   /** When that was noticed. */
   readonly at: number
   /** The run of the window, or the half hour. */
   readonly startedAt: number
   readonly endsAt: number
 }
-
-export interface WindowReached extends Reached {
-  readonly scope: ScopeName
-  /** The user or the organisation; `null` in the global scope. */
-  readonly subject: string | null
-  readonly category: string
-  readonly window: string
-  readonly used: number
-  readonly limit: number
-}
-
-export interface FailuresReached extends Reached {
-  readonly scope: 'failures'
-  readonly requests: number
-  readonly failed: number
-}
-
-/** A threshold that was reached: what receivers are notified of. Plain JSON. */
-export type Happening = WindowReached | FailuresReached
 
 /** What makes a happening the only one of its kind. Of one place and run a higher threshold comes once more, a lower one does not. */
 export interface Claim {

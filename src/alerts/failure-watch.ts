@@ -32,7 +32,10 @@ export function createFailureWatch(
     raise(
       {
         claim: { place: placeOf(alert, 0, ''), run: start, threshold, endsAt },
-        happening: { alert: name, scope, threshold, at, startedAt: start, endsAt, requests: total, failed },
+        happening: {
+          ...{ alert: name, scope, subject: null, category: null, window: null },
+          ...{ threshold, used: failed, limit: total, at, startedAt: start, endsAt },
+        },
       },
       () => mark(0),
     )

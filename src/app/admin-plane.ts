@@ -168,11 +168,7 @@ function cheapestOf(priced: readonly Priced[]): Map<string, number> {
 }
 
 function alertLine({ name, scope, category, window, minRequests, at, webhook }: Config['alerts'][number]) {
-  const isOfFailures = scope === 'failures'
-  return {
-    ...{ name, scope, category, window, at: [...at], receiver: new URL(webhook.url).origin },
-    minRequests: isOfFailures ? minRequests : null,
-  }
+  return { name, scope, category, window, minRequests, at: [...at], receiver: new URL(webhook.url).origin }
 }
 
 /** Whether any of its requests may count for the adaptive mode. */

@@ -117,6 +117,6 @@ export async function testAlert(
 
 /** The configuration was checked: a window has its category and its name. */
 function alertOf({ name, scope, category, window, minRequests, at }: AlertConfig): Alert {
-  if (scope === 'failures') return { name, scope, at, minRequests }
+  if (scope === 'failures') return { name, scope, at, minRequests: minRequests ?? 0 }
   return { name, scope, category: category ?? '', window: window ?? '', at }
 }

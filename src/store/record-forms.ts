@@ -1,6 +1,6 @@
 import type { Happening } from '../alerts/alert.ts'
+import { ALERT_SCOPES } from '../alerts/alert-scopes.ts'
 import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
-import { SCOPE_NAMES } from '../quota/charged-scopes.ts'
 import { factsOf, type Membership } from '../quota/memberships.ts'
 import type { Named } from '../quota/payer.ts'
 import { PERIOD_DAY } from '../quota/period-days.ts'
@@ -32,17 +32,11 @@ const isEpisode = shapeOf({
   shadow: optional(isFlag),
 })
 
-const reached = { alert: isText, threshold: isNumber, at: isTime, startedAt: isTime, endsAt: isTime }
-const isWindowReached = shapeOf({
-  ...reached,
-  scope: oneOf(SCOPE_NAMES),
-  subject: orNull(isText),
-  category: isText,
-  window: isText,
-  used: isNumber,
-  limit: isNumber,
+const isHappening = shapeOf({
+  ...{ alert: isText, scope: oneOf(ALERT_SCOPES), subject: orNull(isText) },
+  ...{ category: orNull(isText), window: orNull(isText), threshold: isNumber, used: isNumber, limit: isNumber },
+  ...{ at: isTime, startedAt: isTime, endsAt: isTime },
 })
-const isFailuresReached = shapeOf({ ...reached, scope: oneOf(['failures']), requests: isNumber, failed: isNumber })
 
 const isNamed = shapeOf({ plan: orNull(isText), periodDay: optional(orNull(isDay)) })
 const isMembership = shapeOf({ plan: orNull(isText), organisation: orNull(isText), periodDay: optional(orNull(isDay)) })
@@ -58,7 +52,7 @@ export function episodeOf(text: string, id: string): Episode | null {
 /** @param text JSON */
 export function happeningOf(text: string): Happening | null {
   const value: unknown = JSON.parse(text)
-  return isWindowReached(value) || isFailuresReached(value) ? (value as Happening) : null
+  return isHappening(value) ? (value as Happening) : null
 }
 
 export function membershipOf(value: unknown): Membership | null {

@@ -47,24 +47,23 @@ function cloudEvent({ id, alert, at, type, subject, data }: CloudEvent): string 
 }
 
 function subjectOf(happening: Happening): string {
-  if (happening.scope === 'failures' || happening.subject === null) return happening.scope
+  if (happening.subject === null) return happening.scope
   return `${happening.scope}:${happening.subject}`
 }
 
 function dataOf(happening: Happening): Record<string, unknown> {
-  const { alert, scope, threshold, startedAt, endsAt } = happening
+  const { alert, scope, subject, category, window, threshold, used, limit, startedAt, endsAt } = happening
+  const share = shareOf(used, limit)
   if (scope === 'failures') {
-    const { requests, failed } = happening
-    const share = shareOf(failed, requests)
-    return { alert, scope, threshold, share, requests, failed, startedAt: iso(startedAt), endsAt: iso(endsAt) }
+    const counts = { requests: limit, failed: used }
+    return { alert, scope, threshold, share, ...counts, startedAt: iso(startedAt), endsAt: iso(endsAt) }
   }
-  const { subject, category, window, used, limit } = happening
   return {
     alert,
     scope,
     ...(scope === 'personal' && { user: subject }),
     ...(scope === 'organisation' && { organisation: subject }),
-    ...{ category, window, threshold, share: shareOf(used, limit), used, limit },
+    ...{ category, window, threshold, share, used, limit },
     ...{ startedAt: iso(startedAt), resetAt: iso(endsAt) },
   }
 }

@@ -1,8 +1,8 @@
-import type { WindowReached } from '../../src/alerts/alert.ts'
+import type { Happening } from '../../src/alerts/alert.ts'
 import type { NewEvent } from '../../src/alerts/alert-store.ts'
 
 /** A threshold that a user has reached in the read hour. */
-export function reachedBy(subject: string, more: Partial<WindowReached> = {}): WindowReached {
+export function reachedBy(subject: string, more: Partial<Happening> = {}): Happening {
   const startedAt = more.startedAt ?? Date.now()
   return {
     alert: 'near',
@@ -22,7 +22,7 @@ export function reachedBy(subject: string, more: Partial<WindowReached> = {}): W
 
 let events = 0
 
-export function eventOf(happening: WindowReached): NewEvent {
+export function eventOf(happening: Happening): NewEvent {
   const { alert, subject, startedAt, threshold, endsAt } = happening
   return {
     id: `event-${++events}`,

@@ -198,8 +198,8 @@ describe('the failures of a half hour', () => {
     watch.note([half(0, 200, 100, 100)], AT + 30_000)
     expect(noticed.map(({ happening }) => happening.threshold)).toEqual([0.1, 0.2])
     expect(noticed[0]?.happening).toEqual({
-      ...{ alert: 'broken', scope: 'failures', threshold: 0.1, at: AT },
-      ...{ startedAt: 50 * BUCKET_MS, endsAt: 51 * BUCKET_MS, requests: 100, failed: 10 },
+      ...{ alert: 'broken', scope: 'failures', subject: null, category: null, window: null, threshold: 0.1 },
+      ...{ used: 10, limit: 100, at: AT, startedAt: 50 * BUCKET_MS, endsAt: 51 * BUCKET_MS },
     })
   })
 

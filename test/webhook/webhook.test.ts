@@ -86,7 +86,7 @@ describe('an event', () => {
       data: { organisation: 'acme' },
     })
     expect(of({ scope: 'global', subject: null }).subject).toBe('global')
-    expect(of({ scope: 'failures', requests: 300, failed: 100, threshold: 0.2 })).toMatchObject({
+    expect(of({ scope: 'failures', subject: null, used: 100, limit: 300, threshold: 0.2 })).toMatchObject({
       type: 'tollgate.failures.threshold',
       subject: 'failures',
       data: { scope: 'failures', threshold: 0.2, share: 0.3333, requests: 300, failed: 100 },

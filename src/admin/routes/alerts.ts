@@ -87,20 +87,9 @@ export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Ro
 
 export function shownEvent(record: AlertRecord): AlertsResponse['events'][number] {
   const { id, happening, state, attempts, dueAt, doneAt, lastError } = record
-  const { alert, threshold, at, startedAt, endsAt } = happening
-  const what =
-    happening.scope === 'failures'
-      ? { subject: null, category: null, window: null, used: happening.failed, limit: happening.requests }
-      : {
-          subject: happening.subject,
-          category: happening.category,
-          window: happening.window,
-          used: happening.used,
-          limit: happening.limit,
-        }
   return {
-    ...{ id, alert, scope: happening.scope, ...what, threshold },
-    ...{ at: iso(at), startedAt: iso(startedAt), endsAt: iso(endsAt), state, attempts },
+    ...{ id, ...happening, state, attempts },
+    ...{ at: iso(happening.at), startedAt: iso(happening.startedAt), endsAt: iso(happening.endsAt) },
     nextAttemptAt: isoOrNull(dueAt),
     doneAt: isoOrNull(doneAt),
     lastError,

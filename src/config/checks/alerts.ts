@@ -1,3 +1,5 @@
+import type { AlertScope } from '../../alerts/alert-scopes.ts'
+import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
 import { type LimitTable, UNLIMITED } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, PartialConfig } from '../partial.ts'
@@ -39,9 +41,9 @@ function checkThresholds({ at = [] }: ParsedAlert, path: Path): Finding[] {
 function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
   const { scope } = alert
   if (scope === undefined) return []
-  if (scope === 'failures') {
+  if (!isOfWindows(scope)) {
     const keys = (['category', 'window'] as const).filter((key) => alert[key] !== undefined)
-    return keys.map((key) => ({ path: [...path, key], message: 'is not for scope failures: remove it' }))
+    return keys.map((key) => ({ path: [...path, key], message: `is not for scope ${scope}: remove it` }))
   }
   const missing = (['category', 'window'] as const).filter((key) => key in alert && alert[key] === undefined)
   const findings: Finding[] = missing.map((key) => ({
@@ -62,7 +64,7 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConf
     const message = 'is never reached, since all users together have no limit: add quota.baselines.global, or remove it'
     return [{ path: [...path, 'scope'], severity: 'warning', message }]
   }
-  if (category === undefined || window === undefined || scope === undefined || scope === 'failures') return []
+  if (category === undefined || window === undefined || scope === undefined || !isOfWindows(scope)) return []
   const tables = tablesOf(scope, quota)
   if (
     tables === null ||
@@ -74,9 +76,11 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConf
   return [{ path: [...path, 'scope'], severity: 'warning', message }]
 }
 
-type Limited = 'personal' | 'organisation' | 'global'
+function isOfWindows(scope: AlertScope): scope is ScopeName {
+  return (SCOPE_NAMES as readonly AlertScope[]).includes(scope)
+}
 
-const NOTHING_LIMITS: Readonly<Record<Limited, (window: string, category: string) => string>> = {
+const NOTHING_LIMITS: Readonly<Record<ScopeName, (window: string, category: string) => string>> = {
   personal: (window, category) =>
     `category ${category} has no limit in window ${window}: add it to quota.baselines.personal`,
   organisation: (window, category) =>
@@ -86,7 +90,7 @@ const NOTHING_LIMITS: Readonly<Record<Limited, (window: string, category: string
 }
 
 /** Where limits of a scope are written; `null` if that cannot be read. */
-function tablesOf(scope: Limited, quota: PartialConfig['quota']): readonly LimitTable[] | null {
+function tablesOf(scope: ScopeName, quota: PartialConfig['quota']): readonly LimitTable[] | null {
   const { baselines, plans } = quota
   if (scope === 'global') return baselines === undefined ? null : [baselines.global]
   const ofPlans = [...(plans?.values() ?? [])].map((plan) => plan[scope])

@@ -1,3 +1,4 @@
+import { ALERT_SCOPES } from '../../alerts/alert-scopes.ts'
 import { parseWebhook, parseWebhookSecret } from '../addresses.ts'
 import { quote } from '../problems.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
@@ -32,7 +33,7 @@ export const alert = section(
     name: name.meta({
       description: 'The name of the alert, which events, metrics and the log have. Each alert has another one',
     }),
-    scope: choice(['global', 'organisation', 'personal', 'failures'], {
+    scope: choice(ALERT_SCOPES, {
       description:
         'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
     }),
@@ -58,7 +59,7 @@ export const alerts = list(alert, 0, 50, {
     ...rest,
     category,
     window,
-    minRequests: min_requests,
+    minRequests: rest.scope === 'failures' ? min_requests : null,
     at: at.toSorted((a, b) => a - b),
   })),
 )

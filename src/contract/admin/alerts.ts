@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { ALERT_SCOPES } from '../../alerts/alert-scopes.ts'
 import { count, name, share, time } from './values.ts'
 
 /** What is notified of, and what became of it. */
 
-const scope = z.enum(['personal', 'organisation', 'global', 'failures'])
+const scope = z.enum(ALERT_SCOPES)
 
 const alert = z.strictObject({
   name: z.string(),

@@ -45,10 +45,10 @@ test('the alerts of the configuration are shown with what is pending, and nothin
 })
 
 test('the newest events are shown with what became of them, of one alert or of all', async () => {
-  const failures = { requests: 200, failed: 50, scope: 'failures', subject: undefined } as never
+  const failures = { ...reachedBy(''), scope: 'failures', subject: null, used: 50, limit: 200 } as const
   await running.store.raiseAlerts([
     eventOf(reachedBy('alice', { startedAt: NOW })),
-    eventOf(reachedBy('all', { alert: 'broken', startedAt: NOW, ...(failures as object) })),
+    eventOf({ ...failures, alert: 'broken', startedAt: NOW }),
   ])
   const [taken] = await running.store.takeAlerts([{ alert: 'near', most: 1 }], 60_000)
   if (taken === undefined) throw new Error('nothing taken')

@@ -68,9 +68,14 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
   const texts = useTexts()
   const { t, share } = texts
-  const what = scope === 'failures' ? t('now.failed') : t(`word.${scope}`)
+  const what = t(scopeWord(scope))
   const of = `${what} ${windowWords({ category, window }, texts)}`.trimEnd()
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
+}
+
+/** What an alert of a scope watches. */
+export function scopeWord(scope: AlertState['alert']['scope']) {
+  return scope === 'failures' ? 'now.failed' : (`word.${scope}` as const)
 }
 
 /** `read 1 hour`; empty of an alert that watches no window. */

@@ -11,7 +11,7 @@ import { useRange } from '../../ui/range.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import './alerts.css'
 import { bound } from '../../ui/bound.ts'
-import { Alerts, useAlerts, windowWords } from './alerts.tsx'
+import { Alerts, scopeWord, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]
 
@@ -118,8 +118,7 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
 
 function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {
   const { t } = useTexts()
-  if (scope === 'failures') return t('now.failed')
-  if (subject === null) return t('word.global')
+  if (subject === null) return t(scopeWord(scope))
   return <WayTo page={scope === 'organisation' ? 'organisations' : 'users'} id={subject} />
 }
 
