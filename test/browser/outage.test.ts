@@ -111,7 +111,7 @@ describe.each([
     const banner = bannerOf(page)
     await banner.waitFor()
     const row = page.getByRole('row', {
-      name: `${words['word.personal']} read ${language === 'zh-CN' ? '1小时' : '1h'}`,
+      name: `${words['word.personal']} read ${language === 'zh-CN' ? '1 小时' : '1h'}`,
     })
     await expect.poll(() => row.innerText(), SOON).toContain('70')
     expect(await row.innerText()).toContain(words['users.unknown'])

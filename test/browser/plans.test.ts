@@ -113,5 +113,5 @@ test('in Chinese the matrix of plans is Chinese, and the address of a limit lead
   await show('#/limits?scope=Personal&category=read&window=1h&plan=free', { language: 'zh-CN' })
   await page.getByRole('group', { name: zh['plans.matrix'] }).waitFor()
   const wanted = page.locator('[aria-current="true"] input')
-  await expect.poll(() => wanted.getAttribute('aria-label'), SOON).toBe('套餐 free: 个人 read 1小时')
+  await expect.poll(() => wanted.getAttribute('aria-label'), SOON).toBe('套餐 free: 个人 read 1 小时')
 })

@@ -141,7 +141,7 @@ test('refusals are counted over time, and by user, limit or route, of which each
   await show('#/refusals')
   await page.getByText('Refusals: 4. Users: 3.').waitFor()
   await page.getByText(/^Since .*: Personal 3, Organisation 0, Global 1$/).waitFor()
-  await expect.poll(() => groups().locator('tbody tr').first().innerText(), SOON).toMatch(/bob\s+2 50%/)
+  await expect.poll(() => groups().locator('tbody tr').first().innerText(), SOON).toMatch(/bob\s+2\s+50%/)
   await page.getByText('Limit reached').first().click()
   await groups().getByRole('link', { name: 'Global write 1h' }).click()
   await expect.poll(users, SOON).toEqual(['eve'])

@@ -23,7 +23,7 @@ test('every page says that nobody is refused, and then which global window refus
   await openAccount(page)
   await page.getByLabel('Language').selectOption('zh')
   await page.keyboard.press('Escape')
-  await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1小时 已用完。').waitFor()
+  await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1 小时 已用完。').waitFor()
   await page.getByRole('link', { name: '更改设置' }).click()
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('上限')
   await stage.api('PATCH', '/api/quota', { shadow: true })

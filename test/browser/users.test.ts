@@ -340,7 +340,7 @@ test('an explanation has the language and the clock of the page, whatever zone t
   const said = page.locator('[aria-live] .note')
   await expect
     .poll(() => said.innerText(), SOON)
-    .toMatch(/^拒绝\s+429：个人 read 1小时 窗口的额度已用完，到 .*\d.*后\) 为止。 此请求的价格为 4。$/)
+    .toMatch(/^拒绝\s+429：个人 read 1 小时 窗口的额度已用完，到 .*\d.*后\) 为止。 此请求的价格为 4。$/)
   const main = page.locator('main')
   expect(await main.innerText()).not.toMatch(CONFIGURED_LENGTH)
   await openAccount(page)

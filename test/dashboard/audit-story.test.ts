@@ -192,7 +192,7 @@ test('a window is in words', () => {
   expect([windowWords('en', '1h'), windowWords('en', '5h'), windowWords('zh', '1d')]).toEqual([
     '1 hour',
     '5 hours',
-    '1天',
+    '1 天',
   ])
   expect(windowWords('en', 'month')).toBe('month')
 })

@@ -109,8 +109,14 @@ export function formatDuration(language: Language, ms: number): string {
   return parts.join(' ')
 }
 
+/** In a Chinese text a figure stands apart from the words around it, as in the other texts of the page; `Intl` has them together. */
+function apart(language: Language, text: string): string {
+  return language === 'zh' ? text.replace(/(?<=\d)(?=\p{Script=Han})/gu, ' ') : text
+}
+
 function unit(language: Language, name: string, count: number): string {
-  return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'long' }).format(count)
+  const options = { style: 'unit', unit: name, unitDisplay: 'long' } as const
+  return apart(language, new Intl.NumberFormat(LOCALES[language], options).format(count))
 }
 
 /** So much of a unit is left out, so that an hour and a second are `in 1 hour`. */
@@ -129,12 +135,12 @@ export function formatRelative(language: Language, ms: number, now = Date.now())
   const relative = new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' })
   const seconds = ms > 0 && ms < NOW_MS ? 0 : Math.ceil(ms / 1000)
   if (seconds >= (2 - SLACK) * DAY_SECONDS || seconds <= -DAY_SECONDS) {
-    return relative.format(calendarDays(now, now + ms), 'day')
+    return apart(language, relative.format(calendarDays(now, now + ms), 'day'))
   }
   const fits = (count: number): boolean => count <= -1 || (count >= 1 && count <= 1 + SLACK) || count >= 2 - SLACK
   const [name, size] = UNITS.slice(1).find(([, size]) => fits(seconds / size)) ?? UNITS[3]
   const count = seconds < 0 ? Math.ceil(seconds / size) : Math.ceil(seconds / size - SLACK)
-  return relative.format(count, name)
+  return apart(language, relative.format(count, name))
 }
 
 const DAY_SECONDS = 86_400
@@ -155,7 +161,7 @@ export function windowWords(language: Language, name: string): string {
   const [, count, letter = ''] = /^(\d+)([smhdw])$/.exec(name) ?? []
   const of = WINDOW_UNITS[letter]
   if (count === undefined || of === undefined) return name
-  return new Intl.NumberFormat(language, { style: 'unit', unit: of, unitDisplay: 'long' }).format(Number(count))
+  return unit(language, of, Number(count))
 }
 
 /** The name of a window in a table: readers of English know `1h` from the configuration, in a Chinese text it is foreign. */

@@ -53,13 +53,13 @@ export function Moment({ at, isPast = false }: MomentProps) {
   )
 }
 
-/** How long ago something was: `(3 minutes ago)`. @param at in ISO 8601 */
+/** How long ago something was: `3 minutes ago`. @param at in ISO 8601 */
 export function Ago({ at }: { readonly at: string }) {
   const { relative, time } = useTexts()
   const ms = Date.parse(at) - useServerNow()
   return (
     <time dateTime={at} title={time(at)} className="muted">
-      ({relative(Math.min(0, ms))})
+      {relative(Math.min(0, ms))}
     </time>
   )
 }

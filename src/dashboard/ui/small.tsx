@@ -20,8 +20,19 @@ export function WayTo({ page, id }: { readonly page: Page; readonly id: string }
   )
 }
 
-export function Tag({ tone, children }: { readonly tone?: Tone; readonly children: ReactNode }) {
-  return <span className={`tag ${tone ?? ''}`}>{children}</span>
+interface TagProps {
+  readonly tone?: Tone
+  /** What it means, where that is long. Default nothing. */
+  readonly title?: string
+  readonly children: ReactNode
+}
+
+export function Tag({ tone, title, children }: TagProps) {
+  return (
+    <span className={`tag ${tone ?? ''}`} title={title}>
+      {children}
+    </span>
+  )
 }
 
 /** A moment in local time; in UTC on hover and for machines. */

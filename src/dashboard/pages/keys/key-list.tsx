@@ -60,8 +60,8 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
       <KeySearch wish={wish} change={change} />
       <Count all={keys.length} found={found.length} />
       {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
-      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
       {made && <MadeKey made={made} />}
+      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
       {old && (
         <Rotate
           accessKey={old}

@@ -6,7 +6,7 @@ import type { KeyState } from '../../logic/access-keys.ts'
 import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
 import { type Column, DataTable, useTableOrder } from '../../ui/data-table.tsx'
-import { Moment } from '../../ui/moment.tsx'
+import { Ago, Moment } from '../../ui/moment.tsx'
 import type { Tone } from '../../ui/note.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 
@@ -44,7 +44,7 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
       id: 'created',
       head: t('keys.created'),
       sort: ({ createdAt }) => createdAt,
-      cell: ({ createdAt }) => <Moment at={createdAt} isPast />,
+      cell: ({ createdAt }) => <DayOf at={createdAt} />,
     },
     {
       id: 'expires',
@@ -56,7 +56,7 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
       id: 'used',
       head: t('keys.used'),
       sort: ({ lastUsedAt }) => lastUsedAt,
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('word.never') : <Moment at={lastUsedAt} />),
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('word.never') : <Ago at={lastUsedAt} />),
     },
     {
       id: 'state',
@@ -72,10 +72,8 @@ type Actions = Pick<KeyTableProps, 'onRevoke' | 'onRotate'>
 function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
   const button = (key: TokenResponse, what: 'revoke' | 'rotate', onClick: (key: TokenResponse) => void) => (
     <Button
-      size="compact-sm"
+      size="compact-xs"
       variant="default"
-      mr="xs"
-      my={2}
       disabled={!may}
       aria-label={t(`keys.${what}Of`, { name: visible(key.name), user: visible(key.user) })}
       onClick={() => onClick(key)}
@@ -87,16 +85,26 @@ function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): 
     id: 'action',
     head: t('word.action'),
     cell: (key) => (
-      <>
+      <span className="key-actions">
         {key.state === 'valid' && button(key, 'rotate', onRotate)}
         {key.revokedAt === null && button(key, 'revoke', onRevoke)}
-      </>
+      </span>
     ),
   }
 }
 
 interface OfKey {
   readonly accessKey: TokenResponse
+}
+
+/** When a key was made; the second is told on hover. */
+function DayOf({ at }: { readonly at: string }) {
+  const { date, time } = useTexts()
+  return (
+    <time dateTime={at} title={time(at)}>
+      {date(Date.parse(at))}
+    </time>
+  )
 }
 
 function NameOfKey({ accessKey: { name, plan, organisation } }: OfKey) {

@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { KeyList } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
+import './keys.css'
 
 const EVERY_MS = 10_000
 const NO_KEYS: TokensResponse['tokens'] = []

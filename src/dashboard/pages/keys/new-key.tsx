@@ -18,7 +18,7 @@ import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { ByLink, MadeKey } from './made-key.tsx'
-import { type Reading, useNewKey } from './use-new-key.ts'
+import { type NewKeyForm, type Reading, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
 const PAUSE_MS = 300
@@ -59,7 +59,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
     <Panel title={t('keys.create')}>
       <Changing label={t('keys.create')}>
         <form ref={ref} onSubmit={make} noValidate>
-          <div className="fields">
+          <div className="key-line">
             <TextInput label={t('word.user')} required {...bound(draft.user, name, problems.user)} autoComplete="off" />
             <TextInput
               label={t('keys.name')}
@@ -69,40 +69,15 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
               {...bound(draft.name, (name) => edit({ name }), problems.name)}
               autoComplete="off"
             />
+            <div className="actions">
+              <Button ref={button} type="submit" loading={busy} disabled={isLooking}>
+                {t('keys.make')}
+              </Button>
+              {!isEmpty && <Discard disabled={false} onDiscard={discard} />}
+            </div>
           </div>
           <KnownUsers user={draft.user.trim()} found={query === draft.user.trim() ? found : null} onChoose={name} />
-          <ForOperators>
-            <div className="fields">
-              <TextInput
-                label={t('word.organisation')}
-                description={t('keys.factsHelp')}
-                {...bound(chosen.organisation ?? '', (organisation) => edit({ organisation }), problems.organisation)}
-                autoComplete="off"
-              />
-              {plans.length > 0 && (
-                <NativeSelect
-                  label={t('override.plan')}
-                  description={t('keys.factsHelp')}
-                  data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
-                  {...bound(chosen.plan ?? '', (plan) => edit({ plan }), problems.plan)}
-                />
-              )}
-            </div>
-          </ForOperators>
-          <ExpiryField
-            label={t('keys.expiry')}
-            value={draft.expiry}
-            keep={null}
-            error={problems.expiresAt}
-            onChange={(expiry) => edit({ expiry })}
-          />
-          <ByLink checked={draft.byLink} onChange={(byLink) => edit({ byLink })} />
-          <div className="actions">
-            <Button ref={button} type="submit" loading={busy} disabled={isLooking}>
-              {t('keys.make')}
-            </Button>
-            <Discard disabled={isEmpty} onDiscard={discard} />
-          </div>
+          {!isEmpty && <Further {...{ draft, chosen, plans, edit, problems }} />}
         </form>
       </Changing>
       {error && (
@@ -112,6 +87,46 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
       )}
       {made && <MadeKey made={made} />}
     </Panel>
+  )
+}
+
+interface FurtherProps extends Pick<NewKeyForm, 'draft' | 'chosen' | 'edit' | 'problems'> {
+  /** Those of the configuration. */
+  readonly plans: readonly string[]
+}
+
+/** What a key may have besides: shown once somebody begins to make one, since most come for the list below. */
+function Further({ draft, chosen, plans, edit, problems }: FurtherProps) {
+  const { t } = useTexts()
+  return (
+    <>
+      <ForOperators>
+        <div className="fields">
+          <TextInput
+            label={t('word.organisation')}
+            description={t('keys.factsHelp')}
+            {...bound(chosen.organisation ?? '', (organisation) => edit({ organisation }), problems.organisation)}
+            autoComplete="off"
+          />
+          {plans.length > 0 && (
+            <NativeSelect
+              label={t('override.plan')}
+              description={t('keys.factsHelp')}
+              data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
+              {...bound(chosen.plan ?? '', (plan) => edit({ plan }), problems.plan)}
+            />
+          )}
+        </div>
+      </ForOperators>
+      <ExpiryField
+        label={t('keys.expiry')}
+        value={draft.expiry}
+        keep={null}
+        error={problems.expiresAt}
+        onChange={(expiry) => edit({ expiry })}
+      />
+      <ByLink checked={draft.byLink} onChange={(byLink) => edit({ byLink })} />
+    </>
   )
 }
 

@@ -104,6 +104,8 @@ export function useNewKey({ read, reload, factsOf }: Options) {
   }
 }
 
+export type NewKeyForm = ReturnType<typeof useNewKey>
+
 /** Those that are not empty. */
 function given({ organisation = '', plan = '' }: Facts): Facts {
   return { ...(organisation.trim() !== '' && { organisation: organisation.trim() }), ...(plan !== '' && { plan }) }

@@ -67,9 +67,10 @@ export function Origin({ path }: { readonly path: string }) {
         size="compact-xs"
         variant="default"
         aria-label={t('quotas.toFileOf', { name })}
+        title={t('quotas.toFile')}
         onClick={() => edit(path, null)}
       >
-        {t('quotas.toFile')}
+        ↺
       </Button>
     </span>
   )

@@ -114,7 +114,7 @@ function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Text
 const usersOf = ({ users }: Group): number => users
 
 function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Group>[] {
-  const { t, number, share } = texts
+  const { t, share } = texts
   const one = (scope: keyof Group['scopes']): Column<Group> => ({
     ...{ id: scope, head: t(SCOPE_WORDS[scope]), isNumber: true, isWideOnly: true },
     sort: ({ scopes }) => scopes[scope],
@@ -130,12 +130,9 @@ function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Gro
     {
       ...{ id: 'count', head: t('top.count'), isNumber: true },
       sort: ({ count }) => count,
-      cell: ({ count }) => (
-        <span>
-          {number(count)} <span className="muted">{share(count / all)}</span>
-        </span>
-      ),
+      count: ({ count }) => count,
     },
+    { id: 'share', head: t('top.share'), isNumber: true, cell: ({ count }) => share(count / all) },
     ...(by === 'user' ? [] : [{ id: 'users', head: t('page.users'), isNumber: true, sort: usersOf, count: usersOf }]),
     ...(by === 'limit' ? [] : [one('Personal'), one('Organisation'), one('Global')]),
     {

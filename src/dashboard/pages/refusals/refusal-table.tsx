@@ -91,7 +91,10 @@ function When({ refusal: { first, last, count }, mark }: { readonly refusal: Ref
         <time dateTime={first}>{dateMinute(Date.parse(first))}</time>
         {!isOne && <time dateTime={last}> – {clock(new Date(last))}</time>}
       </span>{' '}
-      <Ago at={last} /> {mark !== null && <Tag tone="info">{mark}</Tag>}
+      <span className="muted">
+        (<Ago at={last} />)
+      </span>{' '}
+      {mark !== null && <Tag tone="info">{mark}</Tag>}
     </div>
   )
 }

@@ -128,7 +128,7 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
       <code>{match}</code> {rule !== null && <span className="muted">{t('explain.line', { line: rule.line })}</span>}{' '}
       {rule === null && <Tag>{t('routes.gone')}</Tag>} {rule?.public && <Tag tone="info">{t('routes.public')}</Tag>}{' '}
       {rule?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}{' '}
-      {rule?.health === false && <Tag>{t('routes.noHealth')}</Tag>}
+      {rule?.health === false && <Tag title={t('routes.noHealth')}>health: false</Tag>}
     </>
   )
 }
