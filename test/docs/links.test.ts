@@ -29,7 +29,7 @@ function linksIn(markdown: string): Link[] {
   })
 }
 
-/** As GitHub names headings: lower case, only letters, digits, "-" and "_", blanks become "-"; a second one of a name gets "-1". */
+/** As GitHub names headings: lower case, only letters, digits, "-" and "_", blanks become "-"; a second one of a name gets "-1". Notes have an id of their own. */
 function anchorsOf(markdown: string): Set<string> {
   const seen = new Map<string, number>()
   const headings = [...markdown.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#{1,6} +(.+)$/gm)]
@@ -42,7 +42,8 @@ function anchorsOf(markdown: string): Set<string> {
     seen.set(name, before + 1)
     return before === 0 ? name : `${name}-${before}`
   })
-  return new Set(names)
+  const notes = [...markdown.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)
+  return new Set([...names, ...notes])
 }
 
 function problemOf(document: string, { path, anchor }: Link): string | null {
