@@ -31,7 +31,7 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 } as const
 
-async function main(argv: string[]): Promise<void> {
+export async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
   if (values.help) return print(USAGE)
@@ -71,4 +71,4 @@ async function printCatalogue(file: string, folder: string): Promise<void> {
   await print(await countCatalogue(file, library))
 }
 
-runCommand(USAGE, main)
+if (import.meta.main) runCommand(USAGE, main)

@@ -40,7 +40,7 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 } as const
 
-async function main(argv: string[]): Promise<void> {
+export async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
   const [command, file, ...rest] = positionals
   if (values.help) return print(USAGE)
@@ -97,4 +97,4 @@ function printDocument(): Promise<void> {
   return print(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
 }
 
-runCommand(USAGE, main)
+if (import.meta.main) runCommand(USAGE, main)

@@ -33,7 +33,7 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 } as const
 
-async function main(argv: string[]): Promise<void> {
+export async function main(argv: string[]): Promise<void> {
   const { values, positionals } = readArguments(argv, OPTIONS)
   if (values.help) return print(USAGE)
   if (positionals.length !== 1 || positionals[0] !== 'serve') throw new UsageError('expected serve')
@@ -63,4 +63,4 @@ function minutesOf(text: string): number {
   throw new UsageError(`--snapshot-idle ${text}: expected a number of minutes, 1 or more`)
 }
 
-runCommand(USAGE, main)
+if (import.meta.main) runCommand(USAGE, main)

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { main } from '../../chart/main.ts'
+import { UsageError } from '../../common/command.ts'
 import { commandOf } from '../command.ts'
 import { ADMIN, chartsFolder, SAMPLE, tempFolder } from './harness.ts'
 
@@ -116,6 +118,10 @@ describe('the command line of chart', () => {
     })
   })
 
+  it('the command line of chart explains itself where it is called wrongly', async () => {
+    expect(await run([])).toMatchObject({ code: 2, err: expect.stringContaining('serve --database FILE') })
+  })
+
   it.each([
     [[]],
     [['serve']],
@@ -127,9 +133,8 @@ describe('the command line of chart', () => {
     [['check', 'x']],
     [['catalogue']],
     [['catalogue', 'a.json', 'b.json']],
-  ])('the command line of chart explains itself after %j', async (args) => {
-    const { code, err } = await run(args)
-    expect([code, err]).toEqual([2, expect.stringContaining('serve --database FILE')])
+  ])('the command line of chart does not understand %j', async (args) => {
+    await expect(main(args)).rejects.toThrow(UsageError)
   })
 
   it('the command line of chart does not serve without a secret, and names what it cannot read', async () => {

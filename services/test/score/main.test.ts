@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { UsageError } from '../../common/command.ts'
+import { main } from '../../score/main.ts'
 import { commandOf } from '../command.ts'
 import { startLxns } from '../fakes/lxns.ts'
 import { afterTest, fileOf, responseOf, SECRET, tempFolder } from './harness.ts'
@@ -93,6 +95,10 @@ describe('the command line of score', () => {
     expect([code, out]).toEqual([0, readFileSync(OPENAPI, 'utf8')])
   })
 
+  it('the command line of score explains itself where it is called wrongly', async () => {
+    expect(await run([])).toMatchObject({ code: 2, err: expect.stringContaining('serve --listen HOST:PORT') })
+  })
+
   it.each([
     [[]],
     [['openapi', 'more']],
@@ -103,9 +109,8 @@ describe('the command line of score', () => {
     [['serve', '--database', 'x.db', '--wrong']],
     [['import-fixture', '--database', 'x.db']],
     [['import-catalogue', 'music_data.json']],
-  ])('explains itself after %j', async (args) => {
-    const { code, err } = await run(args)
-    expect([code, err]).toEqual([2, expect.stringContaining('serve --listen HOST:PORT')])
+  ])('the command line of score does not understand %j', async (args) => {
+    await expect(main(args)).rejects.toThrow(UsageError)
   })
 
   it('the command line of score does not serve without a secret, and names a catalogue that it cannot read', async () => {

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { UsageError } from '../../common/command.ts'
+import { main } from '../../sync/main.ts'
 import { commandOf } from '../command.ts'
 import { chunk, incremental, QQ, record, responseOf, TOKEN, tempFolder } from './harness.ts'
 
@@ -56,6 +58,10 @@ describe('the command line of sync', () => {
     expect((await responseOf(player)).json.records).toHaveLength(2)
   })
 
+  it('the command line of sync explains itself where it is called wrongly', async () => {
+    expect(await run([])).toMatchObject({ code: 2, err: expect.stringContaining('serve --database FILE') })
+  })
+
   it.each([
     [[]],
     [['serve']],
@@ -68,9 +74,8 @@ describe('the command line of sync', () => {
     [['serve', '--database', 'x.db', '--snapshot-idle', '0']],
     [['serve', '--database', 'x.db', '--snapshot-idle', 'soon']],
     [['serve', '--database', 'x.db', '--wrong']],
-  ])('the command line of sync explains itself after %j', async (args) => {
-    const { code, err } = await run(args)
-    expect([code, err]).toEqual([2, expect.stringContaining('serve --database FILE')])
+  ])('the command line of sync does not understand %j', async (args) => {
+    await expect(main(args)).rejects.toThrow(UsageError)
   })
 
   it('the command line of sync shows its usage when asked', async () => {
