@@ -8,12 +8,13 @@ import { layersShown } from './layers-shown.ts'
 export function overrideOf(state: ControlState, user: string, at: number): OverrideResponse | null {
   const found = state.overrides.get(user)
   if (found === undefined) return null
-  const { limits, factor, plan, within, bypassGlobal, shadow, reason, expiresAt } = found.value
+  const { limits, factor, periodDay, plan, within, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
   return {
     version: found.version,
     limits,
     ...(factor !== undefined && { factor }),
+    ...(periodDay !== undefined && { periodDay }),
     ...(plan !== undefined && { plan }),
     ...(within !== undefined && { within }),
     bypassGlobal,
@@ -32,11 +33,12 @@ export function organisationOverrideOf(
 ): OrganisationOverrideResponse | null {
   const found = state.organisationOverrides.get(organisation)
   if (found === undefined) return null
-  const { limits, factor, reason, expiresAt } = found.value
+  const { limits, factor, periodDay, reason, expiresAt } = found.value
   return {
     version: found.version,
     limits,
     ...(factor !== undefined && { factor }),
+    ...(periodDay !== undefined && { periodDay }),
     reason,
     expiresAt: expiresAt === null ? null : iso(expiresAt),
     ...layersOf(storedOf(state).organisationOverrides.get(organisation)?.value, at),

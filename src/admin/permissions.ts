@@ -188,10 +188,10 @@ async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged
 async function dividing(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const judged = await ofOwnOverride(call, lead, desk)
   if ('status' in judged || !isObject(call.body)) return judged
-  const { within: named = lead.organisation, plan, factor, bypassGlobal, shadow, ...rest } = call.body
+  const { within: named = lead.organisation, plan, factor, periodDay, bypassGlobal, shadow, ...rest } = call.body
   if (named !== lead.organisation) return notOf(lead, 'sets limits within it')
-  if ([plan, factor, bypassGlobal, shadow].some((field) => field != null && field !== false)) {
-    return notOf(lead, 'sets limits of members: plan, factor, bypassGlobal and shadow are for the operator')
+  if ([plan, factor, periodDay, bypassGlobal, shadow].some((field) => field != null && field !== false)) {
+    return notOf(lead, 'sets limits of members: plan, factor, periodDay, bypassGlobal and shadow are for the operator')
   }
   const problems = await tooHigh(rest, call.params.id ?? '', lead, desk)
   return problems.length > 0 ? badFields(problems) : { ...judged, body: { ...call.body, within: named } }

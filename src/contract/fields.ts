@@ -15,6 +15,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   agree: 'Whether all replicas have one configuration and follow the last change.',
   alert: 'Name of the alert in the configuration.',
   alerts: 'The alerts of the configuration.',
+  'Override.periodDay': 'Day with which the months of the user begin; missing if none was set.',
+  'OrganisationOverride.periodDay': 'Day with which the months of the organisation begin; missing if none was set.',
   'PersonExport.periodDay': 'Day with which months begin, as the last credential named it; missing if it named none.',
   'PersonExport.alerts': 'Events of alerts about the user.',
   alias: 'What the audit has in place of the name.',

@@ -33,8 +33,8 @@ export const OVERRIDES: Form = {
 
 /** Whether an override sets a factor and nothing else. */
 function isFactor(value: unknown): value is UserOverride & { readonly factor: number } {
-  const { factor, limits, plan, bypassGlobal, shadow } = value as UserOverride
-  const isAlone = plan === undefined && bypassGlobal !== true && shadow !== true
+  const { factor, limits, periodDay, plan, bypassGlobal, shadow } = value as UserOverride
+  const isAlone = periodDay === undefined && plan === undefined && bypassGlobal !== true && shadow !== true
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
 }
 

@@ -215,7 +215,8 @@ function oneOf<T extends UserOverride | OrganisationOverride>(
 
 const TEXTS = ['plan', 'within', 'reason', 'expiresAt'] as const
 const FLAGS = ['bypassGlobal', 'shadow'] as const
-const FIXED = ['user', 'organisation', 'factor', 'plan', 'within', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
+const NUMBERS = ['factor', 'periodDay'] as const
+const FIXED = ['user', 'organisation', ...NUMBERS, 'plan', 'within', ...FLAGS, 'reason', 'expiresAt']
 
 /** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
 function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read {
@@ -278,8 +279,8 @@ function rowFields(
   const texts = TEXTS.map((name): [string, unknown] => [name, given.get(name) ?? ''])
   const flags = FLAGS.map((name): [string, unknown] => [name, flagOf(given.get(name) ?? '')])
   const tables = [...rows].map(([category, row]): [string, unknown] => [category, Object.fromEntries(row)])
-  const factor = numberOf(given.get('factor') ?? '')
-  const fields = [...tables, ['factor', factor] as const, ...texts, ...flags].filter(([, value]) => value !== '')
+  const numbers = NUMBERS.map((name): [string, unknown] => [name, numberOf(given.get(name) ?? '')])
+  const fields = [...tables, ...numbers, ...texts, ...flags].filter(([, value]) => value !== '')
   const idOf = (column: string) => given.get(column) || undefined
   return { user: idOf('user'), organisation: idOf('organisation'), fields: Object.fromEntries(fields) }
 }
@@ -297,10 +298,11 @@ function flagOf(cell: string): boolean | string {
 
 /** An override as a line has it, without whose it is. */
 export function fieldsOf(override: UserOverride | OrganisationOverride): Json {
-  const { limits, factor, plan, within, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
+  const { limits, factor, periodDay, plan, within, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
   return {
     ...limits,
     ...(factor !== undefined && { factor }),
+    ...(periodDay !== undefined && { periodDay }),
     ...(plan !== undefined && { plan }),
     ...(within !== undefined && { within }),
     ...(bypassGlobal === true && { bypassGlobal }),

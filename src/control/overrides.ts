@@ -1,5 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import { tablesOf, type ValueTable } from '../quota/limit-value.ts'
+import { isMonth, isPeriodDay, PERIOD_DAY } from '../quota/period-days.ts'
 import type { Override, Overrides } from '../quota/policy.ts'
 import { grantsInForce } from './grants.ts'
 import {
@@ -36,6 +37,7 @@ export function overrideFrom(
   const override: UserOverride = {
     limits: limitsIn(body, categories),
     ...factorIn(body),
+    ...periodDayIn(body),
     ...(typeof body.plan === 'string' && { plan: body.plan }),
     ...(typeof body.within === 'string' && { within: body.within }),
     bypassGlobal: body.bypassGlobal === true,
@@ -56,8 +58,20 @@ export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisatio
   return {
     ...madeReady(state.overrides),
     organisations: madeReady(state.organisationOverrides),
+    hasPeriodDays: setsDays(state.overrides) || setsDays(state.organisationOverrides),
     grants: grantsInForce(state.grants),
   }
+}
+
+/** Of maps that were looked through. */
+const looked = new WeakMap<object, boolean>()
+
+function setsDays(overrides: ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay'>>>): boolean {
+  const known = looked.get(overrides)
+  if (known !== undefined) return known
+  const found = overrides.values().some(({ value }) => value.periodDay !== undefined)
+  looked.set(overrides, found)
+  return found
 }
 
 function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {
@@ -92,30 +106,37 @@ export function organisationOverrideFrom(
   const override: OrganisationOverride = {
     limits: limitsIn(body, categories),
     ...factorIn(body),
+    ...periodDayIn(body),
     reason: body.reason as string,
     expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
   }
-  if (Object.keys(override.limits).length > 0 || override.factor !== undefined) return { override }
-  const msg = `sets nothing: give a limit under ${categories.join(' or ')}, or a factor; to take an override away, DELETE it`
+  const { limits, factor, periodDay } = override
+  if (Object.keys(limits).length > 0 || (factor ?? periodDay) !== undefined) return { override }
+  const fields = hasMonths(file) ? ', a factor or a periodDay' : ', or a factor'
+  const msg = `sets nothing: give a limit under ${categories.join(' or ')}${fields}; to take an override away, DELETE it`
   return { problems: [{ path: '', msg }] }
 }
 
-function nothingSet({ plans }: FileSettings, categories: readonly string[]): string {
-  const fields = `${plans === undefined ? '' : 'plan, '}factor, bypassGlobal or shadow`
+function nothingSet(file: FileSettings, categories: readonly string[]): string {
+  const fields = `${file.plans === undefined ? '' : 'plan, '}${hasMonths(file) ? 'periodDay, ' : ''}factor, bypassGlobal or shadow`
   return `sets nothing: give a limit under ${categories.join(' or ')}, or set ${fields}; to take an override away, DELETE it`
 }
 
 const LESS_ALONE =
-  'is for limits alone, which are numbers: leave out factor, plan, bypassGlobal, shadow, unlimited and what passes beyond a limit, or leave out within'
+  'is for limits alone, which are numbers: leave out factor, periodDay, plan, bypassGlobal, shadow, unlimited and what passes beyond a limit, or leave out within'
 
 /** Whether it can only lower limits. */
-function setsLessAlone({ limits, factor, plan, bypassGlobal, shadow }: UserOverride): boolean {
+function setsLessAlone({ limits, ...others }: UserOverride): boolean {
   const isLimited = Object.values(limits).every((row) => Object.values(row).every((limit) => typeof limit === 'number'))
-  return isLimited && factor === undefined && plan === undefined && !bypassGlobal && !shadow
+  return isLimited && setsNoOther(others)
 }
 
-function setsNothing({ limits, factor, plan, bypassGlobal, shadow }: UserOverride): boolean {
-  return Object.keys(limits).length === 0 && factor === undefined && plan === undefined && !bypassGlobal && !shadow
+function setsNothing({ limits, ...others }: UserOverride): boolean {
+  return Object.keys(limits).length === 0 && setsNoOther(others)
+}
+
+function setsNoOther({ factor, periodDay, plan, bypassGlobal, shadow }: Omit<UserOverride, 'limits'>): boolean {
+  return factor === undefined && periodDay === undefined && plan === undefined && !bypassGlobal && !shadow
 }
 
 /** Whether a text names a plan of the file. */
@@ -153,6 +174,7 @@ function problemsOfBody(
   const fields: (readonly [string, Check])[] = [
     ...others,
     ['factor', orNull(factor)],
+    ['periodDay', orNull(hasMonths(file) ? periodDay : withoutMonths)],
     ['reason', reason],
     ['expiresAt', orNull(expiry(now))],
   ]
@@ -168,6 +190,24 @@ const factor = only(
   (value) => typeof value === 'number' && value >= 0 && value <= MAX_FACTOR && Number(value.toFixed(DIGITS)) === value,
   `must be a number from 0 to ${MAX_FACTOR} with ${DIGITS} decimals at most: 1.5 is half as much again, and 0 blocks`,
 )
+
+function hasMonths({ windows }: Pick<FileSettings, 'windows'>): boolean {
+  return windows.some(isMonth)
+}
+
+const periodDay = only(
+  isPeriodDay,
+  `must be a day from ${PERIOD_DAY.min} to ${PERIOD_DAY.max}, of which 29 to 31 mean the last day of a month that is shorter`,
+)
+
+const withoutMonths = only(
+  () => false,
+  'is for a window of months, and the file has none: add one to quota.windows there, like { calendar: month, zone: Asia/Shanghai }, or leave this out',
+)
+
+function periodDayIn({ periodDay }: Json): { readonly periodDay?: number } {
+  return typeof periodDay === 'number' ? { periodDay } : {}
+}
 
 /** Without a factor of 1, which changes nothing. */
 function factorIn({ factor }: Json): { readonly factor?: number } {

@@ -14,6 +14,7 @@ import {
   shapeOf,
 } from '../lib/shape.ts'
 import { isSoft, NO_LIMIT } from '../quota/limit-value.ts'
+import { isPeriodDay } from '../quota/period-days.ts'
 import { MODES } from '../quota/policy.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
@@ -53,6 +54,7 @@ const isSettings = shapeOf({
 const isOverrideOfUser = shapeOf({
   limits: isTable,
   factor: optional(isNumber),
+  periodDay: optional(isPeriodDay),
   plan: optional(isText),
   within: optional(isText),
   bypassGlobal: isFlag,
@@ -64,6 +66,7 @@ const isOverrideOfUser = shapeOf({
 const isOverrideOfOrganisation = shapeOf({
   limits: isTable,
   factor: optional(isNumber),
+  periodDay: optional(isPeriodDay),
   reason: isText,
   expiresAt: orNull(isTime),
 })

@@ -76,6 +76,8 @@ export interface UserOverride {
    * else multiplies whatever lies under it. Default 1.
    */
   readonly factor?: number
+  /** The day with which months begin, in `PERIOD_DAY`. Default that of the credential, the plan, or the window. */
+  readonly periodDay?: number
   /** The user's plan. Default that of the credential. */
   readonly plan?: string
   /**
@@ -99,6 +101,8 @@ export interface OrganisationOverride {
   readonly limits: ValueTable
   /** As of a `UserOverride`: it multiplies the limits that the plan of each member has. */
   readonly factor?: number
+  /** As of a `UserOverride`, of the organisation. */
+  readonly periodDay?: number
   /** Why, 1 to 500 characters. */
   readonly reason: string
   /** As of a `UserOverride`. */

@@ -14,6 +14,8 @@ export interface Override {
   readonly over?: LimitTable
   /** Multiplies each personal limit, its own ones and those that follow the default. 0 lets nothing pass. Default 1. */
   readonly factor?: number
+  /** The day with which months of the user begin, in `PERIOD_DAY`, whatever the credential and the plan say. Default that of these. */
+  readonly periodDay?: number
   /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
   readonly plan?: string
   /**
@@ -33,7 +35,7 @@ export interface Override {
  * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
  * limit where there is none, but for factor 0.
  */
-export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'within' | 'reason'>
+export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'periodDay' | 'within' | 'reason'>
 
 type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 
@@ -41,6 +43,8 @@ type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 export interface Overrides extends Lookup<Override> {
   /** By organisation. Default none. */
   readonly organisations?: Lookup<OrganisationOverride>
+  /** Whether any of them sets the day with which months begin. Default no. */
+  readonly hasPeriodDays?: boolean
   /** Of users and of organisations. Default none */
   readonly grants?: GrantsInForce | undefined
 }

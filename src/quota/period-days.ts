@@ -3,6 +3,7 @@ import type { Calendar } from './calendar.ts'
 import type { Limits } from './charge.ts'
 import type { ScopeName } from './charged-scopes.ts'
 import type { Plans, QuotaSettings } from './limit-layers.ts'
+import type { OrganisationOverride, Overrides } from './override-limits.ts'
 import type { Payer } from './payer.ts'
 import type { Limit, Window } from './window.ts'
 
@@ -15,11 +16,15 @@ import type { Limit, Window } from './window.ts'
 /** The first and the last day that a month can begin with. */
 export const PERIOD_DAY = { min: 1, max: 31 } as const
 
+export function isPeriodDay(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= PERIOD_DAY.min && Number(value) <= PERIOD_DAY.max
+}
+
 /** Who has said with which day the months of somebody begin. */
 export interface PeriodDay {
   /** In `PERIOD_DAY`. */
   readonly day: number
-  readonly from: 'credential' | 'plan'
+  readonly from: 'override' | 'credential' | 'plan'
 }
 
 /** Whose months may begin with another day than those of the window. */
@@ -63,17 +68,21 @@ export interface Months {
   readonly shown: MonthsShown
 }
 
-/** Where the day of an owner is decided. @param planOf the name of a payer's plan; `null` for none */
+/** Where the day of an owner is decided: by the override, the credential, the plan, and else by the window. @param planOf the name of a payer's plan; `null` for none */
 export function createMonths(
   { windows, plans, hasNamedDays = false }: Pick<QuotaSettings, 'windows' | 'plans' | 'hasNamedDays'>,
+  overrides: Overrides,
   planOf: (payer: Payer) => string | null,
 ): Months {
   const byPlan = daysOf(plans)
-  const hasPeriodDays = windows.some(isMonth) && (hasNamedDays || byPlan.size > 0)
+  const areSet = overrides.hasPeriodDays === true
+  const hasPeriodDays = windows.some(isMonth) && (areSet || hasNamedDays || byPlan.size > 0)
   const dated = createDating()
 
   function periodDayOf(payer: Payer, scope: ScopeName): PeriodDay | null {
     if (!hasPeriodDays || scope === 'global') return null
+    const set = areSet ? setFor(overrides, payer, scope)?.periodDay : undefined
+    if (set !== undefined) return SET[set] ?? null
     if (hasNamedDays && payer.periodDay !== undefined) return NAMED[payer.periodDay] ?? null
     return byPlan.size === 0 ? null : (byPlan.get(planOf(payer)) ?? null)
   }
@@ -100,11 +109,16 @@ export function createMonths(
   }
 }
 
+function setFor(overrides: Overrides, payer: Payer, scope: OwnScope): OrganisationOverride | undefined {
+  return scope === 'personal' ? overrides.get(payer.user) : overrides.organisations?.get(payer.organisation ?? '')
+}
+
 /** Each day once, so that nothing is made for a charge. */
 function daysFrom(from: PeriodDay['from']): readonly PeriodDay[] {
   return Array.from({ length: PERIOD_DAY.max + 1 }, (_, day) => ({ day, from }))
 }
 
+const SET = daysFrom('override')
 const NAMED = daysFrom('credential')
 
 function daysOf(plans: Plans = new Map()): ReadonlyMap<string | null, PeriodDay> {

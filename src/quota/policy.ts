@@ -148,7 +148,7 @@ export function createPolicy(
   const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, blockedBy(overrides, windows))
   const withoutBooks = new WeakMap<Limits, Limits>()
   const planOf = createPlanOf(settings, overrides)
-  const months = createMonths(settings, (payer) => planOf(payer)?.name ?? null)
+  const months = createMonths(settings, overrides, (payer) => planOf(payer)?.name ?? null)
 
   function tiersOf(category: string): Tiers {
     const found = tiers.get(category)
@@ -303,7 +303,10 @@ function createTraces({
         by?.factor === undefined
           ? made
           : timesFactor(made, scope, by, own ?? promisedIn(ofPlan.limits(scope, category), limit.window.name))
-      return { ...limit, ...beginning(lessKept(times, limit), limit, periodDayOf(payer, scope), plan) }
+      return {
+        ...limit,
+        ...beginning(lessKept(times, limit), limit, { period: periodDayOf(payer, scope), scope, by, plan }),
+      }
     }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
@@ -447,11 +450,24 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
   }
 }
 
+interface Beginning {
+  readonly period: PeriodDay | null
+  readonly scope: LimitScope
+  /** What was set for the user or the organisation. */
+  readonly by: Pick<Override, 'reason'> | undefined
+  readonly plan: PlanInForce | null
+}
+
 /** Says with which day the months of a limit begin, if it is not that of the window. */
-function beginning(layers: Layers, { window }: Limit, period: PeriodDay | null, plan: PlanInForce | null): Layers {
+function beginning(layers: Layers, { window }: Limit, { period, scope, by, plan }: Beginning): Layers {
   if (period === null || !isMonth(window)) return layers
-  const by = period.from === 'credential' ? 'the credential' : `plan ${plan?.name}`
-  return { ...layers, steps: [...layers.steps, `months begin with day ${period.day}: ${by}`] }
+  const step = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal'].step
+  const who = {
+    override: `${step}${because(by)}`,
+    credential: 'the credential',
+    plan: `plan ${plan?.name}`,
+  }[period.from]
+  return { ...layers, steps: [...layers.steps, `months begin with day ${period.day}: ${who}`] }
 }
 
 function lessKept(layers: Layers, limit: Limit): Layers {

@@ -3,20 +3,17 @@ import { ALERT_SCOPES } from '../alerts/alert-scopes.ts'
 import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
 import { factsOf, type Membership } from '../quota/memberships.ts'
 import type { Named } from '../quota/payer.ts'
-import { PERIOD_DAY } from '../quota/period-days.ts'
+import { isPeriodDay } from '../quota/period-days.ts'
 import type { Episode } from '../usage/episodes.ts'
 import { type SeriesCounts, unpackCounts } from '../usage/series.ts'
 
 /** The forms of records that both stores keep alike. `null` for whatever is of another form. */
 
-const isDay = (value: unknown): boolean =>
-  Number.isInteger(value) && Number(value) >= PERIOD_DAY.min && Number(value) <= PERIOD_DAY.max
-
 const isEpisode = shapeOf({
   user: orNull(isText),
   plan: orNull(isText),
   organisation: orNull(isText),
-  periodDay: optional(isDay),
+  periodDay: optional(isPeriodDay),
   category: isText,
   scope: isText,
   window: isText,
@@ -38,8 +35,12 @@ const isHappening = shapeOf({
   ...{ at: isTime, startedAt: isTime, endsAt: isTime },
 })
 
-const isNamed = shapeOf({ plan: orNull(isText), periodDay: optional(orNull(isDay)) })
-const isMembership = shapeOf({ plan: orNull(isText), organisation: orNull(isText), periodDay: optional(orNull(isDay)) })
+const isNamed = shapeOf({ plan: orNull(isText), periodDay: optional(orNull(isPeriodDay)) })
+const isMembership = shapeOf({
+  plan: orNull(isText),
+  organisation: orNull(isText),
+  periodDay: optional(orNull(isPeriodDay)),
+})
 
 const COUNTS = /^(-?\d{1,16}( -?\d{1,16})*)?$/
 

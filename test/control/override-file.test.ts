@@ -4,6 +4,7 @@ import { changesNothing, overrideChanges, stageChanges } from '../../src/control
 import { type OverrideFormat, readOverrides, writeOverrides } from '../../src/control/override-file.ts'
 import type { ControlState, UserOverride, Versioned } from '../../src/control/state.ts'
 import { isUserId } from '../../src/control/user-id.ts'
+import { LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { FILE } from './settings-of-a-file.ts'
 
@@ -77,6 +78,27 @@ describe.each(FORMATS)('overrides as %s', (format) => {
       { numRuns: 60 },
     )
   }, 60_000)
+
+  it('the day with which months begin is written and read, of a user and of an organisation, and named with its line where it is wrong', async () => {
+    const months = { name: 'month', seconds: LONGEST_SECONDS.month, calendar: { unit: 'month', zone: 'UTC' } } as const
+    const options = { format, file: { ...FILE, windows: [...FILE.windows, months] }, now: NOW }
+    const acme = { limits: {}, periodDay: 31, reason: 'a contract', expiresAt: null }
+    const bob = limited(5, { limits: {}, periodDay: 17 })
+    const organisations = new Map([['acme', { version: 3, value: acme }]])
+    const text = await written(stored(['bob', bob]), format, organisations)
+    const fresh = { ...options, stored: { overrides: NONE, organisationOverrides: NONE_OF_ORGANISATIONS } }
+    const result = await readOverrides(Buffer.from(text), fresh)
+    if ('problems' in result) throw new Error(JSON.stringify(result.problems))
+    expect(result.wanted.users.get('bob')?.all).toEqual([bob])
+    expect(result.wanted.organisations.get('acme')?.all).toEqual([acme])
+    const wrong = await readOverrides(Buffer.from(text.replace('17', '32')), fresh)
+    expect('problems' in wrong && wrong.problems).toEqual([
+      {
+        path: format === 'csv' ? 'line 2, periodDay' : 'line 1, periodDay',
+        msg: expect.stringContaining('from 1 to 31'),
+      },
+    ])
+  })
 
   it('overrides that rest, since the file has their category or plan no more, are good as long as they stay as they are', async () => {
     const resting = stored(['bob', limited(5, { limits: { gone: { '1h': 5 } }, plan: 'lost' })])

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asOverrides, overrideFrom } from '../../src/control/overrides.ts'
+import { OVERRIDES } from '../../src/control/forms.ts'
+import { asOverrides, organisationOverrideFrom, overrideFrom } from '../../src/control/overrides.ts'
+import type { FileSettings } from '../../src/control/settings.ts'
 import { UNCHANGED } from '../../src/control/state.ts'
+import { LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
@@ -67,6 +70,59 @@ describe('an override', () => {
     expect(told({ ...body, reason: 'enough' })).toEqual([])
   })
 
+  describe('the day with which months begin', () => {
+    const calendar = { unit: 'month', zone: 'UTC' } as const
+    const file = { ...FILE, windows: [...FILE.windows, { name: 'month', seconds: LONGEST_SECONDS.month, calendar }] }
+    const both = [overrideFrom, organisationOverrideFrom] as const
+    const problems = (from: (typeof both)[number], body: object, of: FileSettings = file) => {
+      const reading = from({ ...body, reason: 'paid' }, of, NOW)
+      return 'problems' in reading ? reading.problems : []
+    }
+
+    it('an override of a user or an organisation has a day from 1 to 31, which may be all that it sets', () => {
+      expect(overrideFrom({ periodDay: 31, reason: 'paid' }, file, NOW)).toEqual({
+        override: { limits: {}, periodDay: 31, bypassGlobal: false, shadow: false, reason: 'paid', expiresAt: null },
+      })
+      expect(organisationOverrideFrom({ periodDay: 1, reason: 'paid' }, file, NOW)).toEqual({
+        override: { limits: {}, periodDay: 1, reason: 'paid', expiresAt: null },
+      })
+      for (const from of both) {
+        expect(problems(from, { periodDay: null, factor: 2 })).toEqual([])
+        expect(problems(from, {})[0]?.msg).toContain('periodDay')
+      }
+    })
+
+    it.each([0, 32, 1.5, '17', true])(
+      'an override may not have %j as the day, and is told what it may have',
+      (periodDay) => {
+        const msg = 'must be a day from 1 to 31, of which 29 to 31 mean the last day of a month that is shorter'
+        for (const from of both) expect(problems(from, { periodDay })).toEqual([{ path: 'periodDay', msg }])
+      },
+    )
+
+    it('an override may have no day where the file has no months, nor within an organisation, where it sets limits alone', () => {
+      for (const from of both) {
+        const [{ path, msg } = { path: '', msg: '' }] = problems(from, { periodDay: 17 }, FILE)
+        expect([path, msg.slice(0, 60)]).toEqual(
+          ['periodDay', 'is for a window of months, and the file has none: add one to '].map((text) =>
+            text.slice(0, 60),
+          ),
+        )
+      }
+      expect(problems(overrideFrom, { periodDay: 17, within: 'acme' })).toMatchObject([{ path: 'within' }])
+    })
+
+    it('what is set over a day with an end hides the day until then, unless it only multiplies', () => {
+      const value = { limits: {}, periodDay: 17, bypassGlobal: false, shadow: false, reason: 'paid', expiresAt: null }
+      const over = (top: object) =>
+        OVERRIDES.over([[[], value]], [[[], { ...value, periodDay: undefined, ...top }]])[0]?.[1]
+      expect(over({ factor: 2 })).toMatchObject({ periodDay: 17, factor: 2 })
+      expect(over({ shadow: true })).toMatchObject({ periodDay: undefined, shadow: true })
+      expect(over({ periodDay: 5 })).toMatchObject({ periodDay: 5 })
+      expect(over({ periodDay: 5, factor: 2 })).toMatchObject({ periodDay: 5, factor: 2 })
+    })
+  })
+
   it('an override has a plan of the file, which may be all that it sets', () => {
     const file = { ...FILE, plans: new Map([['pro', { personal: table({}), organisation: table({}) }]]) }
     expect(overrideFrom({ plan: 'pro', reason: 'paid' }, file, NOW)).toEqual({
@@ -81,7 +137,7 @@ describe('an override', () => {
       { path: '', msg: expect.stringContaining('or set plan, factor, bypassGlobal or') },
     ])
     expect(told({ plan: 'pro', reason: 'paid' })).toEqual([
-      'plan: unknown field "plan"; there are read, write, within, bypassGlobal, shadow, factor, reason, expiresAt',
+      'plan: unknown field "plan"; there are read, write, within, bypassGlobal, shadow, factor, periodDay, reason, expiresAt',
     ])
   })
 
@@ -119,7 +175,7 @@ describe('an override', () => {
     'an override that is no object (%j) gets an error that says so',
     (body) => {
       expect(told(body)).toEqual([
-        ': must be an object with read, write, within, bypassGlobal, shadow, factor, reason, expiresAt',
+        ': must be an object with read, write, within, bypassGlobal, shadow, factor, periodDay, reason, expiresAt',
       ])
     },
   )

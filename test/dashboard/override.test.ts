@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { OverrideResponse, UserResponse } from '../../src/contract/api.ts'
-import { bodyOf, editsSince, expiryOf, formOf, isSet, usedUpUnder } from '../../src/dashboard/logic/override.ts'
+import {
+  bodyOf,
+  editsSince,
+  expiryOf,
+  formOf,
+  forOrganisation,
+  isSet,
+  usedUpUnder,
+} from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FORM = { ...formOf(null), expiry: { kind: 'never' } as const, reason: 'a big event' }
@@ -52,10 +60,20 @@ describe('the body of an override', () => {
     expect(bodyOf({ ...FORM, limits: { 'read.1h': '1' } }, NOW).body).not.toHaveProperty('plan')
   })
 
+  test('the body of an override may be a day from 1 to 31 and nothing else, also of an organisation', () => {
+    const { body, problems } = bodyOf({ ...FORM, periodDay: ' 17 ' }, NOW)
+    expect([body?.periodDay, problems]).toEqual([17, {}])
+    expect(body && forOrganisation(body)).toMatchObject({ periodDay: 17 })
+    expect(bodyOf({ ...FORM, limits: { 'read.1h': '1' } }, NOW).body).not.toHaveProperty('periodDay')
+    for (const periodDay of ['0', '32', '1.5', 'last', '017'])
+      expect(bodyOf({ ...FORM, periodDay }, NOW).problems).toEqual({ periodDay: 'problem.periodDay' })
+  })
+
   test('the body of an override that is read into the form and sent again is the same', () => {
     const set = {
       version: 3,
       limits: { read: { '1h': 5, '1d': 9 } },
+      periodDay: 31,
       plan: 'pro',
       bypassGlobal: false,
       shadow: true,

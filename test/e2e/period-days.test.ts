@@ -68,6 +68,17 @@ async function start(world: World): Promise<[RunningApp, RunningApp]> {
 
 const ask = (app: RunningApp, user: string, claims: Record<string, unknown>, path = '/x') =>
   fetch(app.url + path, { headers: { authorization: `Bearer ${jwtOf(user, claims)}` } })
+/** Sets an override, and waits until each gateway enforces it. */
+async function set(running: readonly RunningApp[], of: string, body: Record<string, unknown>): Promise<void> {
+  const options = { method: 'PUT', headers: ADMIN, body: JSON.stringify(body) }
+  expect((await fetch(`${running[0]?.admin}${of}/override`, options)).status).toBe(200)
+  const kind = of.includes('users') ? 'users' : 'organisations'
+  for (const app of running)
+    await expect
+      .poll(async () => (await admin(app, `/api/in-force/${kind}`))[kind][0]?.override.periodDay, SOON)
+      .toBe(body.periodDay)
+}
+
 async function admin(app: RunningApp, path: string) {
   const response = await fetch(app.admin + path, { headers: ADMIN })
   // biome-ignore lint/suspicious/noExplicitAny: whatever the API says
@@ -97,6 +108,7 @@ const OVER = [
 const SAID = [
   { by: 'plan', claims: { plan: 'late' }, says: 'plan late' },
   { by: 'claim', claims: { plan: 'plain', bill: { day: '15' } }, says: 'the credential' },
+  { by: 'override', claims: { plan: 'late', bill: { day: 3 } }, says: 'override (a contract)' },
 ] as const
 
 const cases = SAID.flatMap((said) => OVER.map(([name, open]) => ({ ...said, name, open })))
@@ -104,10 +116,11 @@ const cases = SAID.flatMap((said) => OVER.map(([name, open]) => ({ ...said, name
 describe('a period day', () => {
   it.each(cases)(
     'the period day that a $by gives is told alike by 429, fields, /me/quota, usage, users, refusals and explain, by two gateways over $name',
-    async ({ open, claims, says }) => {
+    async ({ by, open, claims, says }) => {
       const { stop, ...world } = await open()
       const [one, two] = await start({ ...world, claims: CLAIM })
       const { startedAt, resetAt } = monthFrom(15, Date.now())
+      if (by === 'override') await set([one, two], '/api/users/alice', { periodDay: 15, reason: 'a contract' })
       for (const app of [one, two, one]) expect((await ask(app, 'alice', claims)).status).toBe(200)
       const refused = await ask(two, 'alice', claims)
       const { msg, retryAfterSeconds, ...body } = (await refused.json()) as Record<string, unknown>
@@ -173,6 +186,41 @@ describe('a period day', () => {
       expect(await admin(two, '/api/users/alice/export')).toMatchObject({ periodDay: 31, organisation: 'acme' })
       const [limit] = (await admin(one, '/api/explain?user=alice&method=GET&path=/x')).limits
       expect(limit.steps).toContain('months begin with day 31: the credential')
+      for (const app of apps.splice(0)) await app.stop()
+      await stop()
+    },
+  )
+
+  it.each(OVER)(
+    'an override gives an organisation a day of its own, by API and by file, until it ends or is undone, and the audit has it, over %s',
+    async (_, open) => {
+      const { stop, ...world } = await open()
+      const plans = '{ late: { period_day: 15, organisation: { read: { month: 50 } } } }'
+      const [one, two] = await start({ ...world, plans, claims: CLAIM })
+      const claims = { plan: 'late', org: 'acme' }
+      const theirs = async (app: RunningApp) => {
+        const quota = (await (await ask(app, 'alice', claims, '/me/quota')).json()) as { windows: { read: unknown[] } }
+        return quota.windows.read[1]
+      }
+      expect((await ask(one, 'alice', claims)).status).toBe(200)
+      await set([one, two], '/api/organisations/acme', { periodDay: 31, reason: 'a contract' })
+      await expect.poll(() => theirs(two), SOON).toMatchObject({ scope: 'Organisation', ...monthFrom(31, Date.now()) })
+      const file = await fetch(`${one.admin}/api/overrides`, { headers: ADMIN })
+      expect(JSON.parse(await file.text())).toEqual({ organisation: 'acme', periodDay: 31, reason: 'a contract' })
+      const expiresAt = new Date(Date.now() + 5000).toISOString()
+      await set([one, two], '/api/organisations/acme', { periodDay: 5, reason: 'a trial', expiresAt })
+      await expect.poll(() => theirs(one), SOON).toMatchObject(monthFrom(31, Date.now()))
+      const { entries } = await admin(two, '/api/audit')
+      expect(entries[0]).toMatchObject({ from: { periodDay: 31 }, to: { layers: [{ value: { periodDay: 5 } }] } })
+      expect(entries.at(-1)).toMatchObject({ subject: 'acme', from: null, to: { periodDay: 31 } })
+      const { version } = await admin(one, '/api/organisations/acme').then(({ override }) => override)
+      const back = { method: 'DELETE', headers: { ...ADMIN, 'if-match': `"${version}"` } }
+      expect((await fetch(`${two.admin}/api/organisations/acme/override`, back)).status).toBe(200)
+      await expect.poll(() => theirs(two), SOON).toMatchObject(monthFrom(15, Date.now()))
+      const [removal] = (await admin(two, '/api/audit')).entries
+      const undo = { method: 'POST', headers: ADMIN, body: JSON.stringify({ reason: 'by mistake' }) }
+      expect((await fetch(`${two.admin}/api/audit/${removal.version}/undo`, undo)).status).toBe(200)
+      await expect.poll(() => theirs(one), SOON).toMatchObject(monthFrom(31, Date.now()))
       for (const app of apps.splice(0)) await app.stop()
       await stop()
     },

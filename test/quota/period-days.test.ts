@@ -1,11 +1,20 @@
 /// <reference lib="esnext.temporal" />
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { asOverrides } from '../../src/control/overrides.ts'
+import { type ControlState, UNCHANGED } from '../../src/control/state.ts'
 import { settleBatch } from '../../src/quota/arithmetic.ts'
 import { bookWindow } from '../../src/quota/books.ts'
 import { LONGEST_SECONDS } from '../../src/quota/calendar.ts'
 import type { Counter } from '../../src/quota/counter.ts'
-import { createPolicy, type LimitTable, memberOf, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
+import {
+  createPolicy,
+  type LimitTable,
+  memberOf,
+  type Payer,
+  payerOf,
+  type QuotaSettings,
+} from '../../src/quota/policy.ts'
 import { beginOf, endOf, type Window } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
 
@@ -41,6 +50,7 @@ const settings = (zone: string, change: Partial<QuotaSettings> = {}, ofWindow?: 
   global: { enabled: true, multiplier: 1 },
   ...change,
 })
+const SETS_NOTHING = { limits: table({}), bypassGlobal: false, shadow: false }
 const onDay = (periodDay?: number) => ({
   personal: table({}),
   organisation: table({ read: { month: 5000 } }),
@@ -109,6 +119,38 @@ describe('the day with which months begin', () => {
       { numRuns: runs(1000) },
     )
   }, 30_000)
+
+  it('the day of an override counts before all others, of the user and of the organisation each for itself, and its trace says why', () => {
+    const plans = new Map([['own', onDay(5)]])
+    const users = new Map([['alice', { ...SETS_NOTHING, periodDay: 17, reason: 'a contract' }]])
+    const organisations = new Map([['acme', { limits: table({}), periodDay: 28, reason: 'another' }]])
+    const overrides = Object.assign(users, { organisations, hasPeriodDays: true })
+    const policy = createPolicy(settings('UTC', { plans, hasNamedDays: true }), 1, overrides)
+    const days = (payer: Payer) =>
+      (['personal', 'organisation', 'global'] as const).map((scope) => policy.periodDayOf(payer, scope)?.day)
+    const alice = { user: 'alice', organisation: 'acme', plan: 'own', periodDay: 9 }
+    expect(days(alice)).toEqual([17, 28, undefined])
+    expect(days({ ...alice, organisation: 'other' })).toEqual([17, 9, undefined])
+    expect(days({ ...alice, user: 'bob' })).toEqual([9, 28, undefined])
+    expect(days({ user: 'bob', organisation: null, plan: 'own' })).toEqual([5, 5, undefined])
+    expect(days(payerOf('bob'))).toEqual([undefined, undefined, undefined])
+    const { personal, organisation } = policy.trace('read', alice)
+    expect(personal.at(-1)?.steps).toContain('months begin with day 17: override (a contract)')
+    expect(organisation?.at(-1)?.steps).toContain('months begin with day 28: override of the organisation (another)')
+    expect(policy.limitsFor('read', alice)).toBe(policy.limitsFor('read', alice))
+    expect(policy.windowsOfAnybody[1]).toEqual({ name: 'month', seconds: LONGEST_SECONDS.month })
+    expect(policy.limitsFor('read', alice).personal.at(-1)?.window).toEqual(monthIn('UTC', 17))
+    expect(policy.windowsOf(alice, 'organisation')[1]).toEqual(monthIn('UTC', 28))
+  })
+
+  it('whether any override sets a day is looked up in those of users and of organisations', () => {
+    const none = { ...UNCHANGED }
+    const set = new Map([['a', { version: 1, value: { limits: {}, periodDay: 17, reason: 'r', expiresAt: null } }]])
+    const user = new Map([['a', { version: 1, value: { ...set.get('a')?.value, bypassGlobal: false, shadow: false } }]])
+    expect(asOverrides(none).hasPeriodDays).toBe(false)
+    expect(asOverrides({ ...none, organisationOverrides: set }).hasPeriodDays).toBe(true)
+    expect(asOverrides({ ...none, overrides: user as ControlState['overrides'] }).hasPeriodDays).toBe(true)
+  })
 
   it('a day that was named is nothing where no claim of the configuration holds one, and makes months no other ones where it is that of the window', () => {
     const alice = { user: 'alice', organisation: null, plan: null, periodDay: 17 }

@@ -24,7 +24,7 @@ const WITHOUT_MONTH =
 
 /** A user who has both chooses between two days, and begins a new month with each. */
 function ofKeys(path: Path, example: string): Finding {
-  const message = `an access key has no claims, so curl -H 'Authorization: Bearer gw_…' ${example} counts in months from the day of the plan or of the window, whatever day the claim gave its user: give users of keys their day by quota.plans, or set auth.gateway_tokens to false`
+  const message = `an access key has no claims, so curl -H 'Authorization: Bearer gw_…' ${example} counts in months from the day of the plan or of the window, whatever day the claim gave its user: give users of keys their day by an override (periodDay) or a plan (period_day), or set auth.gateway_tokens to false`
   return { path, severity: 'warning', message }
 }
 

@@ -55,6 +55,7 @@ const OVERRIDE_FIELDS = new Set([
   'user',
   'organisation',
   'factor',
+  'periodDay',
   'plan',
   'within',
   'bypassGlobal',

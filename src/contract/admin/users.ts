@@ -19,11 +19,15 @@ import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time
 
 /** The categories stand beside these fields. */
 const factor = z.number().min(0).max(100)
+const periodDay = z.int().min(1).max(31)
 
 export const overrideFields = z.object({
   factor: factor
     .nullish()
     .meta({ description: 'Multiplies the personal limits. Alone, it multiplies whatever lies under it' }),
+  periodDay: periodDay
+    .nullish()
+    .meta({ description: 'Day with which the months of the user begin, whatever the credential and the plan say' }),
   plan: z.string().nullish().meta({ description: 'One of quota.plans, instead of what the credential says' }),
   within: z
     .string()
@@ -51,6 +55,7 @@ export const override = name(
     version: count,
     limits: limitTable,
     /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
+    periodDay: periodDay.optional(),
     plan: z.string().optional(),
     within: z.string().optional(),
     bypassGlobal: z.boolean(),
@@ -72,6 +77,9 @@ export const overrideSet = name(
 
 export const organisationOverrideFields = z.object({
   factor: factor.nullish().meta({ description: 'Multiplies the limits that the plan of each member has' }),
+  periodDay: periodDay.nullish().meta({
+    description: 'Day with which the months of the organisation begin, whatever credentials and plans say',
+  }),
   reason,
   expiresAt: time.nullish(),
 })

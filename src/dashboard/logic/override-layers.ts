@@ -4,7 +4,7 @@ import type { LayerResponse, OverrideBody, OverrideResponse } from '../../contra
 
 /** What one override sets, without its end. */
 export type OverrideValue = Partial<
-  Pick<OverrideResponse, 'limits' | 'factor' | 'plan' | 'within' | 'bypassGlobal' | 'shadow' | 'reason'>
+  Pick<OverrideResponse, 'limits' | 'factor' | 'periodDay' | 'plan' | 'within' | 'bypassGlobal' | 'shadow' | 'reason'>
 >
 
 /** One override above others, or under them. */
@@ -22,8 +22,8 @@ export function lying(override: OverrideResponse | null): readonly Lying[] {
 }
 
 /** Whether it sets a factor and nothing else: it multiplies what lies under it. */
-export function isFactor({ factor, limits = {}, plan, bypassGlobal, shadow }: OverrideValue): boolean {
-  const isAlone = plan === undefined && bypassGlobal !== true && shadow !== true
+export function isFactor({ factor, limits = {}, periodDay, plan, bypassGlobal, shadow }: OverrideValue): boolean {
+  const isAlone = periodDay === undefined && plan === undefined && bypassGlobal !== true && shadow !== true
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
 }
 
@@ -31,11 +31,13 @@ export function isFactor({ factor, limits = {}, plan, bypassGlobal, shadow }: Ov
 export function topOf(override: OverrideResponse | null): OverrideResponse | null {
   const top = lying(override)[0]
   if (override === null || top === undefined) return null
-  const { limits = {}, bypassGlobal = false, shadow = false, reason = top.why ?? '', factor, plan, within } = top.value
+  const { limits = {}, bypassGlobal = false, shadow = false, reason = top.why ?? '' } = top.value
+  const { factor, periodDay, plan, within } = top.value
   return {
     version: override.version,
     limits,
     ...(factor !== undefined && { factor }),
+    ...(periodDay !== undefined && { periodDay }),
     ...(plan !== undefined && { plan }),
     ...(within !== undefined && { within }),
     ...{ bypassGlobal, shadow, reason, expiresAt: top.until },

@@ -17,7 +17,7 @@ export interface OverrideLine {
 }
 
 /** Those that no category has: what stands beside the limits. */
-const FIELDS = ['factor', 'plan', 'within', 'bypassGlobal', 'shadow', 'expiresAt', 'reason'] as const
+const FIELDS = ['factor', 'periodDay', 'plan', 'within', 'bypassGlobal', 'shadow', 'expiresAt', 'reason'] as const
 
 /** @param from as the API takes it, or what is set; `null` for no override */
 export function overrideLines(

@@ -45,6 +45,8 @@ export interface OverrideForm {
   readonly limits: Readonly<Record<string, string>>
   /** Multiplies the limits; empty for none. */
   readonly factor: string
+  /** With which months begin; empty for that of the credential, the plan or the window. */
+  readonly periodDay: string
   /** Empty for that of the credential. */
   readonly plan: string
   readonly bypassGlobal: boolean
@@ -67,6 +69,7 @@ export const PRESET_HOURS = [1, 24, 168, 720] as const
 export type OverrideProblem =
   | 'problem.limit'
   | 'problem.factor'
+  | 'problem.periodDay'
   | 'problem.reason'
   | 'problem.expiry'
   | 'problem.nothing'
@@ -83,13 +86,14 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
     return {
       limits: {},
       factor: '',
+      periodDay: '',
       plan: '',
       bypassGlobal: false,
       shadow: false,
       reason: '',
       expiry: { kind: 'hours', hours: 24 },
     }
-  const { limits, factor, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
+  const { limits, factor, periodDay, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => [`${category}.${window}`, limitText(limit)] as const),
   )
@@ -97,6 +101,7 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
   return {
     limits: Object.fromEntries(flat),
     factor: factor === undefined ? '' : String(factor),
+    periodDay: periodDay === undefined ? '' : String(periodDay),
     plan,
     bypassGlobal,
     shadow,
@@ -126,10 +131,11 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
 /** Whether what was sent is what is set. */
 export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
-  const { plan, factor, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
+  const { plan, factor, periodDay, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
   const asked = formOf({
     version: override.version,
     factor: factor ?? undefined,
+    periodDay: periodDay ?? undefined,
     plan: plan ?? undefined,
     bypassGlobal,
     shadow,
@@ -163,19 +169,20 @@ export function bodyOf(
   }
   const factor = factorOf(form.factor.trim())
   if (factor === null) problems.factor = 'problem.factor'
+  const periodDay = dayOf(form.periodDay.trim())
+  if (periodDay === null) problems.periodDay = 'problem.periodDay'
   const reason = form.reason.trim()
   if (reason === '' || reason.length > 500) problems.reason = 'problem.reason'
   const expiresAt = expiryOf(form.expiry, now)
   if (expiresAt === undefined) problems.expiresAt = 'problem.expiry'
-  const isAnythingSet = Object.values(form.limits).some((text) => text.trim() !== '')
-  if (!isAnythingSet && form.factor.trim() === '' && form.plan === '' && !form.bypassGlobal && !form.shadow)
-    problems[''] = 'problem.nothing'
+  if (!setsAnything(form)) problems[''] = 'problem.nothing'
   if (Object.keys(problems).length > 0) return { body: null, problems }
   const { plan, bypassGlobal, shadow } = form
   return {
     body: {
       ...limits,
       ...(factor != null && { factor }),
+      ...(periodDay != null && { periodDay }),
       ...(plan !== '' && { plan }),
       bypassGlobal,
       shadow,
@@ -184,6 +191,17 @@ export function bodyOf(
     },
     problems,
   }
+}
+
+function setsAnything({ limits, factor, periodDay, plan, bypassGlobal, shadow }: OverrideForm): boolean {
+  const texts = [...Object.values(limits), factor, periodDay, plan]
+  return bypassGlobal || shadow || texts.some((text) => text.trim() !== '')
+}
+
+/** `undefined` for none, `null` for what is no day. */
+function dayOf(text: string): number | null | undefined {
+  if (text === '') return undefined
+  return /^([1-9]|[12]\d|3[01])$/.test(text) ? Number(text) : null
 }
 
 /** `undefined` for none, `null` for what is no factor. */

@@ -70,7 +70,7 @@ describe('a file of overrides', () => {
     const { text, headers } = await get('?format=csv')
     expect(headers['content-type']).toBe('text/csv')
     expect(text.split('\n')[0]).toBe(
-      'user,organisation,factor,plan,within,bypassGlobal,shadow,reason,expiresAt,read.1h',
+      'user,organisation,factor,periodDay,plan,within,bypassGlobal,shadow,reason,expiresAt,read.1h',
     )
     expect(text).toContain("\n'=1+1,")
     expect((await put(text, '', CSV)).json).toMatchObject({

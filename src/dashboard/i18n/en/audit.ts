@@ -92,6 +92,7 @@ export const audit = {
   'audit.name.customGlobal': 'the custom global {category} limit of {window}',
   'audit.name.override': 'the {category} limit of {window}',
   'audit.name.bypassGlobal': 'bypass of the global limits',
+  'audit.name.periodDay': 'the day with which months begin',
   'audit.name.factor': 'the factor of the limits',
   'audit.name.plan': 'the plan',
   'audit.name.within': 'the organisation within which it holds',

@@ -27,6 +27,8 @@ export const organisations = {
   'organisations.override.limits': 'Limits of the organisation',
   'organisations.override.limitsText':
     'Tokens in each window, of all users of the organisation together. They replace the limit as it stands, in every mode and for every plan; empty follows the plan, 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
+  'organisations.override.periodDayText':
+    'A day from 1 to 31, whatever credentials and plans of members say. 29 to 31 mean the last day of a shorter month',
   'organisations.override.factorText':
     'Multiplies the limits, 0 to 100. Where nothing is set above, it multiplies what the plan of each member gives the organisation.',
   'organisations.override.removeText':

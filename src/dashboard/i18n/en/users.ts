@@ -116,6 +116,12 @@ export const users = {
   'override.limits': 'Personal limits',
   'override.limitsText':
     'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default, 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
+  'override.periodDay': 'Months begin with day',
+  'override.periodDayText':
+    'A day from 1 to 31, instead of that of the credential or the plan. 29 to 31 mean the last day of a shorter month',
+  'problem.periodDay': 'Enter a day from 1 to 31.',
+  'override.dayOfPlan': 'as the credential or the plan says',
+  periodDay: 'month from day {day}',
   'override.factor': 'Factor',
   'override.factorText':
     'Multiplies the limits, 0 to 100. With an end and nothing else set, it multiplies whatever lies under it, also where that changes.',

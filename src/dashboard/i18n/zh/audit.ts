@@ -89,6 +89,7 @@ export const audit = {
   'audit.name.customGlobal': '自定义的全局 {category} {window}上限',
   'audit.name.override': '{category} {window}上限',
   'audit.name.bypassGlobal': '绕过全局上限',
+  'audit.name.periodDay': '每月起始日',
   'audit.name.factor': '上限的系数',
   'audit.name.plan': '套餐',
   'audit.name.within': '生效的组织',

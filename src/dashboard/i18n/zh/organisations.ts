@@ -21,6 +21,7 @@ export const organisations = {
   'organisations.override.limits': '组织上限',
   'organisations.override.limitsText':
     '组织所有用户合计在每个窗口的额度，在任何模式下、对任何套餐直接替换上限。留空则按套餐，1000 + 200 表示超过 1,000 后还可再用 200，unlimited 表示该窗口无上限。',
+  'organisations.override.periodDayText': '1 到 31，优先于成员的凭据和套餐；29 到 31 表示较短月份的最后一天',
   'organisations.override.factorText': '将上限乘以 0 到 100 之间的系数。上面未设置时，乘以各成员套餐给组织的上限。',
   'organisations.override.removeText': '此组织的所有上限将在 2 秒内在所有副本上恢复为套餐的值。',
   'organisations.override.blocks': '{category} {window}：已用 {used}，因此该组织在窗口结束前将受阻。',

@@ -109,6 +109,11 @@ export const users = {
   'override.limits': '个人上限',
   'override.limitsText':
     '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值，1000 + 200 表示超过 1,000 后还可再用 200，unlimited 表示该窗口无上限。',
+  'override.periodDay': '每月起始日',
+  'override.periodDayText': '1 到 31，代替凭据或套餐中的日期；29 到 31 表示较短月份的最后一天',
+  'problem.periodDay': '请输入 1 到 31 之间的日期。',
+  'override.dayOfPlan': '按凭据或套餐',
+  periodDay: '每月从 {day} 日起',
   'override.factor': '系数',
   'override.factorText':
     '将上限乘以 0 到 100 之间的系数。若有结束时间且没有其他设置，则乘以其下的任何设置，也随其变化。',

@@ -33,6 +33,7 @@ const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
   'global.multiplier': 'audit.name.multiplier',
   bypassGlobal: 'audit.name.bypassGlobal',
   factor: 'audit.name.factor',
+  periodDay: 'audit.name.periodDay',
   plan: 'audit.name.plan',
   within: 'audit.name.within',
   expiresAt: 'audit.name.expiresAt',
@@ -83,4 +84,4 @@ function ChangeLine({ change: { path, from, to, file } }: { readonly change: Cha
   )
 }
 
-const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'plan', 'within', 'expiresAt'])
+const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'periodDay', 'plan', 'within', 'expiresAt'])

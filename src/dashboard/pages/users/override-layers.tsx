@@ -45,7 +45,7 @@ function reasonOf({ value, why }: Lying): string {
 
 /** What one override sets, in a line: `read 1h: 3,000, plan pro`. */
 function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
-  const { limits = {}, factor, plan, bypassGlobal, shadow } = value
+  const { limits = {}, factor, periodDay, plan, bypassGlobal, shadow } = value
   const rows = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => {
       return `${category} ${windowName(window)} ${limitWords(limit, { t, exact })}`
@@ -54,6 +54,7 @@ function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
   const all = [
     ...rows,
     ...(factor === undefined ? [] : [t(isFactor(value) ? 'layers.factor' : 'layers.factorOfLimits', { factor })]),
+    ...(periodDay === undefined ? [] : [t('periodDay', { day: periodDay })]),
     ...(plan === undefined ? [] : [t('source.plan', { plan: visible(plan) })]),
     ...(bypassGlobal === true ? [t('users.bypass')] : []),
     ...(shadow === true ? [t('users.shadow')] : []),

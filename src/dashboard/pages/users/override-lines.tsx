@@ -62,6 +62,7 @@ function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean,
   const { t, exact } = texts
   if (path === 'plan') return t('override.planOfCredential')
   if (path === 'factor') return '1'
+  if (path === 'periodDay') return t('override.dayOfPlan')
   if (path === 'bypassGlobal' || path === 'shadow') return t('word.off')
   if (!path.startsWith('limits.')) return isBefore ? null : t(path === 'expiresAt' ? 'word.never' : 'word.none')
   const words = (limit: number | null) => (limit === null ? t('override.noLimit') : exact(limit))

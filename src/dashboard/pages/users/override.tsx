@@ -33,6 +33,7 @@ const WORDS = {
     limits: 'override.limits',
     limitsText: 'override.limitsText',
     factorText: 'override.factorText',
+    periodDayText: 'override.periodDayText',
     removeText: 'override.removeText',
   },
   organisation: {
@@ -41,6 +42,7 @@ const WORDS = {
     limits: 'organisations.override.limits',
     limitsText: 'organisations.override.limitsText',
     factorText: 'organisations.override.factorText',
+    periodDayText: 'organisations.override.periodDayText',
     removeText: 'organisations.override.removeText',
   },
 } as const
@@ -146,6 +148,14 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
           inputMode="decimal"
           {...bound(form.factor, (factor) => edit({ factor }), problemOf('factor'))}
         />
+        {(form.periodDay !== '' || hasMonths(quota)) && (
+          <TextInput
+            label={t('override.periodDay')}
+            description={t(WORDS[response.kind].periodDayText)}
+            inputMode="numeric"
+            {...bound(form.periodDay, (periodDay) => edit({ periodDay }), problemOf('periodDay'))}
+          />
+        )}
         {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
       </ForOperators>
       <ExpiryField
@@ -174,6 +184,10 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
       </div>
     </form>
   )
+}
+
+function hasMonths(quota: QuotaResponse | null): boolean {
+  return quota?.windowLengths.some(({ calendar }) => calendar?.unit === 'month') ?? false
 }
 
 interface OutcomeProps {
