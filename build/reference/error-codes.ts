@@ -187,6 +187,10 @@ const ADMIN: Readonly<Record<AdminError, Omit<Told, 'charged'>>> = {
     means: 'A change of this kind cannot be undone, for example a revoked access key.',
     cure: 'Make a new change instead, as `msg` says.',
   },
+  idempotency_key_reused: {
+    means: 'Another request was sent with the same `Idempotency-Key`, and has made something else.',
+    cure: 'Send a new key with each new request. Send the old key only with exactly the same request.',
+  },
   too_many_attempts: {
     means: 'An address sent ten wrong tokens or codes within a minute.',
     cure: 'Wait a minute. The right token is accepted at any time.',

@@ -182,10 +182,10 @@ export class Desk {
     call: Call,
     change: Change,
     response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
-    refused = GONE_MEANWHILE,
+    refused: () => AdminResponse | Promise<AdminResponse> = () => GONE_MEANWHILE,
   ): Promise<AdminResponse> {
     const changed = await this.#make(authorOf(call), change, null)
-    if (!changed.done) return refused
+    if (!changed.done) return refused()
     return afterwards(() => response(changed.entry))
   }
 

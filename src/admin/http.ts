@@ -79,6 +79,8 @@ export interface Doc {
   readonly body?: z.ZodType | 'lines'
   /** Whether If-Match is looked at. */
   readonly ifMatch?: true
+  /** Whether Idempotency-Key is looked at. */
+  readonly idempotencyKey?: true
   /** Whether the ETag of a 200 is a version, for If-Match. Default: that of a GET is of its bytes (form.ts), and others have none. */
   readonly hasVersion?: true
   /** By status; `null` for a response without a body, `text` or `lines` for one that is not JSON. */
@@ -109,6 +111,7 @@ export const STATUS_OF = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   not_undoable: 422,
+  idempotency_key_reused: 422,
   too_many_attempts: 429,
   headers_too_large: 431,
   internal: 500,

@@ -21,13 +21,17 @@ export function readIfMatch({ 'if-match': header }: Headers): IfMatch {
 }
 
 /** A condition that is passed over would be taken for one that was met: a change that cannot judge it is not made. */
-export function unreadConditions({ guard, doc }: Route, headers: Headers): FieldProblem[] {
+export function unreadConditions({ method, guard, doc }: Route, headers: Headers): FieldProblem[] {
   if (guard !== 'change') return []
   const problems: FieldProblem[] = []
   if (doc.ifMatch !== true && headers['if-match'] !== undefined) problems.push({ path: 'If-Match', msg: NO_VERSION })
+  if (method === 'POST' && doc.idempotencyKey !== true && headers['idempotency-key'] !== undefined) {
+    problems.push({ path: 'Idempotency-Key', msg: NO_KEY })
+  }
   if (headers['if-none-match'] !== undefined) problems.push({ path: 'If-None-Match', msg: ONLY_IF_MATCH })
   return problems
 }
 
 const NO_VERSION = 'is not possible here, since what this changes has no version: leave it out'
+const NO_KEY = 'is not possible here: a request that comes again is made once more, so leave it out'
 const ONLY_IF_MATCH = 'is not possible: send If-Match, with "0" for what must not be there yet'

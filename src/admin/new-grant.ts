@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import * as schemas from '../contract/admin.ts'
 import type { GrantGiven } from '../control/control-store.ts'
+import type { GivenGrant } from '../control/state.ts'
 import { timeOf } from '../control/times.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { MAX_LIMIT } from '../quota/policy.ts'
@@ -35,11 +37,41 @@ export const NewGrant = z.strictObject({
   reason: schemas.reason,
 })
 
+/** The id of a new grant: of one that was given with a key always the same, so that the store takes it once. @param who of the audit */
+export function idOfGrant(key: string | null, who: string): string {
+  if (key === null) return randomBytes(6).toString('hex')
+  return createHash('sha256')
+    .update(JSON.stringify([who, key]))
+    .digest('hex')
+    .slice(0, 16)
+}
+
 /**
  * The change that gives it.
- * @param categories of the configuration @param at the store's time, in milliseconds since the epoch
+ * @param categories of the configuration
+ * @param known the grant that has its id already, in whose terms the request is read
+ * @param at the store's time, in milliseconds since the epoch
+ * @returns also whether it is that grant that is asked for; `null` where none has its id
  */
-export function readNewGrant(asked: unknown, categories: readonly string[], at: number): Fields<GrantGiven> {
+export function readNewGrant(
+  asked: unknown,
+  id: string,
+  categories: readonly string[],
+  known: GivenGrant | undefined,
+  at: number,
+): Fields<{ readonly change: GrantGiven; readonly isKnown: boolean | null }> {
+  const read = readChange(asked, id, categories, known?.givenAt ?? at)
+  if ('problems' in read) return read
+  const { data: change } = read
+  return { data: { change, isKnown: known === undefined ? null : isSame(change.to, known) } }
+}
+
+/** Whether a grant is the other one, which may have ended since. */
+function isSame(a: GivenGrant, b: GivenGrant): boolean {
+  return isDeepStrictEqual(a, { ...b, endedAt: a.endedAt })
+}
+
+function readChange(asked: unknown, id: string, categories: readonly string[], at: number): Fields<GrantGiven> {
   const fields = readFields(NewGrant, asked)
   if ('problems' in fields) return fields
   const { user, organisation, category, tokens, reason } = fields.data
@@ -50,7 +82,6 @@ export function readNewGrant(asked: unknown, categories: readonly string[], at: 
   if (until <= at) return wrong('until', `must be in the future: it is ${iso(at)} now`)
   const of = { category, tokens, givenAt: at, until, reason, endedAt: null }
   const given = (owner: { user: string } | { organisation: string }): Fields<GrantGiven> => {
-    const id = randomBytes(6).toString('hex')
     return { data: { kind: 'grant', id, to: { ...owner, ...of }, most: MOST_LIVE } }
   }
   if (user !== undefined && organisation === undefined) return given({ user })

@@ -8,6 +8,7 @@ import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } 
 import { parametersOf, requestBody } from '../lib/openapi-schemas.ts'
 import { LEAST_TAGGED } from './form.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
+import { MOST_OF_KEY } from './idempotency-key.ts'
 import { LINE_TYPES } from './line-body.ts'
 import { isForLeads } from './permissions.ts'
 
@@ -86,6 +87,7 @@ function operation({ method, path, guard, doc }: Route): object {
     ...namesIn(path).map((name) => pathParameter(name, 'Percent-encoded.')),
     ...queryParameters(doc),
     ...(doc.ifMatch === true ? [IF_MATCH] : []),
+    ...(doc.idempotencyKey === true ? [IDEMPOTENCY_KEY] : []),
     ...(hasTag(method, doc) ? [IF_NONE_MATCH] : []),
   ].map((parameter) => withValue(parameter, example))
   return {
@@ -125,6 +127,15 @@ const IF_MATCH: Parameter = {
   schema: { type: 'string' },
   description:
     'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
+}
+
+const IDEMPOTENCY_KEY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: MOST_OF_KEY },
+  description:
+    'A text of your own, such as a UUID, that is new with each new request. A request that comes again with the key of an earlier one does nothing more, and gets what that one has made.',
 }
 
 const IF_NONE_MATCH: Parameter = {

@@ -174,7 +174,7 @@ Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called
     load: async () => (await import('./grants.ts')).grants,
     help: `Usage: tollgate grants list [--user USER | --organisation ORGANISATION] [--json] [-c FILE]
        tollgate grants give --user USER | --organisation ORGANISATION --category CATEGORY --tokens N
-                           --until TIME --reason TEXT [-c FILE]
+                           --until TIME --reason TEXT [--key TEXT] [-c FILE]
        tollgate grants end ID [--reason TEXT] [-c FILE]
 
 A grant is a number of extra tokens that a user, or an organisation together, gets once. It pays for requests of its category where a
@@ -185,6 +185,7 @@ give prints the id of the new grant, and end ends one: what was taken stays take
   --tokens     how many, 1 to 1000000000000
   --until      a time with its offset, such as 2030-01-31T00:00:00Z, or a span from now such as 7d; at most 400 days from now
   --reason     why, for the list and the audit
+  --key        a text of yours: a command that comes again with it gives nothing more, and prints the id of the grant that it has given
   --json       the response of GET /api/grants, with all grants
 Exit code: 0 done, also if the grant had ended already; 1 not done, with the reason; 2 called wrongly.`,
   },

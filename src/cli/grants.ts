@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { grantsShown } from '../admin/grants-shown.ts'
-import { MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
+import { MOST_OF_KEY } from '../admin/idempotency-key.ts'
+import { idOfGrant, MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
 import type { GrantResponse } from '../contract/api.ts'
@@ -21,7 +22,7 @@ import { UsageError } from './usage-error.ts'
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
   ...CONFIG_OPTION,
-  ...{ user: TEXT, organisation: TEXT, category: TEXT, tokens: TEXT, until: TEXT, reason: TEXT },
+  ...{ user: TEXT, organisation: TEXT, category: TEXT, tokens: TEXT, until: TEXT, key: TEXT, reason: TEXT },
   json: { type: 'boolean' },
 } as const
 
@@ -40,6 +41,7 @@ interface Options {
   readonly category?: string | undefined
   readonly tokens?: string | undefined
   readonly until?: string | undefined
+  readonly key?: string | undefined
   readonly reason?: string | undefined
   readonly json?: boolean | undefined
 }
@@ -48,7 +50,7 @@ type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
 
 const TAKES: Readonly<Record<string, readonly (keyof Options)[]>> = {
   list: ['user', 'organisation', 'json'],
-  give: ['user', 'organisation', 'category', 'tokens', 'until', 'reason'],
+  give: ['user', 'organisation', 'category', 'tokens', 'until', 'key', 'reason'],
   end: ['reason'],
 }
 
@@ -59,6 +61,9 @@ function workOf([action = '', ...rest]: readonly string[], options: Options): Wo
   if (unused !== undefined) throw new UsageError(`grants ${action} does not take --${unused}`)
   for (const name of ['user', 'organisation'] as const) {
     if (options[name] !== undefined && !isUserId(options[name])) throw new UsageError(`--${name} takes ${USER_ID}`)
+  }
+  if (options.key !== undefined && !(options.key.length >= 1 && options.key.length <= MOST_OF_KEY)) {
+    throw new UsageError(`--key takes 1 to ${MOST_OF_KEY} characters`)
   }
   const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
   if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
@@ -109,21 +114,35 @@ function stateOf({ live, left, until, endedAt }: GrantResponse): string {
   return `ended ${endedAt ?? until}`
 }
 
-async function give(store: Store, { config }: Loaded, { tokens = '', until = '', ...of }: Options): Promise<number> {
+async function give(store: Store, { config }: Loaded, options: Options): Promise<number> {
+  const { tokens = '', until = '', key = null, ...of } = options
+  const id = idOfGrant(key, COMMAND_LINE)
+  const known = (await stored(store)).grants.get(id)?.value
   const { at } = await store.controlVersion()
-  const asked = { ...of, tokens: /^\d+$/.test(tokens) ? Number(tokens) : tokens, until: timeIn(until, at) }
-  const read = readNewGrant(asked, categoriesOf(config.quota), at)
+  const asked = {
+    ...of,
+    tokens: /^\d+$/.test(tokens) ? Number(tokens) : tokens,
+    until: timeIn(until, known?.givenAt ?? at),
+  }
+  const read = readNewGrant(asked, id, categoriesOf(config.quota), known, at)
   if ('problems' in read) throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
-  const { data: change } = read
-  const made = await orSayUnknown(store.change(change, { who: COMMAND_LINE, why: change.to.reason }, null))
+  const { change, isKnown } = read.data
+  if (isKnown === false) {
+    console.error(`tollgate: another grant was given with this key. See: tollgate grants list, where its id is ${id}`)
+    return 1
+  }
+  const author = { who: COMMAND_LINE, why: change.to.reason }
+  const made = isKnown === true ? null : await orSayUnknown(store.change(change, author, null))
   const whose = ownerOf(change.to)
-  if (!made.done) {
+  const isThere = made === null || (await stored(store)).grants.has(id)
+  if (!isThere) {
     console.error(`tollgate: ${MOST_LIVE} grants of ${whose} pay already. End one of them: tollgate grants end ID`)
     return 1
   }
-  console.log(change.id)
+  console.log(id)
   const end = new Date(change.to.until).toISOString()
-  console.error(`${change.to.tokens} tokens of ${change.to.category} were given to ${whose}, until ${end}.`)
+  const given = made?.done === true ? 'were given' : 'had been given already'
+  console.error(`${change.to.tokens} tokens of ${change.to.category} ${given} to ${whose}, until ${end}.`)
   return 0
 }
 
@@ -156,7 +175,7 @@ async function end(store: Store, { config }: Loaded, id: string, why: string | n
 async function orSayUnknown<T>(made: Promise<T>): Promise<T> {
   return made.catch((error: unknown) => {
     if (!(error instanceof StoreError) || error.applied === 'no') throw error
-    const cure = 'this may have been done: look at tollgate grants list before you do it again'
+    const cure = 'this may have been done. Look at tollgate grants list before you do it again'
     throw new Error(`the store did not reply (${error.message}), so ${cure}`, { cause: error })
   })
 }

@@ -54,6 +54,32 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
   await expect.poll(ask, SOON).toBe(429)
 })
 
+test('extra tokens whose answer was lost are given once, though one gives the same again, also after a look at another page', async () => {
+  await show('#/users/lena')
+  await panel().getByRole('textbox', { name: 'Tokens' }).fill('30')
+  await panel().getByRole('textbox', { name: 'What they are for' }).fill('a lost answer')
+  let lost = 0
+  await page.route('**/api/grants', async (route) => {
+    if (route.request().method() !== 'POST' || lost++ > 0) return route.fallback()
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await panel().getByRole('button', { name: 'Give tokens' }).click()
+  await expect.poll(async () => (await given('user=lena')).total, SOON).toBe(1)
+  await panel().getByText('0 of 30').waitFor()
+  await page.goto(new URL('#/users/bob', page.url()).href)
+  await page.getByRole('heading', { name: 'bob' }).first().waitFor()
+  await page.goto(new URL('#/users/lena', page.url()).href)
+  await panel().getByRole('button', { name: 'Give tokens' }).click()
+  await panel().getByText('The tokens are given.').waitFor()
+  expect([lost, (await given('user=lena')).total]).toEqual([2, 1])
+  await panel().getByRole('textbox', { name: 'Tokens' }).fill('30')
+  await panel().getByRole('textbox', { name: 'What they are for' }).fill('a lost answer')
+  await panel().getByRole('button', { name: 'Give tokens' }).click()
+  await expect.poll(async () => (await given('user=lena')).total, SOON).toBe(2)
+  open.errors.length = 0
+})
+
 test('extra tokens of an organisation stand on its page and in the audit, in each language', async () => {
   await stage.api('PUT', '/api/organisations/acme/override', { read: { '1h': 40 }, reason: 'a big event' })
   const until = new Date(Date.now() + 86_400_000).toISOString()

@@ -100,6 +100,20 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     await given('--organisation', 'acme')
   })
 
+  test(`tollgate grants over ${kind} gives once with one key, however often the command comes, and says so`, async () => {
+    const first = await grants('give', '--user', 'ann', ...USUAL, '--key', 'job 7')
+    const again = await grants('give', '--user', 'ann', ...USUAL, '--key', 'job 7')
+    expect(again.stdout).toBe(first.stdout)
+    expect(again.stderr).toBe(first.stderr.replace('were given', 'had been given already'))
+    expect(JSON.parse((await grants('list', '--user', 'ann', '--json')).stdout).total).toBe(1)
+    expect(await refused('give', '--user', 'ann', ...USUAL, '--tokens', '9', '--key', 'job 7')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`another grant was given with this key`),
+    })
+    await grants('give', '--user', 'ann', ...USUAL, '--key', 'job 8')
+    expect(JSON.parse((await grants('list', '--user', 'ann', '--json')).stdout).total).toBe(2)
+  })
+
   test(`tollgate grants over ${kind} says what there is not, and changes nothing by a wrong call`, async () => {
     const { version } = await store.controlVersion()
     expect(await refused('list', '--user', 'nobody')).toMatchObject({
@@ -150,6 +164,7 @@ test.each([
   [['give', '--user', 'a', '--organisation', 'b'], 'grants give takes --user or --organisation: a grant has one owner'],
   [['give', '--user', 'a', '--category', 'read', '--tokens', '5', '--until', '7d'], 'grants give needs --reason'],
   [['give', '--user', 'a', '--reason', ''], '--reason must be'],
+  [['give', '--user', 'a', '--key', ''], '--key takes 1 to 255 characters'],
   [['end'], 'grants end takes one ID'],
   [['end', 'a', 'b'], 'grants end takes one ID'],
   [['end', 'a', '--user', 'bob'], 'grants end does not take --user'],

@@ -6,11 +6,12 @@ import { endOfGrant } from '../../control/grants.ts'
 import { categoriesOf } from '../../control/settings.ts'
 import { type GivenGrant, storedOf } from '../../control/state.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import type { Desk } from '../desk.ts'
+import { authorName, type Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { grantsShown, shownGrant } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
-import { MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-grant.ts'
+import { readIdempotencyKey } from '../idempotency-key.ts'
+import { idOfGrant, MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-grant.ts'
 
 /** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
@@ -36,8 +37,9 @@ export function grantRoutes(desk: Desk): Route[] {
         summary: 'Gives extra tokens once, to a user or to an organisation',
         more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
         body: NewGrant,
+        idempotencyKey: true,
         responses: { 201: schemas.grant },
-        errors: ['conflict'],
+        errors: ['conflict', 'idempotency_key_reused'],
       },
       handle: (call) => give(desk, call),
     },
@@ -62,6 +64,10 @@ const TOO_MANY = refusal(
   'conflict',
   `${MOST_LIVE} grants of this owner pay already: end one of them by DELETE /api/grants/{id}.`,
 )
+const KEY_REUSED = refusal(
+  'idempotency_key_reused',
+  'The Idempotency-Key of this request is that of an earlier one that gave another grant: send a new one with each new request.',
+)
 
 const Asked = z.strictObject({
   user: ownerId.optional().meta({ description: 'Only those of this user' }),
@@ -76,16 +82,27 @@ async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse>
   return ok({ grants, total } satisfies GrantsResponse)
 }
 
+/** With a key of its own a request that comes again finds the grant that it has given. */
 async function give(desk: Desk, call: Call): Promise<AdminResponse> {
-  await desk.control.fresh()
-  const read = readNewGrant(call.body, categoriesOf(desk.setup().quota), desk.control.storeTime())
+  const sent = readIdempotencyKey(call.headers)
+  if ('problems' in sent) return badFields(sent.problems)
+  const id = idOfGrant(sent.key, authorName(call.identity))
+  const known = storedOf(await desk.control.fresh()).grants.get(id)?.value
+  const read = readNewGrant(call.body, id, categoriesOf(desk.setup().quota), known, desk.control.storeTime())
   if ('problems' in read) return badFields(read.problems)
-  const { data: change } = read
+  const { change, isKnown } = read.data
+  if (isKnown === false) return KEY_REUSED
+  const given = async (grant: GivenGrant) => ({ status: 201, body: await shownGrant(desk.store, id, grant) })
+  if (known !== undefined) return given(known)
   return desk.record(
     call,
     change,
-    async () => ({ status: 201, body: await shownGrant(desk.store, change.id, change.to) }),
-    TOO_MANY,
+    () => given(change.to),
+    async () => {
+      // The same request may have come twice at once.
+      const isGiven = storedOf(await desk.control.fresh()).grants.has(id)
+      return isGiven ? give(desk, call) : TOO_MANY
+    },
   )
 }
 

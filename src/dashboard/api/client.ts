@@ -43,6 +43,8 @@ export interface Answered<T> {
 export interface Options {
   readonly body?: unknown
   readonly ifMatch?: string | null
+  /** By which a change that is sent again is known as the one before. */
+  readonly idempotencyKey?: string
   /** The last response of the same path: the API may say that it still is. */
   readonly known?: Answered<unknown> | undefined
   readonly signal?: AbortSignal
@@ -77,10 +79,11 @@ const PATIENCE_MS = 15_000
 
 /** @throws ApiError, LostError, UnknownError; what the signal throws where the caller gave up */
 export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
-  const { body, ifMatch, known, signal, patienceMs = PATIENCE_MS } = options
+  const { body, ifMatch, idempotencyKey, known, signal, patienceMs = PATIENCE_MS } = options
   const headers = new Headers({ accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (ifMatch) headers.set('if-match', ifMatch)
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
   if (known?.tag) headers.set('if-none-match', known.tag)
   const timeout = AbortSignal.timeout(patienceMs)
   let status: number | null = null

@@ -129,6 +129,17 @@ interface Draft {
   readonly reason: string
 }
 
+/** What was sent of a draft, of which nobody has said what became of it. */
+interface Sent {
+  readonly draft: Draft
+  readonly wish: { readonly body: object; readonly idempotencyKey: string }
+}
+
+/** Also where the page has no secure context. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
+}
+
 const EMPTY: Draft = { category: null, tokens: '', expiry: { kind: 'hours', hours: 168 }, reason: '' }
 
 function NewGrant({ of, categories, read, reload }: NewGrantProps) {
@@ -137,6 +148,7 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [outcome, setOutcome] = useState<GrantResponse | Error | null>(null)
   const [busy, setBusy] = useState(false)
+  const [sent, setSent] = useKept<Sent | null>(`sent grant to ${JSON.stringify(of)}`, null)
   const button = useFocusKept(busy)
   const ref = useFocusWrong(problems)
   const edit = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
@@ -155,15 +167,20 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
     setProblems(found)
     if (Object.keys(found).length > 0) return
     setBusy(true)
+    // What may have arrived is sent again as it was, so that it gives once.
+    const wish =
+      sent?.draft === draft ? sent.wish : { body: { ...of, category, tokens, until, reason }, idempotencyKey: newKey() }
+    setSent(() => ({ draft, wish }))
     try {
-      const body = { ...of, category, tokens, until, reason }
-      setOutcome((await call<GrantResponse>('POST', '/api/grants', { body })).data)
+      setOutcome((await call<GrantResponse>('POST', '/api/grants', wish)).data)
+      setSent(() => null)
       setDraft(() => EMPTY)
       await read()
     } catch (caught) {
       setOutcome(caught as Error)
       setProblems(fieldProblems(caught as Error))
       if (isOutcomeUnknown(caught)) reload()
+      else setSent(() => null)
     } finally {
       setBusy(false)
     }
