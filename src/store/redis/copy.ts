@@ -286,9 +286,10 @@ async function* series(
   const at = milliseconds(time)
   const starts = startsOf({ from: 0, to: at + 1 }, at, NO_RETENTION)
   const halfHours = SERIES_KINDS.flatMap((by) => starts.map((start) => ({ by, start, zone: null })))
-  // One by one: whose a row is stands in its place.
-  for (const place of [...halfHours, ...days]) {
-    for await (const rows of seriesRows([place])) {
+  // A row has its start, and the other facts of its place are those of the group.
+  for (const places of Map.groupBy([...halfHours, ...days], ({ by, zone }) => `${by} ${zone}`).values()) {
+    const [place] = places as [SeriesPlace]
+    for await (const rows of seriesRows(places)) {
       for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ ...place, ...row })) }
     }
   }
