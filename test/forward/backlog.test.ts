@@ -41,6 +41,8 @@ function octets(size: number): Buffer {
   return body
 }
 
+const LARGE = octets(64 * MIB)
+
 overEachWay(({ rawUpstream, httpUpstream }) => {
   /**
    * A response whose client reads nothing, from the moment on at which its connection takes no more: what follows can only wait
@@ -145,7 +147,7 @@ overEachWay(({ rawUpstream, httpUpstream }) => {
   const clients: ReturnType<typeof rawClient>[] = []
   async function two(options: GatewayOptions): Promise<Gateway> {
     const upstream = await httpUpstream((_req, res) => {
-      res.writeHead(200, { 'content-length': 64 * MIB }).end(octets(64 * MIB))
+      res.writeHead(200, { 'content-length': 64 * MIB }).end(LARGE)
     })
     const gateway = await gatewayTo(upstream.url, options)
     for (let i = 0; i < 2; i++) {
