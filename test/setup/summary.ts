@@ -5,9 +5,10 @@ export class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 }
     for (const module of modules) {
+      const before = count.failed
       for (const test of module.children.allTests()) count[test.result().state]++
-      // A file that could not be loaded has no tests to fail.
-      if (module.state() === 'failed' && module.children.size === 0) count.failed++
+      // A file fails without a test of its own if it cannot be loaded, or if what it ends with throws.
+      if (module.state() === 'failed' && count.failed === before) count.failed++
     }
     const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`
     console.log(`${count.passed} passed, ${count.failed} failed${skipped}`)
