@@ -20,7 +20,6 @@ import { rates } from './groups/rates.ts'
 import { reload } from './groups/reload.ts'
 import { routes } from './groups/routes.ts'
 import { stores } from './groups/stores.ts'
-import { uptime } from './groups/uptime.ts'
 import { usage } from './groups/usage.ts'
 import { users } from './groups/users.ts'
 import { workers } from './groups/workers.ts'
@@ -47,7 +46,6 @@ const GROUPS: Readonly<Record<string, Group>> = {
   users,
   organisations,
   usage,
-  uptime,
   connections,
   stores,
   workers,
