@@ -30,6 +30,18 @@ test.each([
     'Kept for known users: 240 of 1,200',
     '为已知用户保留：1,200 中的 240',
   ],
+  ['months begin with day 17: plan late', 'Months begin with day 17: plan late', '每月从 17 日起：套餐 late'],
+  ['months begin with day 1: the credential', 'Months begin with day 1: the credential', '每月从 1 日起：凭据'],
+  [
+    'months begin with day 31: override (a contract)',
+    'Months begin with day 31: the override (a contract)',
+    '每月从 31 日起：特别设置（a contract）',
+  ],
+  [
+    'months begin with day 31: override of the organisation (a (new) contract)',
+    'Months begin with day 31: the override of the organisation (a (new) contract)',
+    '每月从 31 日起：组织的特别设置（a (new) contract）',
+  ],
   ['a layer of a newer gateway', 'a layer of a newer gateway', 'a layer of a newer gateway'],
 ])('the step “%s” of a limit is said in the words of the page', (step, english, chinese) => {
   expect(stepWords(step, textsOf(en))).toBe(english)

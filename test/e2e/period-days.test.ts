@@ -147,6 +147,7 @@ describe('a period day', () => {
       expect(usage.rows).toMatchObject([{ start: startedAt, end: resetAt, tokens: 3, running: true }])
       await expect.poll(() => admin(one, '/api/users/alice'), SOON).toMatchObject({ plan: { name: claims.plan } })
       expect(await admin(one, '/api/users/alice')).toMatchObject({
+        periodDay: { day: 15, from: by === 'claim' ? 'credential' : by },
         windows: { read: [{ startedAt, resetAt }, usual] },
       })
       expect((await admin(two, `/api/usage${asked}&by=user`)).rows).toMatchObject([{ start: startedAt, end: resetAt }])

@@ -13,7 +13,7 @@ import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { limitsOfMembers, MemberPlans, type Turn } from '../member-plans.ts'
 import { organisationOverrideOf } from '../override.ts'
-import { planShown } from '../plan.ts'
+import { periodDayShown, planShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
 import { pageOf } from '../roster.ts'
 import type { Rosters } from '../rosters.ts'
@@ -129,6 +129,7 @@ async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> 
   const counters = { personal: NO_COUNTERS, organisation: (of: string) => used.counters.get(of), global: NO_COUNTERS }
   const response: OrganisationResponse = {
     ...lineOf(view, used, member, members, used.at),
+    ...periodDayShown(view.policy, member, 'organisation'),
     ...grantsShown(view.policy, counters, memberOf(id), used.at),
   }
   return ok(response, etag(response.override?.version ?? 0))

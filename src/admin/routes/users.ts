@@ -7,7 +7,7 @@ import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { overrideOf } from '../override.ts'
-import { membershipShown } from '../plan.ts'
+import { membershipShown, periodDayShown } from '../plan.ts'
 import type { Rosters } from '../rosters.ts'
 import { standingShown } from '../standing.ts'
 import { withUser } from '../with-id.ts'
@@ -66,6 +66,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const response: UserResponse = {
     user,
     ...membershipShown(now.policy, payer),
+    ...periodDayShown(now.policy, payer, 'personal'),
     windows: Object.fromEntries(windows),
     override,
     ...grantsShown(now.policy, countersIn(now.policy.countedOf(payer), snapshot), payer, snapshot.at),

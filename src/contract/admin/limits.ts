@@ -46,6 +46,14 @@ export const planInForce = z.strictObject({
   unknown: z.string().nullable(),
 })
 
+/** Missing where months begin with the day of the window. */
+export const periodDay = z
+  .strictObject({
+    day: z.int().min(1).max(31),
+    from: z.enum(['override', 'credential', 'plan']),
+  })
+  .optional()
+
 export const limit = name(
   z.strictObject({ ...window.shape, ...layers.shape }),
   'Limit',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fullness, layers, listCounts, planInForce, recentRange, recentUse } from './limits.ts'
+import { fullness, layers, listCounts, periodDay, planInForce, recentRange, recentUse } from './limits.ts'
 import { organisationOverride } from './users.ts'
 import { byName, count, grantStatus, name, time } from './values.ts'
 
@@ -29,6 +29,7 @@ const listed = z.strictObject({
 
 export const organisation = name(
   listed.extend({
+    periodDay,
     windows: byName(z.array(window.extend(layers.shape))),
     /** Missing while no grant pays. */
     grants: z.array(grantStatus).optional(),

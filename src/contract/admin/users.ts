@@ -5,6 +5,7 @@ import {
   layers,
   limit,
   listCounts,
+  periodDay as periodDayInForce,
   planInForce,
   recentRange,
   recentUse,
@@ -125,6 +126,7 @@ export const user = name(
     user: z.string(),
     plan,
     organisation,
+    periodDay: periodDayInForce,
     windows: byName(z.array(limit)),
     override: override.nullable(),
     /** Missing while no grant pays. */

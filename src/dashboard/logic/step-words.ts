@@ -8,6 +8,8 @@ const PLACE = String.raw`(?: \((?<place>[^()]*)\))?`
 const WHY = String.raw`(?: \((?<why>.*)\))?`
 const PLAN = String.raw`^plan (?<plan>.+?)${PLACE}: (?<value>\d+)`
 
+const MONTHS = String.raw`^months begin with day (?<value>\d+): `
+
 const FORMS: readonly Form[] = [
   [new RegExp(`^baseline (?<value>\\d+)${PLACE}$`), 'step.baseline'],
   [new RegExp(`^custom (?<value>\\d+)${PLACE}$`), 'step.custom'],
@@ -19,6 +21,10 @@ const FORMS: readonly Form[] = [
   [/^rounded to (?<value>\d+)$/, 'step.rounded'],
   [new RegExp(`^override (?<value>\\d+)${WHY}$`, 's'), 'step.override'],
   [new RegExp(`^override of the organisation: (?<value>\\d+)${WHY}$`, 's'), 'step.organisation'],
+  [new RegExp(`${MONTHS}plan (?<plan>.+)$`), 'step.dayOfPlan'],
+  [new RegExp(`${MONTHS}the credential$`), 'step.dayOfCredential'],
+  [new RegExp(`${MONTHS}override of the organisation${WHY}$`, 's'), 'step.dayOfOrganisation'],
+  [new RegExp(`${MONTHS}override${WHY}$`, 's'), 'step.dayOfOverride'],
   [/^reserve: (?<value>\d+) of (?<whole>\d+) are kept for known users$/, 'step.reserve'],
 ]
 

@@ -61,6 +61,10 @@ export const refusals = {
   'step.rounded': 'Rounded to {value}',
   'step.override': 'Override: {value}',
   'step.organisation': 'Override of the organisation: {value}',
+  'step.dayOfPlan': 'Months begin with day {value}: plan {plan}',
+  'step.dayOfCredential': 'Months begin with day {value}: the credential',
+  'step.dayOfOverride': 'Months begin with day {value}: the override',
+  'step.dayOfOrganisation': 'Months begin with day {value}: the override of the organisation',
   'step.reserve': 'Kept for known users: {value} of {whole}',
   'step.behind': '{words} ({behind})',
 } as const

@@ -122,6 +122,9 @@ export const users = {
   'problem.periodDay': 'Enter a day from 1 to 31.',
   'override.dayOfPlan': 'as the credential or the plan says',
   periodDay: 'month from day {day}',
+  'periodDay.override': 'by the override',
+  'periodDay.credential': 'by the last credential',
+  'periodDay.plan': 'by the plan',
   'override.factor': 'Factor',
   'override.factorText':
     'Multiplies the limits, 0 to 100. With an end and nothing else set, it multiplies whatever lies under it, also where that changes.',

@@ -59,6 +59,10 @@ export const refusals = {
   'step.rounded': '取整为 {value}',
   'step.override': '特别设置：{value}',
   'step.organisation': '组织的特别设置：{value}',
+  'step.dayOfPlan': '每月从 {value} 日起：套餐 {plan}',
+  'step.dayOfCredential': '每月从 {value} 日起：凭据',
+  'step.dayOfOverride': '每月从 {value} 日起：特别设置',
+  'step.dayOfOrganisation': '每月从 {value} 日起：组织的特别设置',
   'step.reserve': '为已知用户保留：{whole} 中的 {value}',
   'step.behind': '{words}（{behind}）',
 }

@@ -114,6 +114,9 @@ export const users = {
   'problem.periodDay': '请输入 1 到 31 之间的日期。',
   'override.dayOfPlan': '按凭据或套餐',
   periodDay: '每月从 {day} 日起',
+  'periodDay.override': '按特别设置',
+  'periodDay.credential': '按上次的凭据',
+  'periodDay.plan': '按套餐',
   'override.factor': '系数',
   'override.factorText':
     '将上限乘以 0 到 100 之间的系数。若有结束时间且没有其他设置，则乘以其下的任何设置，也随其变化。',

@@ -19,6 +19,7 @@ import { QuickActions } from '../users/quick-actions.tsx'
 import { RecentRefusals } from '../users/recent-refusals.tsx'
 import { Reset } from '../users/reset.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
+import { PeriodDayInForce } from '../users/user.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -174,6 +175,7 @@ function Windows({ response, quota }: WindowsProps) {
   )
   return (
     <Panel title={t('users.windows')} text={t('organisations.windowsText')}>
+      {response.periodDay !== undefined && <PeriodDayInForce periodDay={response.periodDay} />}
       {limits.length === 0 && <p className="muted">{t('organisations.noLimits')}</p>}
       {held.length > 0 && rows(held)}
       {others.length > 0 && (

@@ -186,10 +186,10 @@ function Windows({ response, quota }: WindowsProps) {
   )
 }
 
-/** Which plan and organisation the user has. */
-function Member({ of: { plan, organisation } }: { readonly of: UserResponse }) {
+/** Which plan, organisation and billing day the user has. */
+function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserResponse }) {
   const { t } = useTexts()
-  if (plan === undefined && organisation === undefined) return null
+  if (plan === undefined && organisation === undefined && periodDay === undefined) return null
   return (
     <div className="member">
       {plan !== undefined && <PlanInForce plan={plan} />}
@@ -198,7 +198,22 @@ function Member({ of: { plan, organisation } }: { readonly of: UserResponse }) {
           {t('word.organisation')}: <WayTo page="organisations" id={organisation} />
         </p>
       )}
+      {periodDay !== undefined && <PeriodDayInForce periodDay={periodDay} />}
     </div>
+  )
+}
+
+/** With which day months begin, and who says so. */
+export function PeriodDayInForce({
+  periodDay: { day, from },
+}: {
+  readonly periodDay: NonNullable<UserResponse['periodDay']>
+}) {
+  const { t } = useTexts()
+  return (
+    <p>
+      {t('periodDay', { day })} <span className="muted">({t(`periodDay.${from}`)})</span>
+    </p>
   )
 }
 

@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { NewTokenResponse, OrganisationResponse, UserResponse } from '../../src/contract/api.ts'
+import type { OpenPage, View } from '../setup/browser.ts'
+import { SOON, type Stage, startStage } from './stage.ts'
+
+/** The day with which the months of a user or an organisation begin, on their pages. */
+
+const QUOTA = `quota:
+  windows: { month: { calendar: month, zone: UTC } }
+  plans: { late: { period_day: 17, organisation: { read: { month: 90 } } } }
+  baselines: { personal: { read: { month: 40 } } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }`
+
+let stage: Stage
+let open: OpenPage
+beforeAll(async () => {
+  stage = await startStage({ rest: QUOTA })
+  const key = { user: 'ann', organisation: 'acme', plan: 'late', name: 'laptop' }
+  const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', key)
+  const ask = async () =>
+    (await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })).status
+  await vi.waitFor(async () => expect(await ask()).toBe(200), SOON)
+  const organisation = async () => (await stage.api<UserResponse>('GET', '/api/users/ann')).organisation
+  await vi.waitFor(async () => expect(await organisation()).toBe('acme'), SOON)
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.close()
+})
+
+async function show(hash: string, view: View = {}) {
+  open = await stage.open(hash, view)
+  return open.page
+}
+
+test('the billing day of a user stands on the page with whoever says so, and the override there gives another one', async () => {
+  const page = await show('#/users/ann')
+  await page.getByText('month from day 17 (by the plan)').waitFor()
+  const override = page.locator('section', { has: page.getByRole('heading', { name: 'Override', exact: true }) })
+  const day = override.getByRole('textbox', { name: 'Months begin with day' })
+  await day.fill('32')
+  await override.getByRole('textbox', { name: 'Reason' }).fill('a contract')
+  await override.getByRole('button', { name: 'Review' }).click()
+  await override.getByText('Enter a day from 1 to 31.').waitFor()
+  await day.fill('5')
+  await override.getByRole('button', { name: 'Review' }).click()
+  await override.getByText('the day with which months begin').first().waitFor()
+  await override.getByRole('button', { name: 'Set the override' }).click()
+  await page.getByText('month from day 5 (by the override)').waitFor()
+  const { periodDay, override: set } = await stage.api<UserResponse>('GET', '/api/users/ann')
+  expect([periodDay, set?.periodDay]).toEqual([{ day: 5, from: 'override' }, 5])
+})
+
+test('the billing day of an organisation stands on the page in each language', async () => {
+  const { periodDay } = await stage.api<OrganisationResponse>('GET', '/api/organisations/acme')
+  expect(periodDay).toEqual({ day: 17, from: 'plan' })
+  const page = await show('#/organisations/acme', { language: 'zh-CN' })
+  await page.getByText('每月从 17 日起 (按套餐)').waitFor()
+})
