@@ -3,7 +3,6 @@ import { SCOPE_NAMES } from '../../src/quota/charged-scopes.ts'
 import { accountOf, type Grant } from '../../src/quota/grant.ts'
 import type { ChargedRun, Once, Receipt } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
-import type { EndOf } from './calendars.ts'
 import type { CounterName, Keeps, Runs } from './stored.ts'
 
 /** The run of a window that was charged last. */
@@ -40,6 +39,9 @@ export interface PaidMeter {
   dearest: number
 }
 
+/** When a run of a counter ends, in milliseconds since the epoch. */
+export type RunEnd = (name: CounterName, seconds: number, startedAt: number) => number
+
 /** How long a store keeps a charge beyond the time of its repetitions: in milliseconds. */
 const LINGER_MS = 600_000
 
@@ -51,10 +53,10 @@ export class Books {
   readonly #counters = new Map<string, Run[]>()
   readonly #earlier = new Map<string, Run[]>()
   readonly #paid = new Map<string, Paid>()
-  readonly #endOf: EndOf
+  readonly #endOf: RunEnd
   readonly #keeps: Keeps
 
-  constructor(endOf: EndOf, keeps: Keeps) {
+  constructor(endOf: RunEnd, keeps: Keeps) {
     this.#endOf = endOf
     this.#keeps = keeps
   }
@@ -217,19 +219,19 @@ export class Books {
       const [scope, id, category] = JSON.parse(key)
       const name = { scope, id, category }
       const known = runs.filter((run) => {
-        if (!run.isPerhapsGone || at >= this.#ends(run)) return true
+        if (!run.isPerhapsGone || at >= this.#ends(name, run)) return true
         run.isPerhapsGone = false
         if (holds(name, run)) return true
         this.#ended(name, run)
         return false
       })
-      for (const run of known) if (at >= this.#ends(run)) run.isPerhapsGone = true
+      for (const run of known) if (at >= this.#ends(name, run)) run.isPerhapsGone = true
       this.#counters.set(key, known)
     }
   }
 
   running(name: CounterName, at: number): Run[] {
-    return this.#all(name).filter((run) => at < this.#ends(run))
+    return this.#all(name).filter((run) => at < this.#ends(name, run))
   }
 
   /** All runs of a counter that has a history, in which something is used. */
@@ -239,12 +241,15 @@ export class Books {
 
   /** When the next run of a window ends, of those that run. */
   nextEnd(at: number): number {
-    const ends = [...this.#counters.values()].flat().map((run) => this.#ends(run))
+    const ends = [...this.#counters].flatMap(([key, runs]) => {
+      const [scope, id, category] = JSON.parse(key)
+      return runs.map((run) => this.#ends({ scope, id, category }, run))
+    })
     return Math.min(...ends.filter((end) => at < end))
   }
 
-  #ends({ seconds, startedAt }: Run): number {
-    return this.#endOf(seconds, startedAt)
+  #ends(name: CounterName, { seconds, startedAt }: Run): number {
+    return this.#endOf(name, seconds, startedAt)
   }
 
   #all({ scope, id, category }: CounterName): Run[] {
@@ -287,7 +292,7 @@ export class Books {
   #runAt(name: CounterName, seconds: number, at: number): Run {
     const all = this.#all(name)
     const known = all.findIndex((run) => run.seconds === seconds)
-    if (known !== -1 && at < this.#ends(all[known] as Run)) return all[known] as Run
+    if (known !== -1 && at < this.#ends(name, all[known] as Run)) return all[known] as Run
     const run = { seconds, startedAt: at, used: 0, isPerhapsGone: false }
     if (known === -1) all.push(run)
     else {

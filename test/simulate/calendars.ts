@@ -65,18 +65,19 @@ function firstOfMonth(date: Temporal.PlainDate, behind: number, day: number): Te
   return of(month.add({ months: behind - (isEarlier ? 1 : 0) }))
 }
 
-/** When a run of a window that started then ends, in milliseconds since the epoch. */
-export type EndOf = (seconds: number, startedAt: number) => number
+/** When a run of a window that started then ends, in milliseconds since the epoch. @param day with which months begin. Default that of the window */
+export type EndOf = (seconds: number, startedAt: number, day?: number) => number
 
 /** By Temporal, which has a reading of the zones of its own. */
 export function endsBy(windows: readonly Window[]): EndOf {
   const calendars = new Map(windows.map(({ seconds, calendar }) => [seconds, calendar]))
   const known = new Map<string, number>()
-  return (seconds, startedAt) => {
+  return (seconds, startedAt, day) => {
     const calendar = calendars.get(seconds)
     if (calendar === undefined) return startedAt + seconds * 1000
-    const key = `${seconds} ${startedAt}`
-    const end = known.get(key) ?? endOfPeriod(calendar, startedAt)
+    const key = `${seconds} ${startedAt} ${day}`
+    const own = calendar.unit === 'month' && day !== undefined ? { ...calendar, day } : calendar
+    const end = known.get(key) ?? endOfPeriod(own, startedAt)
     known.set(key, end)
     return end
   }

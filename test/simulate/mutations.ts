@@ -70,6 +70,7 @@ const ONCE = 'src/quota/once.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
 const CALENDAR = 'src/quota/calendar.ts'
+const PERIOD_DAYS = 'src/quota/period-days.ts'
 const STORE_CLOCK = 'src/store/redis/store-clock.ts'
 const POLICY = 'src/quota/policy.ts'
 const OVERRIDES = 'src/quota/override-limits.ts'
@@ -845,6 +846,31 @@ export const MUTATIONS: readonly Mutation[] = [
     'a date that shows twice has two periods',
     ['if (moment < to) return { from, to }', 'return { from, to }'],
     ['calendar'],
+  ),
+  // Days with which months of one owner begin.
+  edit(
+    PERIOD_DAYS,
+    'the billing day of a claim comes before that of an override',
+    ['if (set !== undefined)', 'if (set !== undefined && payer.periodDay === undefined)'],
+    ['simulation'],
+  ),
+  edit(
+    PERIOD_DAYS,
+    'an organisation has the billing day of its user',
+    ["scope === 'personal' ? overrides.get(payer.user)", 'scope.length > 0 ? overrides.get(payer.user)'],
+    ['simulation'],
+  ),
+  edit(
+    PERIOD_DAYS,
+    'months begin the day before the billing day',
+    ['calendar: startingWith(calendar, day)', 'calendar: startingWith(calendar, Math.max(1, day - 1))'],
+    ['simulation'],
+  ),
+  edit(
+    PERIOD_DAYS,
+    'limits of one billing day are those of another one',
+    ['(own ?? 0) * (PERIOD_DAY.max + 1) + (theirs ?? 0)', '(own ?? 0) + (theirs ?? 0)'],
+    ['simulation'],
   ),
   // A cost that is known by the response.
   edit(

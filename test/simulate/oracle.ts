@@ -4,8 +4,7 @@ import { amountOf, type Batch, type Charge, type Decision, type Refund } from '.
 import { SCOPE_NAMES, type ScopeName } from '../../src/quota/charged-scopes.ts'
 import { accountOf, type Grant, isAccount } from '../../src/quota/grant.ts'
 import type { Limit } from '../../src/quota/window.ts'
-import { Books, metersOf, type PaidMeter, windowsOf } from './books.ts'
-import type { EndOf } from './calendars.ts'
+import { Books, metersOf, type PaidMeter, type RunEnd, windowsOf } from './books.ts'
 import { LostBatches } from './lost-batches.ts'
 import type { Execution } from './redis.ts'
 import type { CounterName, Keeps, Runs, Stored } from './stored.ts'
@@ -117,7 +116,7 @@ export interface OracleOptions {
   /** A window that does not end during a simulation, in seconds: only there a sum over all charges is a simple one. */
   readonly longWindow: number
   /** When runs end. */
-  readonly endOf: EndOf
+  readonly endOf: RunEnd
   readonly keeps: Keeps
   /** All runs of all counters are compared after every so many runs of the script, and at the end. */
   readonly compareEvery: number
@@ -504,7 +503,7 @@ export class Oracle {
     for (const name of this.#options.counters) {
       const stored = this.#options.stored
         .counter(name, values)
-        .filter(({ seconds, startedAt }) => at < this.#options.endOf(seconds, startedAt))
+        .filter(({ seconds, startedAt }) => at < this.#options.endOf(name, seconds, startedAt))
         .map(({ seconds, startedAt, used }) => `${seconds}s from ${startedAt}: ${used}`)
       const expected = this.#books.running(name, at).map((run) => `${run.seconds}s from ${run.startedAt}: ${run.used}`)
       if (stored.sort().join() !== expected.sort().join()) {

@@ -34,6 +34,7 @@ import { accountsOf, WorldGrants } from './grants.ts'
 import { Invoices } from './invoices.ts'
 import { Network } from './network.ts'
 import { type Count, type Gateway, Oracle } from './oracle.ts'
+import { WorldDays } from './period-days.ts'
 import { createRandom, type Random } from './random.ts'
 import type { ScriptRunner } from './real-redis.ts'
 import { type Execution, SimulatedRedis } from './redis.ts'
@@ -132,6 +133,8 @@ class Simulation {
   readonly #users: readonly string[]
   /** `null` in worlds without any. */
   readonly #grants: WorldGrants | null
+  /** `null` in worlds without months. */
+  readonly #periodDays: WorldDays | null
   /** The plan of each user, by its number. */
   readonly #plans = new Map<string, number>()
   readonly #share: number
@@ -170,6 +173,9 @@ class Simulation {
     this.#grants = random.chance(0.5) ? new WorldGrants(random, OWNERS, world.epoch, weather.lastsMs) : null
     const windows = windowsIn(this.#settings)
     this.#counted = (this.#days === null ? windows : [...windows, books]).map((window) => countedName(window))
+    const ends = endsBy([...calendars, books])
+    const hasMonths = calendars.some(({ calendar }) => calendar?.unit === 'month')
+    this.#periodDays = hasMonths ? new WorldDays(random, calendars, OWNERS) : null
     const stored = createStored(PREFIX, COUNTERS)
     const keeps = ({ scope, id }: CounterName): boolean => keptOf(this.#retention, scope, id) !== null
     this.oracle = new Oracle({
@@ -181,7 +187,8 @@ class Simulation {
       share: this.#share,
       longWindow: weather.longWindow,
       compareEvery: weather.compareEvery,
-      endOf: endsBy([...calendars, books]),
+      endOf: (name, seconds, startedAt) =>
+        this.#periodDays === null ? ends(seconds, startedAt) : this.#periodDays.endOf(ends, name, seconds, startedAt),
       keeps,
     })
     this.#invoices = new Invoices({
@@ -513,7 +520,8 @@ class Simulation {
     const policy: Pick<Policy, 'limitsFor' | 'sourceOf' | 'isShadowed'> = {
       limitsFor: (category, { user, organisation }) => {
         const { member, alone } = place.setting[this.#plans.get(user) ?? 0] as Setting[number]
-        const limits = organisation === null ? alone : member
+        const ofPlan = organisation === null ? alone : member
+        const limits = this.#periodDays?.limitsOf(ofPlan, user, organisation) ?? ofPlan
         return this.#grants === null ? limits : this.#grants.limitsOf(limits, category, user, organisation)
       },
       sourceOf: () => 'baseline',
