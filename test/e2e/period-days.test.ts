@@ -115,7 +115,7 @@ const cases = SAID.flatMap((said) => OVER.map(([name, open]) => ({ ...said, name
 
 describe('a period day', () => {
   it.each(cases)(
-    'the period day that a $by gives is told alike by 429, fields, /me/quota, usage, users, refusals and explain, by two gateways over $name',
+    'the period day that the $by gives is told alike by 429, fields, /me/quota, usage, users, refusals and explain, by two gateways over $name',
     async ({ by, open, claims, says }) => {
       const { stop, ...world } = await open()
       const [one, two] = await start({ ...world, claims: CLAIM })

@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
+import { asOverrides } from '../../../src/control/overrides.ts'
+import type { ControlState } from '../../../src/control/state.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { configOf, type Running, startAdmin, YAML } from '../running.ts'
 
@@ -12,8 +14,10 @@ const SAID = {
     claim: 'period_day_claim: day, ',
     periodDay: { periodDay: 15 },
   },
+  override: { plans: '{ late: { organisation: { read: { month: 400 } } } }', claim: '', periodDay: {} },
 }
-const yamlOf = ({ plans, claim }: (typeof SAID)['plan' | 'claim']): string =>
+type By = keyof typeof SAID
+const yamlOf = ({ plans, claim }: (typeof SAID)[By]): string =>
   YAML.replace(
     /quota:\n {2}baselines:[\s\S]*?routes:/,
     `quota:
@@ -31,20 +35,25 @@ let running: Running
 let clock: number
 afterEach(() => running.stop())
 
-async function start(by: 'plan' | 'claim'): Promise<void> {
+async function start(by: By): Promise<void> {
   clock = Date.parse('2026-11-20T10:00:00Z')
   const yaml = yamlOf(SAID[by])
   running = await startAdmin({ yaml, now: () => clock })
+  if (by === 'override') {
+    for (const of of ['/api/users/anna', '/api/organisations/acme'])
+      await running.call('PUT', `${of}/override`, { body: { periodDay: 15, reason: 'a contract' } })
+  }
   const anna = { user: 'anna', organisation: 'acme', plan: 'late', ...SAID[by].periodDay }
-  const limits = createPolicy(configOf(yaml).config.quota).limitsFor('read', anna)
+  const control = (await running.store.readControl()) as ControlState
+  const limits = createPolicy(configOf(yaml).config.quota, 1, asOverrides(control)).limitsFor('read', anna)
   const charge = { user: 'anna', organisation: 'acme', category: 'read', cost: 90, limits }
   await running.store.settle({ instance: 'test', sequence: 1, refunds: [], charges: [charge] })
   await running.store.noteMemberships([anna], 35 * 86_400_000)
   clock = Date.parse('2026-12-05T10:00:00Z')
 }
 
-test.each(['plan', 'claim'] as const)(
-  'users are counted by what their own month by a %s has, also when the month of the file has begun anew',
+test.each(['plan', 'claim', 'override'] as const)(
+  'users are counted by what their own month by the %s has, also when the month of the file has begun anew',
   async (by) => {
     await start(by)
     const { json } = await running.call('GET', '/api/quota/distribution?category=read&window=month')
@@ -52,14 +61,34 @@ test.each(['plan', 'claim'] as const)(
   },
 )
 
+test.each(['plan', 'claim', 'override'] as const)(
+  'lists have who has used something of the own month by the %s, also when the month of the file has begun anew',
+  async (by) => {
+    await start(by)
+    const users = (await running.call('GET', '/api/users?order=use')).json
+    expect(users.users.map(({ user, tokens }: { user: string; tokens: number }) => [user, tokens])).toEqual([
+      ['anna', 90],
+    ])
+    const { organisations } = (await running.call('GET', '/api/organisations?order=use')).json
+    expect(
+      organisations.map((each: { organisation: string; tokens: number }) => [each.organisation, each.tokens]),
+    ).toEqual([['acme', 90]])
+    clock = Date.parse('2026-12-16T10:00:00Z')
+    const later = (await running.call('GET', '/api/users/anna')).json
+    expect(later.windows.read[0].used).toBe(0)
+  },
+)
+
 const RESETS = [
   ['/api/organisations/acme/reset', { reason: 'a new contract' }],
   ['/api/quota/reset', { scope: 'organisation', organisation: 'acme', category: 'read', reason: 'a new contract' }],
 ] as const
-const CASES = (['plan', 'claim'] as const).flatMap((by) => RESETS.map(([path, body]) => ({ by, path, body })))
+const CASES = (['plan', 'claim', 'override'] as const).flatMap((by) =>
+  RESETS.map(([path, body]) => ({ by, path, body })),
+)
 
 test.each(CASES)(
-  '$path empties the month that the organisation has by a $by, and the audit says what was in it',
+  '$path empties the month that the organisation has by the $by, and the audit says what was in it',
   async ({ by, path, body }) => {
     await start(by)
     const used = async () => (await running.call('GET', '/api/organisations/acme')).json.windows.read[0].used
