@@ -8,7 +8,12 @@ import { Note } from './note.tsx'
 /** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
 export const DIALOGS = 'dialogs'
 
-interface ConfirmProps {
+/** Why something is done, as a body has it: empty where nobody said. */
+export interface Reason {
+  readonly reason?: string
+}
+
+export interface ConfirmProps {
   readonly title: string
   readonly action: string
   readonly danger?: boolean
@@ -16,7 +21,7 @@ interface ConfirmProps {
   readonly needsReason?: boolean
   /** What stands in the field of the reason at first. Default nothing. */
   readonly reason?: string
-  readonly onConfirm: (reason: string) => Promise<void>
+  readonly onConfirm: (reason: Reason) => Promise<void>
   readonly onClose: () => void
   readonly children: ReactNode
 }
@@ -46,7 +51,7 @@ export function Confirm({
     setBusy(true)
     setError(null)
     try {
-      await onConfirm(reason.trim())
+      await onConfirm(reason.trim() === '' ? {} : { reason: reason.trim() })
       onClose()
     } catch (caught) {
       setError(caught as Error)
@@ -103,5 +108,27 @@ export function Confirm({
         </div>
       </form>
     </Modal>
+  )
+}
+
+interface AskProps extends Omit<ConfirmProps, 'onClose'> {
+  /** What opens the question, and its name where that says too little. */
+  readonly button: string
+  readonly label?: string
+  readonly disabled?: boolean
+  /** What became of it, while nothing is asked. */
+  readonly outcome?: ReactNode
+}
+
+/** A button, and the question that it opens. */
+export function Ask({ button, label, disabled = false, outcome, ...question }: AskProps) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <Button variant="default" disabled={disabled} aria-label={label} onClick={() => setAsking(true)}>
+        {button}
+      </Button>
+      {isAsking ? <Confirm {...question} onClose={() => setAsking(false)} /> : outcome}
+    </>
   )
 }

@@ -4,7 +4,7 @@ import { ApiError, call } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { comesBack, type Entry, storyOf } from '../../logic/audit-story.ts'
 import { visible } from '../../logic/visible.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { Note } from '../../ui/note.tsx'
 import { EntrySentence } from './entry.tsx'
 import { UndoEffect } from './undo-effect.tsx'
@@ -32,10 +32,9 @@ export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
   const { version, subject } = entry
   const [changes] = useState(() => comesBack(entry, file))
   const title = subject === null ? t('undo.title', { version }) : t('undo.titleOf', { version, name: visible(subject) })
-  async function undo(reason: string): Promise<void> {
+  async function undo(body: Reason): Promise<void> {
     setSince([])
     try {
-      const body = reason === '' ? {} : { reason }
       const { data } = await call<UndoneResponse>('POST', `/api/audit/${version}/undo`, { body })
       onDone(data.entry !== null)
     } catch (error) {

@@ -6,6 +6,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { useFields } from '../../ui/address.tsx'
 import { bound } from '../../ui/bound.ts'
+import type { Reason } from '../../ui/confirm.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { Note } from '../../ui/note.tsx'
 import { KeyTable } from './key-table.tsx'
@@ -35,10 +36,10 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   const wish = keyWishOf(fields)
   const found = foundKeys(keys, wish, serverNow())
 
-  async function revoke({ id }: TokenResponse, reason: string): Promise<void> {
+  async function revoke({ id }: TokenResponse, body: Reason): Promise<void> {
     setUnknown(null)
     try {
-      await call('DELETE', `/api/tokens/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
+      await call('DELETE', `/api/tokens/${encodeURIComponent(id)}`, { body })
       await read()
     } catch (caught) {
       if (!isOutcomeUnknown(caught)) throw caught
@@ -47,9 +48,8 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
     }
   }
 
-  async function rotate({ id }: TokenResponse, rotation: Rotation, reason: string): Promise<void> {
+  async function rotate({ id }: TokenResponse, body: Rotation): Promise<void> {
     setMade(null)
-    const body = { ...rotation, ...(reason !== '' && { reason }) }
     setMade((await call<Made>('POST', `/api/tokens/${encodeURIComponent(id)}/rotate`, { body })).data)
     await read()
   }
@@ -62,13 +62,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
       {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
       {made && <MadeKey made={made} />}
       {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
-      {old && (
-        <Rotate
-          accessKey={old}
-          onConfirm={(rotation, reason) => rotate(old, rotation, reason)}
-          onClose={() => setOld(null)}
-        />
-      )}
+      {old && <Rotate accessKey={old} onConfirm={(rotation) => rotate(old, rotation)} onClose={() => setOld(null)} />}
       {chosen && (
         <Revoke accessKey={chosen} onConfirm={(reason) => revoke(chosen, reason)} onClose={() => setChosen(null)} />
       )}

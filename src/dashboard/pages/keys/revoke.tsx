@@ -1,12 +1,12 @@
 import type { TokenResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { KeyFacts } from './key-facts.tsx'
 
 interface RevokeProps {
   readonly accessKey: TokenResponse
-  readonly onConfirm: (reason: string) => Promise<void>
+  readonly onConfirm: (reason: Reason) => Promise<void>
   readonly onClose: () => void
 }
 

@@ -4,7 +4,7 @@ import type { TokenResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/bound.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { KeyFacts } from './key-facts.tsx'
 import { ByLink } from './made-key.tsx'
 
@@ -12,14 +12,14 @@ import { ByLink } from './made-key.tsx'
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
 
 /** What goes into a request. */
-export interface Rotation {
+export interface Rotation extends Reason {
   readonly grace: string
   readonly handover?: true
 }
 
 interface RotateProps {
   readonly accessKey: TokenResponse
-  readonly onConfirm: (rotation: Rotation, reason: string) => Promise<void>
+  readonly onConfirm: (rotation: Rotation) => Promise<void>
   readonly onClose: () => void
 }
 
@@ -33,7 +33,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
     <Confirm
       title={t('keys.rotateOf', of)}
       action={t('keys.rotate')}
-      onConfirm={(reason) => onConfirm({ grace, ...(byLink && { handover: true }) }, reason)}
+      onConfirm={(reason) => onConfirm({ grace, ...(byLink && { handover: true }), ...reason })}
       onClose={onClose}
     >
       <KeyFacts accessKey={accessKey} />

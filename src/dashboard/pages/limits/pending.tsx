@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { LayerResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
@@ -8,7 +7,7 @@ import { leavesOf } from '../../logic/change-terms.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import type { Value } from '../../logic/settings.ts'
 import { followsIn, isOnTop } from '../../logic/settings-layers.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Ask, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -65,8 +64,8 @@ interface LayerProps extends Pick<PendingProps, 'reload'> {
 function LayerItem({ layer, layers, reload }: LayerProps) {
   const { t } = useTexts()
   const { id, from, until, state, value, guard, why } = layer
-  const cancel = async (reason: string) => {
-    await call('DELETE', `/api/quota/scheduled/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
+  const cancel = async (body: Reason) => {
+    await call('DELETE', `/api/quota/scheduled/${encodeURIComponent(id)}`, { body })
     reload()
   }
   const what = whatOf(layer)
@@ -130,7 +129,7 @@ interface ItemProps {
   readonly cancel: {
     readonly title: string
     readonly text: string
-    readonly onConfirm: (reason: string) => Promise<void>
+    readonly onConfirm: (reason: Reason) => Promise<void>
   }
   readonly children: ReactNode
 }
@@ -138,7 +137,6 @@ interface ItemProps {
 function Item({ why, cancel, move, children }: ItemProps) {
   const { t } = useTexts()
   const may = useMayChange()
-  const [isAsking, setAsking] = useState(false)
   return (
     <li>
       <div>
@@ -151,19 +149,15 @@ function Item({ why, cancel, move, children }: ItemProps) {
       </div>
       {may && move}
       {may && (
-        <Button variant="default" aria-label={cancel.title} onClick={() => setAsking(true)}>
-          {t('word.cancel')}
-        </Button>
-      )}
-      {isAsking && (
-        <Confirm
+        <Ask
+          button={t('word.cancel')}
+          label={cancel.title}
           title={cancel.title}
           action={cancel.title}
           onConfirm={cancel.onConfirm}
-          onClose={() => setAsking(false)}
         >
           <p>{cancel.text}</p>
-        </Confirm>
+        </Ask>
       )}
     </li>
   )
@@ -172,43 +166,30 @@ function Item({ why, cancel, move, children }: ItemProps) {
 /** Sets the same with another end: the end moves. */
 function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' | 'reload'>) {
   const { t } = useTexts()
-  const [isAsking, setAsking] = useState(false)
   const [expiry, setExpiry] = useState<Expiry>({ kind: 'hours', hours: 1 })
   const at = expiryOf(expiry, serverNow())
-  async function move(reason: string): Promise<void> {
+  async function move(reason: Reason): Promise<void> {
     const end = expiryOf(expiry, serverNow())
     if (end == null) throw new Error(t('problem.expiry'))
-    await call('PATCH', '/api/quota', { body: { ...value, until: end, ...(reason !== '' && { reason }) } })
+    await call('PATCH', '/api/quota', { body: { ...value, until: end, ...reason } })
     reload()
   }
   return (
-    <>
-      <Button variant="default" onClick={() => setAsking(true)}>
-        {t('pending.move')}
-      </Button>
-      {isAsking && (
-        <Confirm
-          title={t('pending.move')}
-          action={t('pending.move.do')}
-          onConfirm={move}
-          onClose={() => setAsking(false)}
-        >
-          <ExpiryField
-            label={t('bar.until')}
-            value={expiry}
-            keep={until}
-            hasNever={false}
-            error={at == null ? t('problem.expiry') : undefined}
-            onChange={setExpiry}
-          />
-          {at != null && (
-            <p>
-              <Filled text={t('ends.moved')} parts={{ from: <Moment at={until ?? ''} />, at: <Moment at={at} /> }} />
-            </p>
-          )}
-        </Confirm>
+    <Ask button={t('pending.move')} title={t('pending.move')} action={t('pending.move.do')} onConfirm={move}>
+      <ExpiryField
+        label={t('bar.until')}
+        value={expiry}
+        keep={until}
+        hasNever={false}
+        error={at == null ? t('problem.expiry') : undefined}
+        onChange={setExpiry}
+      />
+      {at != null && (
+        <p>
+          <Filled text={t('ends.moved')} parts={{ from: <Moment at={until ?? ''} />, at: <Moment at={at} /> }} />
+        </p>
       )}
-    </>
+    </Ask>
   )
 }
 

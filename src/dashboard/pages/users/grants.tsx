@@ -7,7 +7,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/bound.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
@@ -36,9 +36,8 @@ export function Grants({ of, categories }: GrantsProps) {
   const [ending, setEnding] = useState<GrantResponse | null>(null)
   const name = 'user' in of ? of.user : of.organisation
 
-  async function end(reason: string): Promise<void> {
-    const body = reason === '' ? {} : { body: { reason } }
-    await call('DELETE', `/api/grants/${ending?.id}`, body)
+  async function end(body: Reason): Promise<void> {
+    await call('DELETE', `/api/grants/${ending?.id}`, { body })
     await poll.read()
   }
 

@@ -6,7 +6,7 @@ import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCO
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/bound.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
 import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
@@ -225,7 +225,7 @@ function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeP
 interface RemovalProps {
   readonly response: Overridable
   readonly quota: QuotaResponse | null
-  readonly onConfirm: (reason: string) => Promise<void>
+  readonly onConfirm: (reason: Reason) => Promise<void>
   readonly onClose: () => void
 }
 

@@ -9,7 +9,7 @@ import { type Expiry, expiryOf, type Overridable } from '../../logic/override.ts
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Changing } from '../../ui/small.tsx'
@@ -113,7 +113,7 @@ export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClos
   const until = expiryOf(expiry, serverNow())
   const body = quickBody(seen.of, kind, { reason: t(`quick.${kind}.reason`), expiresAt: until ?? null })
 
-  async function set(reason: string): Promise<void> {
+  async function set({ reason = '' }: Reason): Promise<void> {
     const expiresAt = expiryOf(expiry, serverNow())
     if (expiresAt === undefined) throw new Error(t('problem.expiry'))
     try {

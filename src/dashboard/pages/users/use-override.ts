@@ -13,6 +13,7 @@ import {
   type Review,
   type Seen,
 } from '../../logic/override-editing.ts'
+import type { Reason } from '../../ui/confirm.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 
 export interface OverrideProps extends Pick<Polled<unknown>, 'etag' | 'reload' | 'read'> {
@@ -56,7 +57,7 @@ export function useOverride(props: OverrideProps) {
       reload()
     },
     save: (review: Review) => save(props, review, dispatch),
-    remove: (reason: string, asked: Seen) => remove(props, { reason, asked }, dispatch),
+    remove: (reason: Reason, asked: Seen) => remove(props, { reason, asked }, dispatch),
   }
 }
 
@@ -83,11 +84,11 @@ async function save({ response, path, reload, read }: OverrideProps, review: Rev
 /** @throws Error if the API refuses it */
 async function remove(
   { path, reload, read }: OverrideProps,
-  { reason, asked }: { readonly reason: string; readonly asked: Seen },
+  { reason, asked }: { readonly reason: Reason; readonly asked: Seen },
   dispatch: Dispatch,
 ) {
   try {
-    await call('DELETE', `${path}/override`, { body: reason === '' ? {} : { reason }, ifMatch: asked.etag })
+    await call('DELETE', `${path}/override`, { body: reason, ifMatch: asked.etag })
     await read()
     dispatch({ type: 'removed' })
   } catch (error) {
