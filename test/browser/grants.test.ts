@@ -35,7 +35,7 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
   const ask = async () =>
     (await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })).status
   expect([await ask(), await ask()]).toEqual([200, 429])
-  await show('#/users/bob')
+  await show('#/users/bob?part=grants')
   await panel().getByText('No extra tokens were given.').waitFor()
   await panel().getByRole('button', { name: 'Give tokens' }).click()
   await panel().getByText('Enter a whole number from 1').waitFor()
@@ -85,7 +85,7 @@ test('extra tokens of an organisation stand on its page and in the audit, in eac
   const until = new Date(Date.now() + 86_400_000).toISOString()
   const grant = { organisation: 'acme', category: 'read', tokens: 5000, until, reason: 'a launch' }
   await stage.api('POST', '/api/grants', grant)
-  await show('#/organisations/acme', { language: 'zh-CN' })
+  await show('#/organisations/acme?part=grants', { language: 'zh-CN' })
   await panel(zh['grants.title']).getByText('0 / 5,000').waitFor()
   await panel(zh['grants.title']).getByText(zh['grants.state.live']).waitFor()
   await page.goto(`${page.url().split('#')[0]}#/audit`)

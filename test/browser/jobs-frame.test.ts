@@ -59,7 +59,7 @@ test('Escape leaves the page as it was, and a question that waits for its answer
   await field().press('Escape')
   await field().waitFor({ state: 'detached' })
   expect(await heading()).toBe('Audit')
-  await page.evaluate(`location.hash = '#/users/bob'`)
+  await page.evaluate(`location.hash = '#/users/bob?part=data'`)
   await page.getByRole('button', { name: 'Reset windows' }).click()
   await page.getByRole('dialog').waitFor()
   await page.getByRole('dialog').getByLabel('Reason').press('Control+k')

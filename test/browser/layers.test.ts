@@ -90,7 +90,7 @@ test('the overrides of a user are listed one above the other, and taking them aw
   const put = (body: object) => stage.api<OverrideResponse>('PUT', '/api/users/etl/override', body)
   await put({ read: { '1h': 3000 }, reason: 'OPS-1423' })
   await put({ factor: 1.5, reason: 'for a day', expiresAt: later(24 * HOUR) })
-  open = await stage.open('#/users/etl')
+  open = await stage.open('#/users/etl?part=override')
   const { page } = open
   const layers = page.getByRole('list', { name: 'Overrides that lie above each other' }).getByRole('listitem')
   await expect

@@ -3,7 +3,7 @@ import { fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { AuditResponse, NewTokenResponse, TokensResponse, UserResponse } from '../../src/contract/api.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { LEAD, SOON, type Stage, startStage } from './stage.ts'
+import { LEAD, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 /** What somebody does who leads one organisation. */
 
@@ -64,6 +64,8 @@ test('a lead sees the own organisation and its members, whatever page is asked f
 test('a lead gives a member a smaller share, and none above what the organisation has', async () => {
   await page.getByRole('link', { name: 'ann', exact: true }).first().click()
   await page.getByRole('heading', { name: 'ann', level: 1 }).waitFor()
+  expect(await page.getByText('Reset and data').count()).toBe(0)
+  await turnTo(page, 'Override')
   const limit = page.getByRole('textbox', { name: '1h', exact: true })
   const save = async (text: string) => {
     await limit.fill(text)

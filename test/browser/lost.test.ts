@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream } from '../e2e/harness.ts'
 import type { Browser } from '../setup/browser.ts'
 import { freePort } from '../setup/redis.ts'
-import { ask, configOf, openSignedIn, SOON, sharedBrowser } from './stage.ts'
+import { ask, configOf, openSignedIn, SOON, sharedBrowser, turnTo } from './stage.ts'
 
 let folder: string
 let upstream: Upstream
@@ -45,7 +45,7 @@ async function loseResponse(page: Page, method: string, url: string, meanwhile =
 }
 
 test('a connection that is lost is told, and mended without a reload or another sign-in', async () => {
-  const { page, errors } = await openSignedIn(browser, app.admin, '#/users/alice')
+  const { page, errors } = await openSignedIn(browser, app.admin, '#/users/alice?part=override')
   await page.evaluate('window.sameDocument = true')
   await page.getByRole('textbox', { name: 'Reason' }).fill('half a sen')
   await page.getByRole('textbox', { name: '1h' }).fill('20')
@@ -81,7 +81,7 @@ test.each([
   'an answer %i of somebody in between (%s, %s) is a lost connection, and nobody is signed out by it',
   async (...response) => {
     const [status, contentType, body] = response
-    const { page, close } = await openSignedIn(browser, app.admin, '#/users/alice')
+    const { page, close } = await openSignedIn(browser, app.admin, '#/users/alice?part=override')
     await page.getByRole('textbox', { name: 'Reason' }).fill('half a sen')
     const banner = page.getByRole('alert').filter({ hasText: 'The connection to the gateway is lost' })
     await page.route('**/api/**', (route) => route.fulfill({ status, contentType, body }))
@@ -107,7 +107,7 @@ test.each([
   ['zh-CN', 405, '响应不是来自网关，而是来自它前面的某个环节（例如代理），状态码 405：更改很可能没有生效。'],
   ['en-US', 504, LOST_CHANGE],
 ] as const)('a change that somebody in between answers (%s, %i) is told as that', async (language, status, told) => {
-  const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
+  const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia?part=override', undefined, { language })
   await page.locator('fieldset.limits input').first().fill('20')
   await page
     .locator('form', { has: page.locator('fieldset.limits') })
@@ -150,7 +150,7 @@ test('settings whose answer was lost are told as made where what is in force sho
 })
 
 test('an override, its end, a reset and a token whose answers were lost are not told as failed, and read again', async () => {
-  const { page, close } = await openSignedIn(browser, app.admin, '#/users/lena')
+  const { page, close } = await openSignedIn(browser, app.admin, '#/users/lena?part=override')
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const told = page.getByRole('alert').filter({ hasText: LOST_CHANGE })
   await page.getByRole('textbox', { name: '1h' }).fill('20')
@@ -190,6 +190,7 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   expect(await told.count()).toBe(0)
 
   await loseResponse(page, 'POST', '**/reset')
+  await turnTo(page, 'Reset and data')
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()

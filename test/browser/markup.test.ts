@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 /** What others choose and the page shows: written by whoever would like to run a script in an administrator's browser. */
 const IMAGE = '<img src=x onerror="window.owned=1">'
@@ -70,6 +70,7 @@ test('in ids of users is text, in their list and on their own pages', async () =
     await expect.poll(() => page.locator('h1').innerText(), SOON).toBe(user)
     expect(await page.title()).toBe(`${user} · Tollgate`)
     await page.getByRole('row').nth(1).waitFor()
+    await turnTo(page, 'Reset and data')
     await page.getByRole('button', { name: 'Reset windows' }).click()
     expect(await page.getByRole('dialog').innerText()).toContain(user)
     await page.keyboard.press('Escape')
@@ -80,7 +81,7 @@ test('in ids of users is text, in their list and on their own pages', async () =
 })
 
 test('in a reason is text, on the page of the user and in the audit', async () => {
-  await show(`#/users/${encodeURIComponent(SVG)}`)
+  await show(`#/users/${encodeURIComponent(SVG)}?part=override`)
   await page.getByText(`In force: ${SCRIPT}`).waitFor()
   await page.getByRole('link', { name: 'Audit' }).click()
   await expect.poll(text, SOON).toContain(`an override for ${SVG}`)
@@ -121,6 +122,7 @@ test('characters of an id that cannot be seen are shown by their numbers', async
     await expect.poll(() => page.locator('h1').innerText(), SOON).toBe(shown)
     expect(await page.title()).toBe(`${shown} · Tollgate`)
     expect(new URL(page.url()).hash).toBe(`#/users/${encodeURIComponent(user)}`)
+    await turnTo(page, 'Reset and data')
     await page.getByRole('button', { name: 'Reset windows' }).click()
     await page.getByRole('dialog').getByText(`Reset: ${shown}`).waitFor()
     await page.keyboard.press('Escape')

@@ -86,7 +86,7 @@ test('an override changes the limits of its organisation, also where no plan lim
   for (let i = 0; i < 5; i++) expect(await ask('acme')).toEqual({ status: 200 })
   expect(await ask('acme')).toEqual({ status: 429, limit: 20 })
   await expect.poll(async () => (await noted('acme')).plan?.name, SOON).toBe('team')
-  await show('#/organisations/acme')
+  await show('#/organisations/acme?part=override')
   const row = page.getByRole('row', { name: /^Organisation read 1h/ })
   await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toContain('plan team')
@@ -125,7 +125,7 @@ test('an override changes the limits of its organisation, also where no plan lim
 
 test('a reset empties the windows of the organisation and leaves those of its users', async () => {
   expect(await ask('loop')).toEqual({ status: 200 })
-  await show('#/organisations/loop')
+  await show('#/organisations/loop?part=data')
   await button('Reset windows').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Windows of its users and global ones keep their counts.').waitFor()
@@ -151,6 +151,7 @@ test('in Chinese the pages of organisations are Chinese, and the audit leads to 
   await page.getByText('ops 为 用户 设置了特别设置：').waitFor()
   await page.getByRole('link', { name: '用户' }).last().click()
   await page.getByRole('heading', { level: 1, name: '用户' }).waitFor()
+  await page.getByText(zh['override.title'], { exact: true }).click()
   await page.getByText(zh['organisations.override.limits'], { exact: true }).waitFor()
   await page.getByRole('link', { name: new RegExp(zh['organisations.back']) }).click()
   await page.getByRole('heading', { level: 1, name: zh['page.organisations'] }).waitFor()

@@ -105,7 +105,7 @@ describe.each([
   })
 
   test('the page of one user shows the limits and the override, and fills itself', async () => {
-    const { page, errors, close } = await stage.open('#/users/bob', { language })
+    const { page, errors, close } = await stage.open('#/users/bob?part=override', { language })
     await takeStoreAway()
     await page.reload()
     const banner = bannerOf(page)

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
-import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
+import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -20,7 +20,7 @@ afterEach(async () => {
 })
 
 async function show(user: string, view: View = {}): Promise<void> {
-  open = await stage.open(`#/users/${user}`, view)
+  open = await stage.open(`#/users/${user}?part=override`, view)
   page = open.page
   await page.getByRole('textbox', { name: 'Reason' }).waitFor()
 }
@@ -180,7 +180,7 @@ test('a review, and the question before an override is taken away, say that the 
   open = await stage.open('#/routes')
   page = open.page
   const held = await hold(page, 'GET', '**/api/quota')
-  await page.goto(`${stage.app.admin}/#/users/enid`)
+  await page.goto(`${stage.app.admin}/#/users/enid?part=override`)
   const unknown = page.getByText(/^The default limits are not loaded yet/)
   const blocked = page.getByText('read 1h: 12 used already, so the user is blocked until the window ends.')
   await button('Remove override').click()
@@ -352,6 +352,7 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
   await page.getByRole('searchbox').fill('henry')
   await page.getByRole('link', { name: 'henry' }).click()
   await page.getByRole('heading', { name: 'henry' }).waitFor()
+  await turnTo(page, 'Override')
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('')
   expect(await page.getByText('Edits that are not set yet.').count()).toBe(0)
   await page.goBack()
@@ -481,6 +482,7 @@ test('what is wrong in an override, a question or a new token has the focus, at 
   await page.getByRole('textbox', { name: '1h' }).fill('5')
   await button('Review').click()
   await expect.poll(field, SOON).toMatch(/^Reason/)
+  await turnTo(page, 'Test a request')
   for (const _ of [1, 2]) {
     await button('Test').click()
     await expect.poll(field, SOON).toBe('Path')

@@ -34,7 +34,7 @@ test('each route shows what its cheapest and its dearest request cost, of each o
 })
 
 test('an explanation says what a given body costs, within a price, as an array, and in each meter', async () => {
-  const { page, close } = await stage.open('#/users/kim')
+  const { page, close } = await stage.open('#/users/kim?part=explain')
   const costs = async (path: string, body: string): Promise<string> => {
     await page.getByLabel('Method').selectOption('POST')
     await page.getByRole('textbox', { name: 'Path' }).fill(path)

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { AuditResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ADMIN, hold, SOON, type Stage, signIn, signOut, startStage, VIEWER } from './stage.ts'
+import { ADMIN, hold, SOON, type Stage, signIn, signOut, startStage, turnTo, VIEWER } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -188,7 +188,7 @@ test('a session that ends keeps what was being typed, and goes on where it was',
 })
 
 test('a session that ends under a dialog asks for the token in front of it, and then the dialog goes on', async () => {
-  await visit('#/users/alice')
+  await visit('#/users/alice?part=data')
   await signIn(open, ADMIN)
   await page.getByRole('button', { name: 'Reset windows' }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
@@ -249,8 +249,12 @@ test('a viewer sees everything, and every control that changes something disable
   await page.getByRole('link', { name: 'alice' }).click()
   await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
   await page.getByText(reason).first().waitFor()
-  for (const name of ['Review', 'Remove override', 'Reset windows']) await disabled(name)
+  await turnTo(page, 'Override')
+  for (const name of ['Review', 'Remove override']) await disabled(name)
   await disabled('Reason', 'textbox')
+  await turnTo(page, 'Reset and data')
+  await disabled('Reset windows')
+  await turnTo(page, 'Test a request')
   expect(await page.getByRole('button', { name: 'Test' }).isDisabled()).toBe(false)
   expect(open.errors).toEqual([])
 })

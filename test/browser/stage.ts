@@ -51,6 +51,11 @@ export interface Stage {
   stop(): Promise<void>
 }
 
+/** Another part of the page of a user or an organisation. */
+export function turnTo(page: Page, name: string): Promise<void> {
+  return page.locator('main').getByText(name, { exact: true }).first().click()
+}
+
 let shared: Promise<Browser> | undefined
 
 /** One for all files that a process runs, so that its pages are used again; its end is that of the run. */

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse, UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, configOf, hold, openAccount, QUOTA, SOON, type Stage, startStage } from './stage.ts'
+import { ask, configOf, hold, openAccount, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -16,10 +16,10 @@ afterEach(async () => {
   await open.close()
 })
 
-async function show(user: string): Promise<void> {
-  open = await stage.open(`#/users/${user}`)
+async function show(user: string, part = 'use'): Promise<void> {
+  open = await stage.open(`#/users/${user}?part=${part}`)
   page = open.page
-  await page.getByRole('textbox', { name: 'Reason' }).waitFor()
+  await page.getByRole('heading', { name: 'Windows and limits' }).waitFor()
 }
 
 const client = (user: string) => ask(stage.app.url, user)
@@ -35,6 +35,18 @@ test('the page of a user says which windows have no room for another request, an
   expect(await page.getByRole('heading', { name: 'Windows and limits' }).locator('+ p').innerText()).toContain('Tokens')
   await page.getByRole('link', { name: 'Overview', exact: true }).click()
   expect(await page.getByRole('heading', { name: 'Global windows' }).locator('+ p').innerText()).toContain('Tokens')
+})
+
+test('beside the windows of a user stands the part that was chosen, which the address has', async () => {
+  await show('ines')
+  const shown = async () => [await page.getByRole('heading', { level: 2 }).allInnerTexts(), new URL(page.url()).hash]
+  await turnTo(page, 'Extra tokens')
+  await expect.poll(shown, SOON).toEqual([['Windows and limits', 'Extra tokens'], '#/users/ines?part=grants'])
+  await page.reload()
+  await expect.poll(shown, SOON).toEqual([['Windows and limits', 'Extra tokens'], '#/users/ines?part=grants'])
+  await turnTo(page, 'Use')
+  const use = ['Windows and limits', 'Refusals', 'Tokens over time', 'Bill of a month']
+  await expect.poll(shown, SOON).toEqual([use, '#/users/ines'])
 })
 
 test('where nobody is known yet the list of users says so, and blames no search', async () => {
@@ -117,7 +129,7 @@ test('the list shows which window has no room also where nothing was used of it 
 test('a reset asks why, empties the windows, and the user may go on', async () => {
   expect([await client('carol'), await client('carol')]).toEqual([{ status: 200 }, { status: 200 }])
   expect(await client('carol')).toEqual({ status: 429, limit: 10 })
-  await show('carol')
+  await show('carol', 'data')
   await button('Reset windows').dblclick()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Empty the windows' }).click()
@@ -140,7 +152,7 @@ test('a user is exported and forgotten, after a question, and the audit has anot
   expect(await client('erased-1')).toEqual({ status: 200 })
   const body = { read: { '1h': 3 }, reason: 'a trial of erased-1' }
   await stage.api('PUT', '/api/users/erased-1/override', body)
-  await show('erased-1')
+  await show('erased-1', 'data')
   const link = page.getByRole('link', { name: 'Download all that is kept (JSON)' })
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
   expect(download.suggestedFilename()).toBe('user.json')
@@ -164,7 +176,7 @@ test('a user is exported and forgotten, after a question, and the audit has anot
 
 test('what became of a reset is told at its user, also where one looked at another one meanwhile', async () => {
   expect(await client('wanda')).toEqual({ status: 200 })
-  await show('wanda')
+  await show('wanda', 'data')
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   const held = await hold(page, 'POST', '**/reset')
@@ -182,7 +194,7 @@ test('what became of a reset is told at its user, also where one looked at anoth
 
 test('what a dialog or a review leaves behind has the focus: what opened it, or what is nearest where that is of no use', async () => {
   const focused = () => page.evaluate('document.activeElement.innerText')
-  await show('yara')
+  await show('yara', 'data')
   await button('Reset windows').press('Enter')
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await page.keyboard.press('Escape')
@@ -193,6 +205,7 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
   await page.getByText('The windows were emptied.').waitFor()
   await expect.poll(focused, SOON).toBe('Reset windows')
 
+  await turnTo(page, 'Override')
   await page.getByRole('textbox', { name: '1h' }).fill('20')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
   await button('Review').press('Enter')
@@ -241,10 +254,11 @@ test('a button that was pressed by the keyboard has the focus again after what i
     await page.unroute(url)
   }
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
-  await show('rosa')
+  await show('rosa', 'explain')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/1')
   await press('Test', 'GET', '**/api/explain?**')
   await press('Test', 'GET', '**/api/explain?**', json)
+  await turnTo(page, 'Reset and data')
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await press('Empty the windows', 'POST', '**/reset', json)
@@ -260,7 +274,7 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
   const set = { read: { '1h': 4 }, bypassGlobal: false, shadow: true, reason: 'a trial', expiresAt: null }
   await stage.api('PUT', '/api/users/zora/override', set)
   expect(await client('zora')).toEqual({ status: 200 })
-  await show('zora')
+  await show('zora', 'explain')
   await expect.poll(() => page.locator('.bar.warn').count(), SOON).toBeGreaterThan(0)
   expect(await page.locator('.bar.bad').count()).toBe(0)
   await page.getByLabel('Method').selectOption('GET')
@@ -292,7 +306,7 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
 
 test('an explanation says what would become of a request, and charges nothing', async () => {
   expect([await client('dan'), await client('dan')]).toEqual([{ status: 200 }, { status: 200 }])
-  await show('dan')
+  await show('dan', 'explain')
   await page.getByLabel('Method').selectOption('GET')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
   await button('Test').click()
@@ -312,7 +326,7 @@ test('an explanation says what would become of a request, and charges nothing', 
 })
 
 test('an explanation says whether the response decides the cost', async () => {
-  await show('dan')
+  await show('dan', 'explain')
   await page.getByLabel('Method').selectOption('GET')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
   await button('Test').click()
@@ -332,7 +346,7 @@ const CONFIGURED_LENGTH = /\b\d+[smhdw]\b/
 
 test('an explanation has the language and the clock of the page, whatever zone the configuration has', async () => {
   for (let i = 0; i < 2; i++) expect(await client('mei')).toEqual({ status: 200 })
-  open = await stage.open('#/users/mei', { language: 'zh-CN' })
+  open = await stage.open('#/users/mei?part=explain', { language: 'zh-CN' })
   page = open.page
   await page.getByLabel('方法').selectOption('GET')
   await page.getByRole('textbox', { name: '路径' }).fill('/items/7')

@@ -1,4 +1,7 @@
 export const common = {
+  'parts.label': 'What is shown',
+  'parts.use': 'Use',
+  'parts.data': 'Reset and data',
   'app.skip': 'Skip to the content',
   'app.nav': 'Pages',
   'app.menu': 'Menu',

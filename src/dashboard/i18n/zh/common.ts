@@ -1,4 +1,7 @@
 export const common = {
+  'parts.label': '显示内容',
+  'parts.use': '用量',
+  'parts.data': '清零与数据',
   'app.skip': '跳到正文',
   'app.nav': '页面',
   'app.menu': '菜单',

@@ -8,16 +8,10 @@ import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { ForOperators } from '../../ui/small.tsx'
-import { Grants } from '../users/grants.tsx'
 import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
-import { OverrideEditor } from '../users/override.tsx'
 import { OwnPage } from '../users/own-page.tsx'
-import { OwnUsage } from '../users/own-usage.tsx'
-import { QuickActions } from '../users/quick-actions.tsx'
-import { RecentRefusals } from '../users/recent-refusals.tsx'
-import { Reset } from '../users/reset.tsx'
+import { OwnParts } from '../users/own-parts.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
 import { PeriodDayInForce } from '../users/user.tsx'
 
@@ -27,13 +21,15 @@ const QUOTA_EVERY_MS = 10_000
 export function OrganisationPage({ id: organisation }: { readonly id: string }) {
   return (
     <OwnPage kind="organisations" id={organisation}>
-      <Organisation path={`/api/organisations/${encodeURIComponent(organisation)}`} />
+      <Organisation organisation={organisation} />
     </OwnPage>
   )
 }
 
-function Organisation({ path }: { readonly path: string }) {
+function Organisation({ organisation }: { readonly organisation: string }) {
+  const path = `/api/organisations/${encodeURIComponent(organisation)}`
   const poll = usePoll<OrganisationResponse>(path, EVERY_MS)
+  const { etag, read, reload } = poll
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
@@ -49,37 +45,12 @@ function Organisation({ path }: { readonly path: string }) {
               room="organisations.status.room"
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
-            <ForOperators>
-              <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
-            </ForOperators>
-            <div className="columns">
-              <Windows response={response} quota={quota} />
-              <div>
-                <RecentRefusals of={{ organisation: response.organisation }} />
-                <OwnUsage of={{ organisation: response.organisation }} />
-              </div>
-            </div>
-            <ForOperators>
-              <Grants of={{ organisation: response.organisation }} categories={Object.keys(response.windows)} />
-            </ForOperators>
-            <ListPanel kind="users" organisation={response.organisation} quota={quota} />
-            <ForOperators>
-              <OverrideEditor
-                quota={quota}
-                response={overridable(response, quota)}
-                etag={poll.etag}
-                path={path}
-                reload={poll.reload}
-                read={poll.read}
-              />
-              <Reset
-                id={response.organisation}
-                path={path}
-                text="organisations.reset"
-                read={poll.read}
-                reload={poll.reload}
-              />
-            </ForOperators>
+            <OwnParts
+              response={overridable(response, quota)}
+              {...{ quota, path, etag, read, reload }}
+              windows={<Windows response={response} quota={quota} />}
+            />
+            <ListPanel kind="users" organisation={organisation} quota={quota} />
           </>
         )}
       </Loaded>

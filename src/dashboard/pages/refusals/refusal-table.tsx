@@ -76,11 +76,14 @@ function LimitReached({ refusal }: { readonly refusal: Refusal }) {
 
 /** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
 function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
-  if (source === 'override' && user !== null) return hashOf('users', user)
-  if (source === 'override of organisation' && organisation !== null) return hashOf('organisations', organisation)
+  if (source === 'override' && user !== null) return hashOf('users', user, OVERRIDE)
+  if (source === 'override of organisation' && organisation !== null)
+    return hashOf('organisations', organisation, OVERRIDE)
   const plan = planIn(source)
   return hashOf('limits', null, { scope, category, window, ...(plan !== undefined && { plan }) })
 }
+
+const OVERRIDE = { part: 'override' } as const
 
 function When({ refusal: { first, last, count }, mark }: { readonly refusal: Refusal; readonly mark: string | null }) {
   const { dateMinute, clock } = useTexts()

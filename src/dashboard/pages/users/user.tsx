@@ -9,18 +9,13 @@ import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { ForOperators, Name, WayTo } from '../../ui/small.tsx'
+import { Name, WayTo } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
-import { Grants } from './grants.tsx'
 import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
-import { OverrideEditor, OverrideInForce } from './override.tsx'
+import { OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OwnPage } from './own-page.tsx'
-import { OwnUsage } from './own-usage.tsx'
-import { Person } from './person.tsx'
-import { QuickActions } from './quick-actions.tsx'
-import { RecentRefusals } from './recent-refusals.tsx'
-import { Reset } from './reset.tsx'
+import { OwnParts } from './own-parts.tsx'
 import { type FullWindow, Status } from './status.tsx'
 
 const EVERY_MS = 3000
@@ -36,6 +31,7 @@ export function UserPage({ id: user }: { readonly id: string }) {
 
 function User({ user }: { readonly user: string }) {
   const poll = usePoll<UserResponse>(pathOf(user), EVERY_MS)
+  const { etag, read, reload } = poll
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
@@ -54,45 +50,16 @@ function User({ user }: { readonly user: string }) {
               shadow={response.standing.state === 'shadow'}
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
-            <ForOperators>
-              <QuickActions
-                of={{ kind: 'user', id: user, ...response }}
-                exempt={response.standing.state === 'exempt'}
-                etag={poll.etag}
-                path={pathOf(user)}
-                read={poll.read}
-              />
-            </ForOperators>
-            <div className="columns">
-              <Windows response={response} quota={quota} />
-              <div>
-                <RecentRefusals of={{ user }} />
-                <OwnUsage of={{ user }} />
-              </div>
-            </div>
-            <ForOperators>
-              <Grants of={{ user }} categories={Object.keys(response.windows)} />
-            </ForOperators>
-            <OverrideEditor
-              quota={quota}
+            <OwnParts
               response={{ kind: 'user', id: user, ...response }}
-              etag={poll.etag}
+              exempt={response.standing.state === 'exempt'}
+              {...{ quota, etag, read, reload }}
               path={pathOf(user)}
-              reload={poll.reload}
-              read={poll.read}
+              windows={<Windows response={response} quota={quota} />}
             />
-            <ForOperators>
-              <div className="columns">
-                <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
-                <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
-              </div>
-            </ForOperators>
           </>
         )}
       </Loaded>
-      <ForOperators>
-        <ExplainForm user={user} />
-      </ForOperators>
     </>
   )
 }

@@ -1,0 +1,32 @@
+import { SegmentedControl } from '@mantine/core'
+import { Fragment, type ReactNode } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import { useFields } from './address.tsx'
+
+interface Part {
+  readonly id: string
+  readonly label: string
+  readonly content: ReactNode
+}
+
+/** Parts of a page, of which one is shown: the first, unless the address names another one in `part`. */
+export function Parts({ of }: { readonly of: readonly Part[] }) {
+  const { t } = useTexts()
+  const [fields, change] = useFields()
+  const shown = of.find(({ id }) => id === fields.part) ?? of[0]
+  if (shown === undefined) return null
+  return (
+    <div>
+      <SegmentedControl
+        size="xs"
+        mb="xs"
+        className="parts"
+        aria-label={t('parts.label')}
+        value={shown.id}
+        onChange={(id) => change({ part: id === of[0]?.id ? null : id })}
+        data={of.map(({ id, label }) => ({ value: id, label }))}
+      />
+      <Fragment key={shown.id}>{shown.content}</Fragment>
+    </div>
+  )
+}
