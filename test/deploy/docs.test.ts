@@ -60,4 +60,13 @@ describe('what a document says to helm', () => {
     const install = ['helm', 'install', 'tollgate', 'helm', '-f', 'values.yaml']
     expect(await rendered([...install, '-f', file])).not.toBe(await rendered(install))
   })
+
+  test('an Ingress that exists already is led to a Service and a port that the chart makes', async () => {
+    const [, patch = '[]'] =
+      /^kubectl patch ingress legacy .* -p '(.+)'$/m.exec(readFileSync('helm/README.md', 'utf8')) ?? []
+    const [{ value }] = JSON.parse(patch)
+    const output = await rendered(['helm', 'install', 'tollgate', 'helm', '-f', 'values.yaml'])
+    const service = manifestsOf(output).find(({ kind, metadata }) => kind === 'Service' && metadata.name === value.name)
+    expect(service?.spec.ports.map(({ name }: { name: string }) => name)).toContain(value.port.name)
+  })
 })

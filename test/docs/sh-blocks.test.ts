@@ -55,7 +55,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (verb === 'exec' && dashes === '--') {
       return same([what, node, main], ['deployment/tollgate', '/nodejs/bin/node', 'dist/main.js']) ?? tollgate(args)
     }
-    return ['create secret', 'port-forward deployment/tollgate', 'patch deployment'].includes(`${verb} ${what}`)
+    return ['create secret', 'port-forward deployment/tollgate', 'patch deployment', 'patch ingress'].includes(
+      `${verb} ${what}`,
+    )
       ? null
       : `kubectl ${verb} ${what}`
   },
