@@ -93,6 +93,8 @@ const OPENAPI_31 = {
       type: 'object',
       required: ['operationId', 'tags', 'summary', 'description', 'responses', 'security'],
       additionalProperties: false,
+      // Extensions begin so (OpenAPI 3.1, 4.9).
+      patternProperties: { '^x-roles$': { type: 'array', items: { type: 'string' }, minItems: 1 } },
       properties: {
         operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
         tags: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1 },
