@@ -90,7 +90,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   '?.cursor': '`next` of the page before.',
   data: 'What happened.',
   datacontenttype: 'The form of `data`.',
-  periodDay: 'Day with which months begin for whoever has this plan, where that is not the one of the window.',
+  periodDay: 'Day with which months begin, where that is not the one of the window.',
   periodDays: 'By plan, the day with which months begin for whoever has it, where that is not the one of the window.',
   day: 'Day with which a month begins, where that is not the first.',
   days: 'Days that the buckets cover.',
