@@ -1,8 +1,8 @@
 import type { AlertRecord } from '../alerts/alert-store.ts'
 import type { PersonExportResponse } from '../contract/api.ts'
 import type { AuditEntry } from '../control/control-store.ts'
-import { names } from '../control/forgetting.ts'
-import type { ControlState } from '../control/state.ts'
+import { isAbout, names } from '../control/forgetting.ts'
+import { type ControlState, storedOf } from '../control/state.ts'
 import { type Policy, payerOf } from '../quota/policy.ts'
 import { endOf } from '../quota/window.ts'
 import type { Place } from '../usage/episodes.ts'
@@ -70,6 +70,17 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     ),
     audit: (await entriesOf(user, store)).map(entryResponse),
   }
+}
+
+/** Whether a store keeps anything of a user but the id as a word of a reason, which may be a word of any sentence. @throws StoreError */
+export async function isKept(user: string, options: PersonOptions): Promise<boolean> {
+  const { store, state } = options
+  const { firstChargeAt, grants, accessKeys, usage, refusals, alerts } = await personOf(user, options)
+  const [membership] = await store.readMemberships([user])
+  if (firstChargeAt !== null || membership != null || storedOf(state).overrides.has(user)) return true
+  if ([grants, accessKeys, usage, refusals, alerts].some(({ length }) => length > 0)) return true
+  for await (const entry of auditEntries(store)) if (isAbout(entry, user)) return true
+  return false
 }
 
 /** More than a store keeps of one alert. */

@@ -215,13 +215,14 @@ Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
     summary: 'print all that is kept of a user, or forget the user',
     load: async () => (await import('./user.ts')).user,
     help: `Usage: tollgate user export ID [-c FILE]
-       tollgate user forget ID [--reason TEXT] [-c FILE]
+       tollgate user forget ID [--reason TEXT] [--words] [-c FILE]
 
 export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, grants,
 access keys, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
   --reason   why, for the audit, without a name
+  --words    also if nothing is kept of the user but the id as a word of reasons, which gets another name then
 Windows that run go on under a hash, so that a user who comes back has no new tokens. Logs are not touched, nor is the identity provider.
-Exit code: 0 done, also if nothing was kept; 1 not done, with the reason; 2 called wrongly.`,
+Exit code: 0 done; 1 not done, with the reason, for example because nothing is kept of the user; 2 called wrongly.`,
   },
   {
     name: 'store',

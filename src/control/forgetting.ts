@@ -6,6 +6,11 @@ export function forgettingOf(user: string): Forgetting {
   return { kind: 'user_forgotten', user, alias: `forgotten-${randomBytes(6).toString('hex')}` }
 }
 
+/** Why nobody was forgotten. */
+export function nothingKeptOf(user: string): string {
+  return `Nothing is kept of user ${JSON.stringify(user)}, so nothing was changed.`
+}
+
 /** Whether the audit has this instead of the name of a user. */
 export function isAlias(subject: string | null): boolean {
   return subject !== null && /^forgotten-[0-9a-f]{12}$/.test(subject)
@@ -27,7 +32,10 @@ export function digestOf(salt: string, user: string): string {
  */
 export const FORGOTTEN_MS = 60 * 60_000
 
-type Names = Pick<Forgetting, 'user' | 'alias'>
+interface Names extends Pick<Forgetting, 'user' | 'alias'> {
+  /** Whether texts that are not about the user stay as they are. Default no. */
+  readonly keepsWords?: boolean
+}
 
 /** Without the name in the reason. */
 export function authorWithout(author: Author, names: Names): Author {
@@ -51,11 +59,21 @@ export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
 /** Kinds of entries whose subject is a user. */
 const OF_USERS: ReadonlySet<AuditEntry['what']> = new Set(['override', 'reset', 'tokens_revoked'])
 
+// No text of an entry has it.
+const NO_ALIAS = '\0'
+
 /** Whether an entry names the user. */
 export function names(entry: AuditEntry, user: string): boolean {
-  // No text of an entry has it.
-  const alias = '\0'
-  return JSON.stringify(entryWithout(entry, { user, alias })) !== JSON.stringify(entry)
+  return isOther(entry, { user, alias: NO_ALIAS })
+}
+
+/** Whether an entry is about the user: the id as a word of what somebody wrote does not count. */
+export function isAbout(entry: AuditEntry, user: string): boolean {
+  return isOther(entry, { user, alias: NO_ALIAS, keepsWords: true })
+}
+
+function isOther(entry: AuditEntry, names: Names): boolean {
+  return JSON.stringify(entryWithout(entry, names)) !== JSON.stringify(entry)
 }
 
 function isNamed(value: unknown, user: string): boolean {
@@ -95,9 +113,17 @@ function overridesWithout(overrides: object, names: Names): Readonly<Record<stri
 /** Shorter names are words of any sentence. */
 const SHORTEST = 4
 
+/** Words that the gateway writes around a reason, which name no user: a user may be called `scheduled` or `requests`. */
+const OWN_WORDS =
+  /(^(?:undo of \d+|(?:begins|ends|is not made) as scheduled by|(?:takes back|keeps) the change of)(?![^ :])|: [\d.]+ % of \d+ weighed requests were refused(?:, and [\d.]+ % may be)?$)/
+
 /** A text without the name, where that stands as a word of its own and is no usual word. */
-function textWithout(text: string, { user, alias }: Names): string {
+function textWithout(text: string, { user, alias, keepsWords = false }: Names): string {
+  if (keepsWords) return text
   if ([...user].length < SHORTEST) return text === user ? alias : text
   const name = user.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
-  return text.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{N}_])`, 'gu'), alias)
+  const word = new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{N}_])`, 'gu')
+  // The words stand at odd places.
+  const parts = text.split(OWN_WORDS)
+  return parts.map((part, i) => (i % 2 === 1 ? part : part.replaceAll(word, alias))).join('')
 }

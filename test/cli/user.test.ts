@@ -46,6 +46,15 @@ test('a user is exported and forgotten on the command line, where no gateway run
   await store.close()
 })
 
+test('a misspelt id is refused on the command line, unless it is to go from reasons as a word', async () => {
+  const refused = {
+    code: 1,
+    stderr: expect.stringContaining('Nothing is kept of user "yearly", so nothing was changed.'),
+  }
+  await expect(user('forget', 'yearly')).rejects.toMatchObject(refused)
+  expect((await user('forget', 'yearly', '--words')).stdout).toMatch(/^forgotten-[0-9a-f]{12}\n$/)
+})
+
 test.each([
   [[], 'user takes export ID or forget ID'],
   [['list'], 'user takes export ID or forget ID'],
@@ -53,6 +62,7 @@ test.each([
   [['forget', 'alice', 'bob'], 'user forget takes one ID'],
   [['forget', '..'], 'user forget takes a user id: 1 to 256 bytes'],
   [['export', 'alice', '--reason', 'r'], 'user export does not take --reason'],
+  [['export', 'alice', '--words'], 'user export does not take --words'],
   [['forget', 'alice', '--reason', ''], '--reason must be'],
 ])('%j is a wrong call', async (args, why) => {
   expect(await wrongCall(command(args))).toContain(why)

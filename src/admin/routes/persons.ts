@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { PersonForgottenResponse } from '../../contract/api.ts'
-import { forgettingOf } from '../../control/forgetting.ts'
+import { forgettingOf, nothingKeptOf } from '../../control/forgetting.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
-import { personOf } from '../person.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { isKept, type PersonOptions, personOf } from '../person.ts'
 import { withUser } from '../with-id.ts'
 
 const FORGET =
@@ -14,6 +14,9 @@ const FORGET =
 
 const Forgetting = z.strictObject({
   forget: z.literal('1', { error: FORGET }).meta({ description: '1: nothing less can be deleted by this' }),
+  words: z.literal('1', { error: 'must be 1, or be left out' }).optional().meta({
+    description: '1: also if nothing is kept of the user but the id as a word of reasons, which gets another name then',
+  }),
 })
 
 /** The routes of what is kept of a person. One at a time looks through the store. */
@@ -33,20 +36,24 @@ export function personRoutes(desk: Desk): Route[] {
       guard: 'change',
       doc: {
         summary: 'Forgets one user: nothing that is kept names the user any more',
-        more: 'In the audit an alias stands in the place of the name.',
+        more: 'In the audit an alias stands in the place of the name. A user of whom nothing is kept gets 404, since a misspelt id may be a word of reasons that are about others.',
         query: Forgetting,
         body: schemas.optionalReason,
         responses: { 200: schemas.personForgotten },
+        errors: ['not_found'],
       },
       handle: (call) => withUser(call, (user) => inTurn(() => forget(desk, call, user))),
     },
   ]
 }
 
-async function show(desk: Desk, user: string): Promise<AdminResponse> {
+async function optionsOf(desk: Desk): Promise<PersonOptions> {
   const { state, policy } = await desk.view()
-  const alerts = desk.setup().alerts.map(({ name }) => name)
-  const person = await personOf(user, { store: desk.store, state, policy, alerts })
+  return { store: desk.store, state, policy, alerts: desk.setup().alerts.map(({ name }) => name) }
+}
+
+async function show(desk: Desk, user: string): Promise<AdminResponse> {
+  const person = await personOf(user, await optionsOf(desk))
   return ok(person, { 'content-disposition': 'attachment; filename="user.json"' })
 }
 
@@ -55,6 +62,10 @@ async function forget(desk: Desk, call: Call, user: string): Promise<AdminRespon
   if ('problems' in asked) return badFields(asked.problems)
   const fields = readFields(schemas.optionalReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
+  if (asked.data.words === undefined && !(await isKept(user, await optionsOf(desk)))) {
+    const cure = 'Check the id, or add words=1 to take it out of reasons where it stands as a word'
+    return refusal('not_found', `${nothingKeptOf(user)} ${cure}, which nobody can undo.`)
+  }
   const forgetting = forgettingOf(user)
   return desk.record(call, forgetting, ({ version }) => {
     const response: PersonForgottenResponse = { alias: forgetting.alias, version }

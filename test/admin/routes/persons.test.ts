@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
+import { sharedRedis } from '../../setup/redis.ts'
+import { whenReady } from '../../store/redis/ready.ts'
 import { episode } from '../../usage/usage-log.suite.ts'
 import { NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
 
@@ -9,6 +12,12 @@ const ALERTS = `alerts: [{ name: near, scope: personal, category: read, window: 
 const JANE = 'jane.doe@example.org'
 const path = `/api/users/${encodeURIComponent(JANE)}`
 const iso = (at: number) => new Date(at).toISOString()
+
+let redis: Awaited<ReturnType<typeof sharedRedis>>
+beforeAll(async () => {
+  redis = await sharedRedis()
+})
+afterAll(() => redis.stop())
 
 let running: Running
 beforeEach(async () => {
@@ -104,7 +113,48 @@ test('a user who is forgotten is in no response any more, and the audit has anot
   expect((await running.call('GET', '/api/users/bob/export')).json).toEqual(bob.json)
   const nothing = { override: null, organisation: null, accessKeys: [], usage: [], refusals: [], alerts: [], audit: [] }
   expect((await running.call('GET', `${path}/export`)).json).toMatchObject(nothing)
-  expect((await running.call('DELETE', `${path}?forget=1`)).status).toBe(200)
+  expect((await running.call('DELETE', `${path}?forget=1`)).status).toBe(404)
+})
+
+describe.each([
+  ['Redis', () => openRedisStore({ url: redis.url, prefix: redis.prefix, observe: () => {} })],
+  ['SQLite', () => undefined],
+])('%s: an id of which nothing is kept', (name, open) => {
+  test(`an id of which nothing is kept in ${name} is refused, and words of reasons stay, unless they are asked for`, async () => {
+    const store = open()
+    if (store !== undefined) await whenReady(store)
+    const over = await startAdmin(store === undefined ? {} : { store })
+    const whyOf = async () =>
+      (await over.call('GET', '/api/audit')).json.entries.map((entry: { why: string }) => entry.why)
+    await over.call('PATCH', '/api/quota', { body: { mode: 'loose', reason: 'the yearly load test' } })
+    await over.call('POST', '/api/audit/1/undo', { body: { reason: 'undo it' } })
+    const refused = await over.call('DELETE', '/api/users/yearly?forget=1')
+    expect(refused).toMatchObject({ status: 404, json: { error: 'not_found' } })
+    expect(refused.json.msg).toBe(
+      'Nothing is kept of user "yearly", so nothing was changed. Check the id, or add words=1 to take it out of reasons where it stands as a word, which nobody can undo.',
+    )
+    expect(await whyOf()).toEqual(['undo of 1: undo it', 'the yearly load test'])
+    const { json } = await over.call('DELETE', '/api/users/yearly?forget=1&words=1')
+    expect(await whyOf()).toEqual([null, 'undo of 1: undo it', `the ${json.alias} load test`])
+    // The gateway's own words name nobody.
+    const undo = await over.call('DELETE', '/api/users/undo?forget=1&words=1')
+    expect(await whyOf()).toContain(`undo of 1: ${undo.json.alias} it`)
+    await over.stop()
+    await store?.close()
+  })
+})
+
+test('a user of whom only a membership, an access key, an override or an entry of the audit is kept can be forgotten', async () => {
+  const { call, store } = running
+  await store.noteMemberships([{ user: 'kim', plan: 'pro', organisation: null }], 60_000)
+  await call('POST', '/api/tokens', { body: { user: 'lee', name: 'laptop' } })
+  await call('PUT', '/api/users/max/override', { body: { bypassGlobal: true, reason: 'a trial' } })
+  await call('POST', '/api/users/pat/reset', { body: { reason: 'a trial' } })
+  for (const user of ['kim', 'lee', 'max', 'pat']) {
+    const statuses = []
+    for (const _ of [1, 2]) statuses.push((await call('DELETE', `/api/users/${user}?forget=1`)).status)
+    expect(statuses, user).toEqual([200, 404])
+  }
 })
 
 test('what was set for a user who was forgotten cannot be put back', async () => {
@@ -121,6 +171,7 @@ test.each([
   ['', 'forget: must be 1: whatever is kept of the user goes'],
   ['?forget=true', 'forget: must be 1: whatever is kept of the user goes'],
   ['?forget=1&all=1', 'all: unknown'],
+  ['?forget=1&words=yes', 'words: must be 1, or be left out'],
 ])('nobody is forgotten by a call that does not say so: %s', async (query, msg) => {
   await fill()
   const refused = await running.call('DELETE', `${path}${query}`)
