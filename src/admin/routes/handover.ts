@@ -22,11 +22,12 @@ const WISH = 'must be true, or how long the link is good, like 24h: 5m to 7d'
 /** What a body asks for by `handover`: the time of the link. */
 export const handoverWish = z
   .union([z.literal(true), z.string()], { error: WISH })
-  .refine((wish) => forMsOf(wish) >= SHORTEST_MS && forMsOf(wish) <= LONGEST_MS, { error: WISH })
+  .refine((wish) => linkMsOf(wish) >= SHORTEST_MS && linkMsOf(wish) <= LONGEST_MS, { error: WISH })
   .optional()
   .meta({ description: 'Makes a link that shows the key once instead: true for 24h, or its time, 5m to 7d' })
 
-function forMsOf(wish: true | string): number {
+/** How long a link is good, in milliseconds. */
+export function linkMsOf(wish: true | string): number {
   return spanMs(wish === true ? USUAL : wish) ?? Number.NaN
 }
 
@@ -36,7 +37,7 @@ export async function handOver(
   { token, record, wish, now }: { token: string; record: AccessKeyRecord; wish: true | string; now: number },
 ): Promise<{ readonly path: string; readonly expiresAt: string }> {
   const code = newCode()
-  const forMs = forMsOf(wish)
+  const forMs = linkMsOf(wish)
   const until = now + forMs
   await desk.store.putHandover(idOf(code), sealed(JSON.stringify({ id: record.id, token, until }), code), forMs)
   // Behind the sign it is sent to nobody, neither to us nor as a referrer.

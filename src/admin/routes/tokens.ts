@@ -30,7 +30,7 @@ import {
   type Route,
   refusal,
 } from '../http.ts'
-import { handOver, handoverWish } from './handover.ts'
+import { handOver, handoverWish, linkMsOf } from './handover.ts'
 
 /** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
@@ -222,9 +222,10 @@ const Rotation = z.strictObject({
   grace: z
     .string({ error: GRACE })
     .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
-    .default('24h')
+    .optional()
     .meta({
-      description: 'How long the old key stays good, unless it ends before: like 24h, 0m to 90d. Default 24h',
+      description:
+        'How long the old key stays good from the rotation on, unless it ends before: like 24h, 0m to 90d. Default 24h, and with a link 24h more than its time',
     }),
   expiresAt: NewToken.shape.expiresAt.meta({
     description: 'When the new key ends by itself. Default as the old one',
@@ -233,11 +234,23 @@ const Rotation = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
+/** For how long the old key stays good, in milliseconds. Whoever opens the link at its last moment has no other key until then. */
+function graceBeside({ grace, handover }: z.infer<typeof Rotation>): number | readonly FieldProblem[] {
+  const linkMs = handover === undefined ? 0 : linkMsOf(handover)
+  if (grace === undefined) return linkMs + graceOf('24h')
+  const graceMs = graceOf(grace)
+  if (graceMs === 0 || graceMs > linkMs) return graceMs
+  const msg = `must be longer than the time of the link, ${handover === true ? '24h' : handover}, since both count from the rotation: the old key would end while the link waits to be opened. 0m ends the old key at once`
+  return [{ path: 'grace', msg }]
+}
+
 /** The new key has the user, the name, the plan and the organisation of the old one. */
 async function rotate(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(Rotation, call.body ?? {})
   if ('problems' in fields) return badFields(fields.problems)
-  const { grace, expiresAt, handover: wish } = fields.data
+  const { expiresAt, handover: wish } = fields.data
+  const grace = graceBeside(fields.data)
+  if (typeof grace !== 'number') return badFields(grace)
   const [found] = await desk.store.findTokens([call.params.id ?? ''])
   if (found === undefined) return NOT_FOUND
   const old = found.record
@@ -250,7 +263,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (typeof end === 'object' && end !== null) return badFields(end)
   const { id: _id, hash: _hash, createdAt: _at, revokedAt: _end, usedAt: _used, ...owner } = old
   const { token, record } = mintToken({ ...owner, expiresAt: end }, now)
-  return recordMade(desk, call, { token, change: rotationOf(record, old, now + graceOf(grace)), wish, now })
+  return recordMade(desk, call, { token, change: rotationOf(record, old, now + grace), wish, now })
 }
 
 /** The id of the key that replaced this one: its end is that of the grace, which would be the end of another one too. */

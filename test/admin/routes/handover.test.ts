@@ -71,6 +71,39 @@ test('a link may show the key that takes the place of another one, which is good
   expect(entries).toMatchObject([{ subject: json.id, to: { linkUntil, replaces: { id: old.id } } }])
 })
 
+test.each([
+  ['1h', true, 'grace: must be longer than the time of the link, 24h,'],
+  ['24h', '24h', 'grace: must be longer than the time of the link, 24h,'],
+  ['5m', '10m', 'grace: must be longer than the time of the link, 10m,'],
+])(
+  'a link in the place of a key that would end before it, with the grace %s and the link %s, is refused',
+  async (grace, handover, msg) => {
+    const { json: old } = await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'laptop' } })
+    const { status, json } = await running.call('POST', `/api/tokens/${old.id}/rotate`, { body: { grace, handover } })
+    expect([status, json.msg]).toEqual([400, expect.stringContaining(msg)])
+    expect(await running.store.listTokens()).toHaveLength(1)
+  },
+)
+
+test('a link in the place of a key leaves that key a day longer than the link, unless the key is to end at once', async () => {
+  const ends = []
+  for (const body of [
+    { handover: true },
+    { handover: '2d' },
+    { handover: true, grace: '25h' },
+    { handover: true, grace: '0m' },
+    {},
+  ]) {
+    const { json: old } = await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'laptop' } })
+    expect((await running.call('POST', `/api/tokens/${old.id}/rotate`, { body })).status).toBe(201)
+    const [kept] = await running.store.findTokens([old.id])
+    const { expiresAt, revokedAt } = kept?.record ?? {}
+    ends.push(revokedAt ?? expiresAt)
+  }
+  const hours = ends.map((end) => ((end ?? Number.NaN) - NOW) / 3_600_000)
+  expect(hours).toEqual([48, 72, 25, 0, 24])
+})
+
 test('a link that two open at once shows the key to one of them', async () => {
   const { code } = await link()
   const statuses = (await Promise.all([1, 2, 3, 4, 5].map(() => open(code)))).map(({ status }) => status)

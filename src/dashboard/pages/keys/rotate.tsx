@@ -10,6 +10,8 @@ import { ByLink } from './made-key.tsx'
 
 /** How long the old key may stay good. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
+/** Beside a link, which is good for 24 hours: in others the old key would end while the link waits to be opened. */
+const BESIDE_LINK: readonly string[] = ['0m', '7d', '30d']
 
 /** What goes into a request. */
 export interface Rotation extends Reason {
@@ -28,20 +30,22 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
   const { t } = useTexts()
   const [grace, setGrace] = useState<string>('24h')
   const [byLink, setByLink] = useState(false)
+  const graces = byLink ? GRACES.filter((value) => BESIDE_LINK.includes(value)) : GRACES
+  const chosen = byLink && !BESIDE_LINK.includes(grace) ? '7d' : grace
   const of = { name: visible(accessKey.name), user: visible(accessKey.user) }
   return (
     <Confirm
       title={t('keys.rotateOf', of)}
       action={t('keys.rotate')}
-      onConfirm={(reason) => onConfirm({ grace, ...(byLink && { handover: true }), ...reason })}
+      onConfirm={(reason) => onConfirm({ grace: chosen, ...(byLink && { handover: true }), ...reason })}
       onClose={onClose}
     >
       <KeyFacts accessKey={accessKey} />
       <p>{t('keys.rotateText')}</p>
       <NativeSelect
         label={t('keys.grace')}
-        data={GRACES.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
-        {...bound(grace, setGrace)}
+        data={graces.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
+        {...bound(chosen, setGrace)}
         mb="sm"
       />
       <ByLink checked={byLink} onChange={setByLink} />
