@@ -47,7 +47,8 @@ function multiplying(under: UserOverride, top: UserOverride & { readonly factor:
   const exact = factor * (under.factor ?? 1)
   const product = exact === 0 ? 0 : Math.max(LEAST_FACTOR, Number(exact.toFixed(6)))
   const isBlock = product === 0 && under.shadow === true
-  return { ...under, factor: product, reason, expiresAt, ...(isBlock && { shadow: false }) }
+  const beneath = under.beneath ?? under.reason
+  return { ...under, factor: product, reason, beneath, expiresAt, ...(isBlock && { shadow: false }) }
 }
 
 function areLayers({ layers, ...rest }: Json): boolean {

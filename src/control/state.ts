@@ -91,6 +91,8 @@ export interface UserOverride {
   readonly shadow: boolean
   /** Why, 1 to 500 characters. */
   readonly reason: string
+  /** Why all but the factor is so, where one in force multiplies another one. No stored one has it. */
+  readonly beneath?: string
   /** When it ends by itself, in milliseconds since the epoch on the store's clock; `null` for never. */
   readonly expiresAt: number | null
 }
@@ -105,6 +107,8 @@ export interface OrganisationOverride {
   readonly periodDay?: number
   /** Why, 1 to 500 characters. */
   readonly reason: string
+  /** As of a `UserOverride`. */
+  readonly beneath?: string
   /** As of a `UserOverride`. */
   readonly expiresAt: number | null
 }

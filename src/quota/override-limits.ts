@@ -28,6 +28,8 @@ export interface Override {
   readonly shadow: boolean
   /** Why, for whoever asks where a limit comes from. */
   readonly reason?: string
+  /** Why all but its factor is so, if that is of another one, which lies over it. Default `reason`. */
+  readonly beneath?: string
 }
 
 /**
@@ -35,7 +37,10 @@ export interface Override {
  * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
  * limit where there is none, but for factor 0.
  */
-export type OrganisationOverride = Pick<Override, 'limits' | 'over' | 'factor' | 'periodDay' | 'within' | 'reason'>
+export type OrganisationOverride = Pick<
+  Override,
+  'limits' | 'over' | 'factor' | 'periodDay' | 'within' | 'reason' | 'beneath'
+>
 
 type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 
@@ -122,6 +127,11 @@ export function heldBy(override: Override | undefined, organisation: string | nu
 }
 
 /** The reason of an override, behind a value. */
-export function because(override: Pick<Override, 'reason'> | undefined): string {
+export function becauseOfFactor(override: { readonly reason?: string | undefined } | undefined): string {
   return override?.reason === undefined ? '' : ` (${override.reason})`
+}
+
+/** Of all that it sets but the factor. */
+export function because(override: Pick<Override, 'reason' | 'beneath'> | undefined): string {
+  return becauseOfFactor(override && { reason: override.beneath ?? override.reason })
 }

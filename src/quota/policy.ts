@@ -15,6 +15,7 @@ import {
 import { isExact, multiplied } from './multiplied.ts'
 import {
   because,
+  becauseOfFactor,
   heldBy,
   isBlocking,
   type OrganisationOverride,
@@ -421,12 +422,12 @@ const OF_OVERRIDE = {
   },
 } as const
 
-type Multiplying = Pick<Override, 'factor' | 'reason'>
+type Multiplying = Pick<Override, 'factor' | 'reason' | 'beneath'>
 
-/** The reason of an override stands once: behind its factor, if it has one. */
+/** The reason of an override stands once: behind its factor, if it has one of its own. */
 function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
-  return { source, steps: [`${value}${own}${by.factor === undefined ? because(by) : ''}`] }
+  return { source, steps: [`${value}${own}${by.factor === undefined || by.beneath !== undefined ? because(by) : ''}`] }
 }
 
 /** 0 where nothing limits the window. */
@@ -444,7 +445,7 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
     source: made.source === '' || made.source === source ? source : `${made.source} x ${source}`,
     steps: [
       ...made.steps,
-      `${step} x ${factor}${because(by)}`,
+      `${step} x ${factor}${becauseOfFactor(by)}`,
       ...(isExact(limit, factor) ? [] : [`rounded to ${multiplied(limit, factor)}`]),
     ],
   }
@@ -454,7 +455,7 @@ interface Beginning {
   readonly period: PeriodDay | null
   readonly scope: LimitScope
   /** What was set for the user or the organisation. */
-  readonly by: Pick<Override, 'reason'> | undefined
+  readonly by: Pick<Override, 'reason' | 'beneath'> | undefined
   readonly plan: PlanInForce | null
 }
 

@@ -52,6 +52,27 @@ test('a request is explained with rule, line, cost and every limit, as the contr
   ])
 })
 
+test('a factor that lies over another override for a while has its own reason, and what it multiplies keeps the other', async () => {
+  await other((yaml) => yaml.replace('quota:\n', 'quota:\n  plans: { team: { personal: { read: { 1h: 600 } } } }\n'))
+  const expiresAt = new Date(NOW + 86_400_000).toISOString()
+  const set = async (body: object) => {
+    const { status } = await running.call('PUT', '/api/users/alice/override', { body })
+    expect([200, 201]).toContain(status)
+  }
+  await set({ plan: 'team', read: { '5h': 50 }, reason: 'paid' })
+  await set({ factor: 2, expiresAt, reason: 'until friday' })
+  const { limits } = await explain('POST', '/v1/user/music')
+  const personal = limits.filter(({ scope }: { scope: string }) => scope === 'Personal')
+  expect(personal.map(({ steps }: { steps: readonly string[] }) => steps)).toEqual([
+    [expect.stringMatching(/^plan team .*: 600, by override \(paid\)$/), 'override x 2 (until friday)'],
+    ['override 50 (paid)', 'override x 2 (until friday)'],
+  ])
+  expect((await running.call('GET', '/api/users/alice')).json.override).toMatchObject({
+    reason: 'until friday',
+    factor: 2,
+  })
+})
+
 test('a cost that the response decides is explained as a reserve, with what decides', async () => {
   const rule = 'settle: { status: { 4xx: 1 }, json: returnCode, values: { 1: all }, otherwise: 0 }'
   await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, ${rule}`))

@@ -74,9 +74,10 @@ class Model {
       const leaf = leaves.find(([path]) => isWithin(place, path))
       if (leaf === undefined) continue
       const { factor = 1, limits, reason } = (leaf[1] ?? {}) as { factor?: number; limits?: object; reason?: string }
-      const under = value as { factor?: number } | null
+      const under = value as { factor?: number; reason?: string; beneath?: string } | null
+      const beneath = under?.beneath ?? under?.reason
       const isFactor = limits !== undefined && Object.keys(limits).length === 0 && until !== null
-      value = isFactor && under !== null ? { ...under, factor: factor * (under.factor ?? 1), reason } : leaf[1]
+      value = isFactor && under !== null ? { ...under, factor: factor * (under.factor ?? 1), reason, beneath } : leaf[1]
     }
     return value
   }
