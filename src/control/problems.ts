@@ -25,14 +25,18 @@ export function below(path: string, key: string): string {
  * An object with no other keys than those of `checks`.
  * @param what for the message: `field`, `category`, `window` @param more what else it says of an unknown one. Default nothing
  */
-export function object(checks: ReadonlyMap<string, Check>, what: string, more = ''): Check {
+export function object(
+  checks: ReadonlyMap<string, Check>,
+  what: string,
+  more: (key: string) => string = () => '',
+): Check {
   const names = [...checks.keys()]
   return (value, path) => {
     if (!isObject(value)) return [{ path, msg: `must be an object with ${list(names)}` }]
     return Object.entries(value).flatMap(
       ([key, inner]) =>
         checks.get(key)?.(inner, below(path, key)) ?? [
-          { path: below(path, key), msg: `unknown ${what} ${quote(key)}${cure(key, names)}${more}` },
+          { path: below(path, key), msg: `unknown ${what} ${quote(key)}${cure(key, names)}${more(key)}` },
         ],
     )
   }

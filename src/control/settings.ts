@@ -120,7 +120,7 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
   const scopes = (resting: ScopedTable = {}) =>
     orNull(object(new Map(SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope'))
   const plan = (resting: PlanTables = {}) =>
-    orNull(object(new Map(PLAN_SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope'))
+    orNull(object(new Map(PLAN_SCOPES.map((scope) => [scope, table(resting[scope])])), 'scope', dayOfPlan))
   const plans = () => {
     const names = [...(file.plans?.keys() ?? [])]
     const known = names.map((name): [string, Check] => [name, plan(memberOf(changes.plans ?? {}, name))])
@@ -150,7 +150,13 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
   return object(new Map(fields), 'field')(patch, '')
 }
 
-const NEW_PLAN = ': a plan begins in the file, under quota.plans'
+const NEW_PLAN = () => ': a plan begins in the file, under quota.plans'
+
+/** Where the day is set that somebody sends with the limits of a plan. */
+function dayOfPlan(key: string): string {
+  if (key !== 'period_day' && key !== 'periodDay') return ''
+  return ': the day with which months of a plan begin is set in the file, under quota.plans, and that of one user or organisation by periodDay of an override'
+}
 
 /** Where the values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
 export function originOf(changes: Changes, lines: Origin): Origin {

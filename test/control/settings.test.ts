@@ -351,6 +351,10 @@ describe('a limit of a plan', () => {
 
   it.each([
     [{ fre: {} }, 'plans.fre: unknown plan "fre"; did you mean "free"?: a plan begins in the file, under quota.plans'],
+    [
+      { free: { period_day: 20 } },
+      'plans.free.period_day: unknown scope "period_day"; there are personal, organisation: the day with which months of a plan begin is set in the file, under quota.plans, and that of one user or organisation by periodDay of an override',
+    ],
     [{ free: { global: {} } }, 'plans.free.global: unknown scope "global"; there are personal, organisation'],
     [{ free: { personal: { raed: {} } } }, 'plans.free.personal.raed: unknown category "raed"; did you mean "read"?'],
     [

@@ -150,6 +150,13 @@ describe('a hostile change of a plan', () => {
     ['a member of every object', 'constructor', hour(5), 404, /no plan "constructor"/],
     ['an unknown window', 'free', { personal: { read: { '9h': 5 } } }, 400, /^personal\.read\.9h: unknown window "9h"/],
     ['an unknown field', 'free', { mode: 'loose' }, 400, /^mode: unknown scope "mode"/],
+    [
+      'a day of months',
+      'free',
+      { period_day: 20 },
+      400,
+      /^period_day: unknown .*: the day .* is set in the file, .* periodDay/,
+    ],
     ['other plans', 'free', { plans: { team: hour(5) } }, 400, /^plans: unknown scope "plans"/],
     ['a huge number', 'free', hour(1e300), 400, /^personal\.read\.1h: must be a whole number/],
     ['a number below nothing', 'free', hour(-1), 400, /^personal\.read\.1h/],
