@@ -49,7 +49,7 @@ export interface PageRequest {
 export async function pageResponse(assets: Assets | null, request: PageRequest): Promise<AdminResponse | null> {
   const { path, headers } = request
   const acceptsHtml = headers.accept?.includes('text/html') === true
-  const isPage = path === '/' || (acceptsHtml && isRouteOfThePage(path))
+  const isPage = PAGES.has(path) || (acceptsHtml && isRouteOfThePage(path))
   const file = (await assets?.read(path.slice(1))) ?? null
   const asset = file ?? (isPage ? ((await assets?.read('index.html')) ?? null) : null)
   if (asset === null) return isPage ? NOT_BUILT : null
@@ -68,6 +68,9 @@ export async function pageResponse(assets: Assets | null, request: PageRequest):
     headers: { ...common, ...(shrinks && { 'content-encoding': 'gzip' }) },
   }
 }
+
+/** Those that also a program gets: whoever tries a link of an access key before it is sent uses nothing up by the page alone. */
+const PAGES: ReadonlySet<string> = new Set(['/', '/handover'])
 
 /**
  * A page that is asked for by a name that only the dashboard knows, such as `/users/alice`: no file, and nothing of

@@ -55,6 +55,24 @@ describe('the page', () => {
     },
   )
 
+  test('the page of a link is there for programs too, which use the link up by nothing but its button', async () => {
+    const { json } = await running.call('POST', '/api/tokens', {
+      body: { user: 'bob', name: 'laptop', handover: true },
+    })
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await call(running.url, method, '/handover', {
+        headers: { authorization: '', accept: '*/*' },
+      })
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    }
+    const [, code] = json.handover.path.split('#')
+    expect(
+      (await running.call('POST', '/api/handover', { body: { code }, headers: { authorization: '' } })).status,
+    ).toBe(200)
+    const other = await get('/users/alice', { authorization: '', accept: '*/*' })
+    expect([other.status, other.json.msg]).toEqual([404, 'There is nothing at this path.'])
+  })
+
   test('the page runs no script but its own files, may not be framed, and sends nothing elsewhere', async () => {
     const policy = String((await get('/')).headers['content-security-policy'])
     expect(policy.split('; ').sort()).toEqual([
