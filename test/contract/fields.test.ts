@@ -53,3 +53,16 @@ test('every entry of the table describes a field, so that none is left behind wh
   for (const parameter of ['?.limit', '?.cursor']) used.add(parameter)
   expect(Object.keys(FIELDS).filter((name) => !used.has(name))).toEqual([])
 })
+
+test('a member of a body says something else than an error of the same name, where it is something else', async () => {
+  const { paths } = (await adminDocument()) as unknown as {
+    paths: Record<string, Record<string, { requestBody?: Json }>>
+  }
+  const said = Object.values(paths)
+    .flatMap((operations) => Object.values(operations))
+    .flatMap(({ requestBody }) => membersOf(requestBody, ''))
+    .map(([, { description }]) => description)
+  expect(said).toContain('The part of the link behind the sign `#`')
+  const ofErrors = ['code', 'error', 'msg', 'problems'].map((name) => FIELDS[name])
+  expect(said.filter((text) => ofErrors.includes(text as string))).toEqual([])
+})

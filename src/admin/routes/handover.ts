@@ -45,7 +45,12 @@ export async function handOver(
 }
 
 const CODE = 'must be the part of a link behind the sign #'
-const Opening = z.strictObject({ code: z.string({ error: CODE }).refine(isCode, { error: CODE }) })
+const Opening = z.strictObject({
+  code: z
+    .string({ error: CODE })
+    .refine(isCode, { error: CODE })
+    .meta({ description: 'The part of the link behind the sign `#`' }),
+})
 
 /** Of the body, in bytes: anybody may send one. */
 const MAX_OPENING = 1024
