@@ -1,13 +1,24 @@
 import type { LayerResponse, OrganisationOverrideResponse, OverrideResponse } from '../contract/api.ts'
 import { OVERRIDES } from '../control/forms.ts'
+import { overridesIn } from '../control/override-layers.ts'
+import { ledBy } from '../control/role.ts'
 import { type ControlState, type Packed, storedOf } from '../control/state.ts'
-import { iso } from './http.ts'
+import { type Call, iso } from './http.ts'
 import { layersShown } from './layers-shown.ts'
 
-/** The override of a user as the API shows it; `null` for none. @param at the store's time */
-export function overrideOf(state: ControlState, user: string, at: number): OverrideResponse | null {
+/**
+ * The override of a user as the API shows it; `null` for none.
+ * @param at the store's time
+ * @param lead the organisation of a lead who looks, to whom nothing is shown of what holds within another one. Default nobody's
+ */
+export function overrideOf(
+  state: ControlState,
+  user: string,
+  at: number,
+  lead: string | null = null,
+): OverrideResponse | null {
   const found = state.overrides.get(user)
-  if (found === undefined) return null
+  if (found === undefined || (lead !== null && isOfAnother(lead, state, user, at))) return null
   const { limits, factor, periodDay, plan, within, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
   return {
@@ -23,6 +34,17 @@ export function overrideOf(state: ControlState, user: string, at: number): Overr
     expiresAt: until,
     ...layersOf(storedOf(state).overrides.get(user)?.value, at),
   }
+}
+
+/** The organisation that whoever calls leads; `null` for none. */
+export function ledByCaller({ identity }: Pick<Call, 'identity'>): string | null {
+  return identity === null ? null : ledBy(identity.role)
+}
+
+function isOfAnother(lead: string, state: ControlState, user: string, at: number): boolean {
+  return overridesIn(storedOf(state).overrides.get(user)?.value).some(
+    ({ within = lead, expiresAt }) => within !== lead && (expiresAt === null || expiresAt > at),
+  )
 }
 
 /** The same of an organisation. */

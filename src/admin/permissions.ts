@@ -176,7 +176,7 @@ async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged
   const at = desk.control.storeTime()
   const all = overridesIn(kept?.value).filter(({ expiresAt }) => expiresAt === null || expiresAt > at)
   if (all.some((override) => override.within !== lead.organisation)) {
-    return notOf(lead, 'the operator has set limits for this member: ask with the role admin')
+    return notOf(lead, 'others have set limits for this member: ask with the role admin')
   }
   const version = kept?.version ?? null
   const ifMatch = readIfMatch(call.headers)

@@ -25,7 +25,7 @@ import { authorName, type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
-import { organisationOverrideOf, overrideOf } from '../override.ts'
+import { ledByCaller, organisationOverrideOf, overrideOf } from '../override.ts'
 import type { View } from '../state.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
@@ -45,7 +45,7 @@ interface Overridden<
     now: number,
   ) => { readonly override: Stored } | { readonly problems: readonly FieldProblem[] }
   readonly storedIn: (state: StoredControl) => ReadonlyMap<string, Versioned<Packed<Stored>>>
-  readonly shownIn: (state: ControlState, id: string, at: number) => Shown | null
+  readonly shownIn: (state: ControlState, id: string, at: number, lead?: string | null) => Shown | null
   readonly changeTo: (id: string, to: Packed<Stored> | null) => Change
   readonly warningsOf: (view: View, id: string, override: Shown) => readonly WarningResponse[]
   /** What else is said of one that was set. Default nothing. */
@@ -104,7 +104,7 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
         responses: { 200: of.schemas.shown },
         errors: ['not_found'],
       },
-      handle: (call) => withId(call, (id) => show(desk, of, id)),
+      handle: (call) => withId(call, (id) => show(desk, of, id, ledByCaller(call))),
     },
     {
       method: 'PUT',
@@ -141,8 +141,9 @@ async function show<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R exte
   { control }: Desk,
   of: Overridden<S, R>,
   id: string,
+  lead: string | null,
 ): Promise<AdminResponse> {
-  const override = of.shownIn(await control.fresh(), id, control.storeTime())
+  const override = of.shownIn(await control.fresh(), id, control.storeTime(), lead)
   return override === null ? noOverride(of) : ok(override, etag(override.version))
 }
 

@@ -8,7 +8,7 @@ import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
-import { overrideOf } from '../override.ts'
+import { ledByCaller, overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
 import { pageOf } from '../roster.ts'
@@ -30,7 +30,8 @@ export const PageQuery = pageQuery('user').extend({
 })
 
 /** One page of the list. @throws StoreError, or the reason of the signal */
-export async function listUsers(desk: Desk, { query, signal }: Call, rosters: Rosters): Promise<AdminResponse> {
+export async function listUsers(desk: Desk, call: Call, rosters: Rosters): Promise<AdminResponse> {
+  const { query, signal } = call
   const fields = readFields(PageQuery, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
@@ -48,7 +49,7 @@ export async function listUsers(desk: Desk, { query, signal }: Call, rosters: Ro
   const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {
     users: found.map((used, i) => ({
-      ...userLine(view, used, judged[i] as Judged, at),
+      ...userLine(view, used, judged[i] as Judged, { at, lead: ledByCaller(call) }),
       ...(refused && { refused: refused[i] ?? 0 }),
       ...(lately && { recent: lately.uses[i] }),
     })),
@@ -99,7 +100,12 @@ function listedUsers(desk: Desk, { policy, state }: View, judge: Judge): Listed 
   }
 }
 
-function userLine(view: View, used: Used, { payer, shown }: Judged, at: number): UsersResponse['users'][number] {
+function userLine(
+  view: View,
+  used: Used,
+  { payer, shown }: Judged,
+  { at, lead }: { readonly at: number; readonly lead: string | null },
+): UsersResponse['users'][number] {
   const { policy, state } = view
   const { id: user, counters } = used
   const windows: WindowStatuses = Object.fromEntries(
@@ -116,7 +122,7 @@ function userLine(view: View, used: Used, { payer, shown }: Judged, at: number):
     user,
     ...membershipShown(policy, payer),
     windows,
-    override: overrideOf(state, user, at),
+    override: overrideOf(state, user, at, lead),
     blocked: standing.state === 'refused',
     standing,
     ...fullnessShown(fullnessOf(counters, limitsOf, rulesOf(view, at))),

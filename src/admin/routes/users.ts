@@ -6,7 +6,7 @@ import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
-import { overrideOf } from '../override.ts'
+import { ledByCaller, overrideOf } from '../override.ts'
 import { membershipShown, periodDayShown } from '../plan.ts'
 import type { Rosters } from '../rosters.ts'
 import { standingShown } from '../standing.ts'
@@ -34,7 +34,7 @@ export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
       path: '/api/users/:id',
       guard: 'read',
       doc: { summary: 'One user, with the layers of each limit', hasVersion: true, responses: { 200: schemas.user } },
-      handle: (call) => withUser(call, (user) => show(desk, user)),
+      handle: (call) => withUser(call, (user) => show(desk, user, ledByCaller(call))),
     },
     ...personRoutes(desk),
     ...overrideRoutes(desk),
@@ -48,7 +48,7 @@ export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
   ]
 }
 
-async function show(desk: Desk, user: string): Promise<AdminResponse> {
+async function show(desk: Desk, user: string, lead: string | null): Promise<AdminResponse> {
   const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const { categories } = now.policy
   const snapshot = await desk.store.readUsage(user, now.policy.countedOf(payer), payer.organisation)
@@ -62,7 +62,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
     )
     return [category, rows]
   })
-  const override = overrideOf(now.state, user, now.at)
+  const override = overrideOf(now.state, user, now.at, lead)
   const response: UserResponse = {
     user,
     ...membershipShown(now.policy, payer),
