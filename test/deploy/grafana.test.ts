@@ -3,7 +3,7 @@ import { STATUS_OF } from '../../src/errors.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
-import { alerts, dashboards, namesIn, queries, recordings, ruleCases, rules, sections } from './monitoring.ts'
+import { alerts, dashboards, listed, namesIn, queries, recordings, ruleCases, rules, sections } from './monitoring.ts'
 
 describe('names that rules and dashboards read', () => {
   let upstream: Upstream
@@ -19,6 +19,7 @@ describe('names that rules and dashboards read', () => {
 
   /** Only the primary of several workers has it; test/deploy/prometheus.test.ts starts one. */
   const OF_WORKERS = ['tollgate_workers']
+  const OF_PROMETHEUS = ['up']
 
   it('names that rules and dashboards read are exported by a started gateway, or recorded by a rule', async () => {
     const { types } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
@@ -28,6 +29,7 @@ describe('names that rules and dashboards read', () => {
       ...[...types].flatMap(([name, type]) => parts(name, type)),
       ...recordings.map(({ record }) => record),
       ...OF_WORKERS,
+      ...OF_PROMETHEUS,
     ])
     const read = [...rules.map(({ expr }) => expr), ...queries.map(({ expr }) => expr)].flatMap(namesIn)
     expect(read.length).toBeGreaterThan(100)
@@ -87,6 +89,11 @@ describe('rules', () => {
 
   it('rules and the runbook have the same alerts', () => {
     expect([...sections].sort()).toEqual([...new Set(alerts.map(({ alert }) => alert))].sort())
+  })
+
+  it('rules stand in the table of the runbook, each with its severity', () => {
+    const severities = new Map(alerts.map(({ alert, labels }) => [alert, labels?.severity]))
+    expect(listed).toEqual([...severities])
   })
 })
 

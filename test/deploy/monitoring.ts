@@ -77,6 +77,11 @@ export const runbook = read('docs/runbook.md')
 /** The sections of alerts, by their title. */
 export const sections = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, title]) => title ?? '')
 
+/** The alerts that the runbook lists, in its order, each with its severity. */
+export const listed = [...runbook.matchAll(/^\| (?:\*\*)?\[(\w+)\]\(#\w+\)(?:\*\*)? \| (page|ticket) \|/gm)].map(
+  ([, alert = '', severity = '']) => [alert, severity] as const,
+)
+
 /** The text of all code blocks of a language. @param page default the runbook */
 export function codeBlocks(language: string, page = runbook): string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text ?? '')
