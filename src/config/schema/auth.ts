@@ -85,7 +85,10 @@ export const issuer = section(
       description: 'The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file',
     }).optional(),
     secret: text(
-      { description: 'Shared secret instead of jwks: at least 32 bytes for HS256, 48 for HS384, 64 for HS512' },
+      {
+        description:
+          'Shared secret instead of jwks, taken as plain text, never decoded: at least 32 bytes for HS256, 48 for HS384, 64 for HS512',
+      },
       { what: 'a secret' },
     ).optional(),
     previous_secret: text(
