@@ -209,7 +209,11 @@ describe('a period day', () => {
       const file = await fetch(`${one.admin}/api/overrides`, { headers: ADMIN })
       expect(JSON.parse(await file.text())).toEqual({ organisation: 'acme', periodDay: 31, reason: 'a contract' })
       const expiresAt = new Date(Date.now() + 5000).toISOString()
-      await set([one, two], '/api/organisations/acme', { periodDay: 5, reason: 'a trial', expiresAt })
+      const body = JSON.stringify({ periodDay: 5, reason: 'a trial', expiresAt })
+      const put = await fetch(`${two.admin}/api/organisations/acme/override`, { method: 'PUT', headers: ADMIN, body })
+      expect(await put.json()).toMatchObject({ periodDay: 5, expiresAt })
+      const day = async () => (await admin(two, '/api/organisations/acme')).periodDay
+      await expect.poll(day, SOON).toEqual({ day: 31, from: 'override' })
       await expect.poll(() => theirs(one), SOON).toMatchObject(monthFrom(31, Date.now()))
       const { entries } = await admin(two, '/api/audit')
       expect(entries[0]).toMatchObject({ from: { periodDay: 31 }, to: { layers: [{ value: { periodDay: 5 } }] } })
