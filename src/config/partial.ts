@@ -45,6 +45,8 @@ export interface PartialConfig {
     /** `null` if the file has some that cannot be read. */
     readonly categories: readonly string[] | null
     readonly storeOutage: readonly string[]
+    /** `null` if the file has some that cannot be read. */
+    readonly plans: readonly string[] | null
   }
   readonly routes: readonly Partial<ParsedRoute>[]
   readonly alerts: readonly ParsedAlert[]
@@ -111,12 +113,13 @@ function referenceIn(value: Record<string, unknown>): PartialConfig['reference']
 }
 
 function namesIn(value: unknown): PartialConfig['names'] {
-  const { baselines, store_outage } = isObject(value) ? value : {}
+  const { baselines, store_outage, plans } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota.in, value).baselines
   return {
     categories: isObject(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
     storeOutage: isObject(store_outage) ? Object.keys(store_outage) : [],
+    plans: isObject(plans) ? Object.keys(plans) : plans === undefined ? [] : null,
   }
 }
 

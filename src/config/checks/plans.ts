@@ -11,12 +11,12 @@ const SCOPES = ['personal', 'organisation'] as const
 /** Plans name categories and windows that there are, and whatever names a plan names one that there is. */
 export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   const { plans, default_plan: byDefault, baselines } = quota
-  if (!('plans' in quota)) return []
-  const known = [...(plans?.keys() ?? [])]
-  const findings = byDefault === undefined ? [] : unknownPlan(byDefault, known, ['quota', 'default_plan'])
-  if (plans === undefined) return findings
+  if (names.plans === null) return []
+  const findings = byDefault === undefined ? [] : unknownPlan(byDefault, names.plans, ['quota', 'default_plan'])
+  if (names.plans.length === 0) return findings
   const { anonymous } = auth
-  if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, known, ['auth', 'anonymous', 'plan']))
+  if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, names.plans, ['auth', 'anonymous', 'plan']))
+  if (plans === undefined) return findings
   const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
   const categories = baselines === undefined ? names.categories : [...baselines.personal.keys()]
   if (categories === null) return findings
