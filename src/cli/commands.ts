@@ -44,7 +44,8 @@ Exit code: 0 after a clean stop, 1 when it could not start, 2 called wrongly.`,
     load: async () => (await import('./check.ts')).check,
     help: `Usage: tollgate check [--connect] [-c FILE]
 
-Reads the configuration as serve does and prints every problem as FILE:LINE:COL path: what is wrong, and the cure.
+Reads the configuration as serve does and prints the problems as FILE:LINE:COL path: what is wrong, and the cure. Checks that compare
+keys wait until each of them is right by itself.
 Without problems it prints who may call, what becomes of paths without a rule, the limits of what is charged, each with the line of
 the file that it comes from, whether the quota is in shadow, and the time zone of messages to clients. What administrators change at
 run time comes on top: the line "configuration loaded" of the log has the limits of a gateway that runs.
@@ -81,7 +82,7 @@ A revoked access key is refused within 2 seconds by every gateway on the same st
 Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
 the configuration and its store. Nothing is charged. A window that refuses is marked with "!".
   --user      the user id
-  --at        instead of a path: which limits refused the user within half an hour of then, for example 2026-11-20T10:00:00Z
+  --at        instead of a path: which limits refused the user within half an hour of then, or would have in shadow, for example 2026-11-20T10:00:00Z
   --method    default GET
   --path      as a client would send it
   --cost      tokens, where the cost depends on what is asked for

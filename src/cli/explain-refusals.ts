@@ -5,17 +5,22 @@ import type { Episode } from '../usage/episodes.ts'
 const NEAR_MS = 30 * 60_000
 const PAGE = 1000
 
-/** The refusals of a user within half an hour of a moment, the nearest first. @throws StoreError */
+/** The refusals of a user within half an hour of a moment, those in shadow too, the nearest first. @throws StoreError */
 export async function refusalsNear(store: Store, user: string, at: number): Promise<Episode[]> {
+  const near = [...(await readNear(store, user, at, false)), ...(await readNear(store, user, at, true))]
+  return near.sort((a, b) => distance(a, at) - distance(b, at))
+}
+
+async function readNear(store: Store, user: string, at: number, shadow: boolean): Promise<Episode[]> {
   const near: Episode[] = []
   let cursor = null
   do {
     const between = { since: at - NEAR_MS, until: at + NEAR_MS }
-    const page = await store.readRefusals({ user, ...between }, { cursor, limit: PAGE })
+    const page = await store.readRefusals({ user, shadow, ...between }, { cursor, limit: PAGE })
     near.push(...page.episodes)
     cursor = page.next
   } while (cursor !== null)
-  return near.sort((a, b) => distance(a, at) - distance(b, at))
+  return near
 }
 
 /** 0 within the time of its refusals. */
@@ -27,16 +32,19 @@ function distance({ first, last }: Episode, at: number): number {
 export function refusalsAsText(user: string, at: number, episodes: readonly Episode[]): string {
   const moment = new Date(at).toISOString()
   if (episodes.length === 0) return `No limit refused ${user} within half an hour of ${moment}.`
-  return [`${user} was refused within half an hour of ${moment}:`, ...episodes.flatMap(linesOf)].join('\n')
+  const isShadow = episodes.every(({ shadow }) => shadow)
+  const was = isShadow ? 'was let through in shadow and would have been refused' : 'was refused'
+  return [`${user} ${was} within half an hour of ${moment}:`, ...episodes.flatMap(linesOf)].join('\n')
 }
 
 function linesOf(episode: Episode): string[] {
   const { scope, category, window, limit, used, source, count, first, last, routes, plan, startedAt, cost } = episode
+  const inShadow = episode.shadow === true ? ', let through in shadow' : ''
   const run = startedAt === null ? 'not running' : `running since ${new Date(startedAt).toISOString()}`
   return [
     '',
     `${scope} ${category} ${window}: ${used} of ${limit} used (${source}), ${run}${cost === undefined ? '' : `, the last one costs ${cost}`}`,
-    `  ${count === 1 ? 'once' : `${count} times`} from ${new Date(first).toISOString()} to ${new Date(last).toISOString()}${plan === null ? '' : `, plan ${plan}`}`,
+    `  ${count === 1 ? 'once' : `${count} times`} from ${new Date(first).toISOString()} to ${new Date(last).toISOString()}${plan === null ? '' : `, plan ${plan}`}${inShadow}`,
     `  on ${routes.join(', ')}`,
   ]
 }

@@ -125,7 +125,7 @@ async function give(store: Store, { config }: Loaded, options: Options): Promise
     until: timeIn(until, known?.givenAt ?? at),
   }
   const read = readNewGrant(asked, id, categoriesOf(config.quota), known, at)
-  if ('problems' in read) throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
+  if ('problems' in read) throw new UsageError(read.problems.map(problemText).join('; '))
   const { change, isKnown } = read.data
   if (isKnown === false) {
     console.error(`tollgate: another grant was given with this key. See: tollgate grants list, where its id is ${id}`)
@@ -141,9 +141,16 @@ async function give(store: Store, { config }: Loaded, options: Options): Promise
   }
   console.log(id)
   const end = new Date(change.to.until).toISOString()
-  const given = made?.done === true ? 'were given' : 'had been given already'
-  console.error(`${change.to.tokens} tokens of ${change.to.category} ${given} to ${whose}, until ${end}.`)
+  const [were, noun] = change.to.tokens === 1 ? ['was', 'token'] : ['were', 'tokens']
+  const given = made?.done === true ? `${were} given` : 'had been given already'
+  console.error(`${change.to.tokens} ${noun} of ${change.to.category} ${given} to ${whose}, until ${end}.`)
   return 0
+}
+
+/** The command takes a span too, which the API does not. */
+function problemText({ path, msg }: { readonly path: string; readonly msg: string }): string {
+  const said = path === 'until' ? msg.replace(/^must be a time\b/, 'must be a span such as 7d, or a time') : msg
+  return `--${path} ${said}`
 }
 
 /** A time as it is written, or so long from now. */

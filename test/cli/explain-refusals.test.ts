@@ -39,6 +39,27 @@ Personal write 1h: 118 of 120 used (baseline), running since 2026-11-20T09:08:00
   }
 })
 
+test('what was let through in shadow is told beside what was refused', async () => {
+  const store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  try {
+    const times = { startedAt: NOW - MINUTE, first: NOW - MINUTE, last: NOW, count: 2 }
+    const shadowed = episode({ user: 'bob', id: 'shadowed-of-bob-', window: '1h', ...times, shadow: true })
+    const refused = episode({ user: 'bob', id: 'refused-of-bob--', window: '5h', ...times })
+    await store.addUsage({ instance: 'i', sequence: 1, series: [], episodes: [shadowed] })
+    expect(refusalsAsText('bob', NOW, await refusalsNear(store, 'bob', NOW))).toMatch(
+      /^bob was let through in shadow and would have been refused within .*\n\nPersonal write 1h: .*\n {2}2 times from .*, let through in shadow\n/,
+    )
+    await store.addUsage({ instance: 'i', sequence: 2, series: [], episodes: [refused] })
+    const both = await refusalsNear(store, 'bob', NOW)
+    expect(both.map(({ window }) => window).sort()).toEqual(['1h', '5h'])
+    const text = refusalsAsText('bob', NOW, both)
+    expect(text).toMatch(/^bob was refused within /)
+    expect(text.match(/let through in shadow/g)).toHaveLength(1)
+  } finally {
+    await store.close()
+  }
+})
+
 test.each([
   [['--at', '2026-11-20T10:00:00Z'], 'explain --at needs --user'],
   [['--user', 'bob', '--at', 'noon'], '--at takes a time such as 2026-11-20T10:00:00Z'],

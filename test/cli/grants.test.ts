@@ -86,6 +86,8 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     const until = new Date(Date.now() + DAY).toISOString()
     const { stderr } = await grants('give', '--organisation', 'acme', ...USUAL, '--until', until)
     expect(stderr).toBe(`50 tokens of read were given to organisation acme, until ${until}.\n`)
+    const single = await grants('give', '--user', 'sam', ...USUAL, '--until', until, '--tokens', '1')
+    expect(single.stderr).toBe(`1 token of read was given to user sam, until ${until}.\n`)
     for (let i = 1; i < 10; i++) await given('--organisation', 'acme')
     expect(await refused('give', '--organisation', 'acme', ...USUAL)).toEqual({
       code: 1,
@@ -134,7 +136,7 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     expect(await wrong('--tokens', '1e3')).toBe('2 tollgate: --tokens must be a whole number from 1 to 1000000000000')
     for (const until of ['401d', '999999999d', 'tomorrow', '2030-01-31', '2099-01-01T00:00:00Z'])
       expect(await wrong('--until', until)).toMatch(
-        /^2 tollgate: --until must be a time with its offset, .* at most 400 days/,
+        /^2 tollgate: --until must be a span such as 7d, or a time with its offset, .* at most 400 days/,
       )
     expect(await wrong('--until', '2020-01-01T00:00:00Z')).toMatch(/^2 tollgate: --until must be in the future: it is /)
     expect((await store.controlVersion()).version).toBe(version)
