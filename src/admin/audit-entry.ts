@@ -1,14 +1,21 @@
-import type { AuditResponse } from '../contract/api.ts'
-import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
+import type { AuditResponse, UnfollowedResponse } from '../contract/api.ts'
+import { type AuditEntry, type Author, type Change, subjectOf, type Vain } from '../control/control-store.ts'
 import { authorWithout } from '../control/forgetting.ts'
 import type { GivenGrant } from '../control/state.ts'
+import { whyUnfollowed } from '../control/unfollowed.ts'
 import { isObject } from '../lib/json.ts'
 import { iso } from './http.ts'
 import { withLayersShown } from './layers-shown.ts'
 
 /** An entry of the audit as administrators see it, and the log. */
-export function entryResponse(entry: AuditEntry): AuditResponse['entries'][number] {
-  return { ...entry, at: iso(entry.at), from: shown(entry.from), to: shown(entry.to) }
+export function entryResponse({ vain, ...entry }: AuditEntry): AuditResponse['entries'][number] {
+  const { at, from, to } = entry
+  return { ...entry, at: iso(at), from: shown(from), to: shown(to), ...(vain !== undefined && vainShown(vain)) }
+}
+
+function vainShown({ unfollowed, movesNobody }: Vain) {
+  const values = unfollowed.map((each): UnfollowedResponse => ({ ...each, why: whyUnfollowed(each) }))
+  return { ...(values.length > 0 && { unfollowed: values }), ...(movesNobody && { movesNobody: true as const }) }
 }
 
 /** What is known of a change whose outcome is not. */

@@ -1,7 +1,7 @@
 import type { AlertStore } from '../alerts/alert-store.ts'
 import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
-import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
+import type { AuditEntry, Author, Change, Changed, ControlStore, Vain } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
 import type { HandoverStore } from '../control/handover-store.ts'
 import { ledBy } from '../control/role.ts'
@@ -72,6 +72,8 @@ export interface ChangeRequest {
   readonly response: Responding
   /** What stands in the audit before the reason that the call gives, or instead of it. Default nothing. */
   readonly why?: string
+  /** What stands in the audit beside the reason. Default nothing. */
+  readonly vain?: Vain | undefined
 }
 
 type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
@@ -155,7 +157,7 @@ export class Desk {
    * @param call who asks, and why
    * @throws StoreError if nothing was changed; OutcomeUnknown if something may have been
    */
-  async change(call: Call, { versionOf, changeOf, response, why }: ChangeRequest): Promise<AdminResponse> {
+  async change(call: Call, { versionOf, changeOf, response, why, vain }: ChangeRequest): Promise<AdminResponse> {
     const ifMatch = readIfMatch(call.headers)
     // An override that has expired counts as none, and is stored under its version until it is replaced.
     let hidden = 0
@@ -166,7 +168,11 @@ export class Desk {
       const version = seen ?? 0
       const change = await changeOf(state)
       if (change === null) return response()
-      const changed = await this.#make(authorOf(call, why), change, version === 0 ? hidden : version)
+      const changed = await this.#make(
+        { ...authorOf(call, why), ...(vain && { vain }) },
+        change,
+        version === 0 ? hidden : version,
+      )
       if (changed.done) return afterwards(() => response(changed.entry))
       hidden = changed.version
     }

@@ -1,9 +1,11 @@
 import type { UnfollowedResponse } from '../contract/api.ts'
-import { reachOf, whyUnfollowed } from '../control/followers.ts'
+import type { Vain } from '../control/control-store.ts'
+import { reachOf } from '../control/followers.ts'
 import { leavesOfPatch } from '../control/leaves.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { applyPatch, type QuotaPatchLike, resolve } from '../control/settings.ts'
 import type { ControlState } from '../control/state.ts'
+import { whyUnfollowed } from '../control/unfollowed.ts'
 import { sameJson } from '../lib/json.ts'
 import { createPolicy } from '../quota/policy.ts'
 import type { Desk } from './desk.ts'
@@ -45,15 +47,8 @@ export async function reachOfPatch(
   return { unfollowed, movesNobody: areLimits && !sameJson(value, after) && reach.isNobody }
 }
 
-/** Values that the audit names. */
-const NAMED = 2
-
-/** What stands in the audit before the reason that was given; `null` if somebody follows each value. */
-export function vainIn({ unfollowed, movesNobody }: PatchReach): string | null {
-  const [first] = unfollowed
-  if (first === undefined) return movesNobody ? 'without effect on anybody now' : null
-  if (unfollowed.length === 1 && movesNobody) return `nobody follows this value: ${first.why}`
-  const named = unfollowed.slice(0, NAMED).map(({ path, why }) => `nobody follows ${path}: ${why}`)
-  const others = unfollowed.length - named.length
-  return [...named, ...(others > 0 ? [`nor ${others} more of these values`] : [])].join('; ')
+/** What the audit keeps of it; `undefined` if somebody follows each value. */
+export function vainIn({ unfollowed, movesNobody }: PatchReach): Vain | undefined {
+  if (unfollowed.length === 0 && !movesNobody) return undefined
+  return { unfollowed: unfollowed.map(({ path, by }) => ({ path, by })), movesNobody }
 }

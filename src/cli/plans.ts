@@ -4,8 +4,8 @@ import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseData } from '../config/plain-data.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
-import { COMMAND_LINE } from '../control/control-store.ts'
-import { reachOf, whyUnfollowed } from '../control/followers.ts'
+import { COMMAND_LINE, type Vain } from '../control/control-store.ts'
+import { reachOf } from '../control/followers.ts'
 import { SETTINGS } from '../control/forms.ts'
 import { packedOf, type Stack, set, stackOf } from '../control/layers.ts'
 import { leavesOfPatch } from '../control/leaves.ts'
@@ -16,6 +16,7 @@ import { reason as checkReason, type Json, type Problem } from '../control/probl
 import { applyPatch, PLAN_SCOPES, resolve } from '../control/settings.ts'
 import { type Changes, type Packed, storedOf } from '../control/state.ts'
 import { tooDear } from '../control/too-dear.ts'
+import { whyUnfollowed } from '../control/unfollowed.ts'
 import { counted } from '../lib/counted.ts'
 import { memberNamedTwice } from '../lib/json-fault.ts'
 import { type LimitValue, limitText, valueIn } from '../quota/limit-value.ts'
@@ -174,10 +175,9 @@ async function putInForce(
   store: Store,
   wanted: Json,
   { merge = false, reason, 'dry-run': isDry = false }: Options,
-  vain: string | null,
+  vain: Vain | undefined,
 ): Promise<readonly PlanChange[] | null> {
-  const whys = [vain, reason].filter((text) => text != null)
-  const author = { who: COMMAND_LINE, why: whys.length === 0 ? null : whys.join(': ') }
+  const author = { who: COMMAND_LINE, why: reason ?? null, ...(vain && { vain }) }
   const control = follower(store)
   for (let tries = 0; tries < TRIES; tries++) {
     const { settings } = storedOf(await control.fresh())
@@ -193,13 +193,13 @@ async function putInForce(
   return null
 }
 
-/** Says which values nobody follows, and which limits some request never fits into. @returns what the audit says of the former */
+/** Says which values nobody follows, and which limits some request never fits into. @returns what the audit keeps of the former */
 async function warn(
   store: Store,
   loaded: Loaded,
   wanted: Json,
   { file = '', merge = false }: Options,
-): Promise<string | null> {
+): Promise<Vain | undefined> {
   const { priced, exempt, quota } = setupOf(loaded.config)
   const state = await follower(store).fresh()
   const { value } = state.settings
@@ -219,5 +219,5 @@ async function warn(
   for (const { plan, msg } of tooDear(createPolicy(next), priced)) {
     if (named.has(plan)) console.error(`${file}: warning: ${msg}`)
   }
-  return changes.length === 0 ? null : vainIn({ unfollowed: values, movesNobody: isNobody })
+  return changes.length === 0 ? undefined : vainIn({ unfollowed: values, movesNobody: isNobody })
 }

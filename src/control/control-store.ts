@@ -11,6 +11,7 @@ import type {
   UserOverride,
   Versioned,
 } from './state.ts'
+import type { Unfollowed } from './unfollowed.ts'
 
 /** A change at run time. */
 export type Change =
@@ -207,6 +208,15 @@ export interface Author {
   /** Name of the admin token, `COMMAND_LINE`, `SCHEDULE` or `GUARD`. */
   readonly who: string
   readonly why: string | null
+  /** What the gateway found out of the change beside the reason. Default nothing. */
+  readonly vain?: Vain
+}
+
+/** What a change of the settings sets in vain. */
+export interface Vain {
+  readonly unfollowed: readonly Unfollowed[]
+  /** Whether it made no difference to anybody. */
+  readonly movesNobody: boolean
 }
 
 /** One change, as it was made. */
@@ -223,6 +233,8 @@ export interface AuditEntry {
   readonly from: unknown
   readonly to: unknown
   readonly why: string | null
+  /** Missing where somebody follows each value that it sets, and for what is no limit. */
+  readonly vain?: Vain
 }
 
 export type Changed =

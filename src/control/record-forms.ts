@@ -108,6 +108,11 @@ const isAccessKey = shapeOf({
   usedAt: optional(isTime),
 })
 
+const isVain = shapeOf({
+  unfollowed: listOf(shapeOf({ path: isText, by: listOf(shapeOf({ kind: isText })) })),
+  movesNobody: isFlag,
+})
+
 const isAuditEntry = shapeOf({
   version: (value) => isCount(value) && value !== 0,
   at: isTime,
@@ -115,6 +120,7 @@ const isAuditEntry = shapeOf({
   what: isText,
   subject: orNull(isText),
   why: orNull(isText),
+  vain: optional(isVain),
 })
 
 /** Any value. What of it is shown as a time, also in a sample of values, is one. */

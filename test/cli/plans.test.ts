@@ -100,6 +100,10 @@ test('limits of plans of a merged file come beside those that were set, and a li
   expect(merged.stderr).toContain(
     'plans.team.organisation.read.1h: warning: nobody follows this value: plan team has no known users\n',
   )
+  expect((await inStore((store) => store.readAudit(null, 1)))[0]).toMatchObject({
+    why: null,
+    vain: { unfollowed: [{ path: 'plans.team.organisation.read.1h' }], movesNobody: false },
+  })
   const team = { organisation: { read: { '1h': 5 } } }
   expect(await settings()).toMatchObject({
     plans: { free: { personal: { read: { '5h': 7 }, write: { '1h': 9 } } }, team },

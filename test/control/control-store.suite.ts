@@ -17,6 +17,7 @@ import type {
   Changed,
   ControlStore,
 } from '../../src/control/control-store.ts'
+import { forgettingOf } from '../../src/control/forgetting.ts'
 import {
   type ControlState,
   type GivenGrant,
@@ -341,6 +342,21 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await version()).toBe(0)
       expect(await under.store.changesSince(UNCHANGED)).toEqual([])
       expect(await under.store.readAudit(null, 10)).toEqual([])
+    })
+
+    it('what a change sets in vain is kept beside its reason, and stays when a user of such a name is forgotten', async () => {
+      const { store, other } = under
+      const by = [{ kind: 'no_users', plan: 'gold' }] as const
+      const vain = { unfollowed: [{ path: 'plans.gold.personal.read.1h', by }], movesNobody: true }
+      const change: Change = { kind: 'settings', to: { mode: 'loose' } }
+      const first = await store.change(change, { who: 'ann', why: 'for gold', vain }, null)
+      expect(first).toMatchObject({ entry: { why: 'for gold', vain } })
+      await store.change(change, ANN, null)
+      const forgetting = forgettingOf('gold')
+      await store.change(forgetting, ANN, null)
+      const [, plain, vainly] = await other.readAudit(null, 10)
+      expect(plain).not.toHaveProperty('vain')
+      expect(vainly).toMatchObject({ why: `for ${forgetting.alias}`, vain })
     })
 
     it('what administrators change is kept with a number, who, when, what, from, to and why, and every process reads the same', async () => {

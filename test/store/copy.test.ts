@@ -298,7 +298,17 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
   )
   const entries = of.audit.map((to, i) => {
     const what = 'token_created' as const
-    return { version: 7 + i, at: now + i, who: 'ada', what, subject: null, from: null, to, why: null }
+    return {
+      version: 7 + i,
+      at: now + i,
+      who: 'ada',
+      what,
+      subject: null,
+      from: null,
+      to,
+      why: null,
+      ...(i % 2 === 1 && { vain: { unfollowed: [], movesNobody: true } }),
+    }
   })
   const buckets = of.buckets.map(([ago, total, status0]): Bucket => {
     return { ...NOTHING, start: bucketStart(now) - ago * BUCKET_MS, total, status0 }

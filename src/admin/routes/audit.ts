@@ -42,7 +42,7 @@ const Page = z.strictObject({
     .meta({ description: 'csv has all that match' }),
 })
 
-const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why'] as const
+const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed'] as const
 
 /** All that match, the newest first, as fast as the client takes them. Values are JSON. */
 function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
@@ -50,8 +50,9 @@ function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, 
     for (let before: number | null = null; ; ) {
       const page: AuditPage = await auditPage(store, filter, { before, limit: 200, signal })
       for (const entry of page.entries.map(entryResponse)) {
-        const { version, at, who, what, subject, from, to, why } = entry
-        yield [version, at, who, what, subject ?? '', JSON.stringify(from), JSON.stringify(to), why ?? '']
+        const { version, at, who, what, subject, from, to, why, unfollowed } = entry
+        const nobodys = unfollowed === undefined ? '' : JSON.stringify(unfollowed)
+        yield [version, at, who, what, subject ?? '', JSON.stringify(from), JSON.stringify(to), why ?? '', nobodys]
       }
       if (page.next === null) return
       before = page.next

@@ -144,9 +144,8 @@ export async function changeQuota(desk: Desk, call: Call): Promise<AdminResponse
   const problems = settingsProblems(settings, storedOf(state).settings.value, at)
   if (problems.length > 0) return badFields(problems)
   const reach = await reachOfPatch(desk, state, read.patch, call.signal)
-  const vain = vainIn(reach)
   return desk.change(call, {
-    ...(vain !== null && { why: vain }),
+    vain: vainIn(reach),
     versionOf: ({ settings }) => settings.version,
     changeOf(state) {
       const { value } = storedOf(state).settings

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { KINDS } from '../../control/control-store.ts'
 import { askedPrice } from '../price.ts'
 import { ends } from './layers.ts'
+import { unfollowed } from './settings.ts'
 import { count, name, time } from './values.ts'
 
 /** Lists: access keys, routes, the audit. */
@@ -101,6 +102,10 @@ export const auditEntry = z.strictObject({
   from: z.unknown(),
   to: z.unknown(),
   why: z.string().nullable(),
+  /** Missing if somebody followed each of them. */
+  unfollowed: unfollowed.optional(),
+  /** Missing if it made a difference to somebody. */
+  movesNobody: z.literal(true).optional(),
 })
 
 export const undone = name(

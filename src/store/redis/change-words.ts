@@ -25,7 +25,7 @@ import type { Keys } from './keys.ts'
  */
 export function encodeChange(
   change: Change,
-  { who, why }: Author,
+  { who, why, vain }: Author,
   expected: number | null,
   keys: Keys,
   bounds = AUDIT_BOUNDS,
@@ -46,7 +46,7 @@ export function encodeChange(
       JSON.stringify(subject),
       jsonOf(change),
       JSON.stringify(who),
-      JSON.stringify(why),
+      JSON.stringify(why) + (vain === undefined ? '' : `,"vain":${JSON.stringify(vain)}`),
       expectedBy(change, expected),
       String(bounds.newest),
       keys.changes,

@@ -16,7 +16,7 @@
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
   ARGV[5]  who, as JSON
-  ARGV[6]  why, as JSON
+  ARGV[6]  why, as JSON, and behind it what else the entry has, as members
   ARGV[7]  version that the settings or the override must have, 0 for none; empty for any; for 'overrides' the number that
            the last change must have
   ARGV[8]  entries that the audit keeps

@@ -19,13 +19,14 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
   const list = records.list({
     kind: 'audit_entry',
     list: 'audit',
-    parse: ({ before, after, ...row }: Row) => auditEntryOf({ ...row, from: jsonIn(before), to: jsonIn(after) }),
+    parse: ({ before, after, vain, ...row }: Row) =>
+      auditEntryOf({ ...row, from: jsonIn(before), to: jsonIn(after), ...(vain !== null && { vain: jsonIn(vain) }) }),
     look: (version) => one.first(version),
   })
   const sql = {
     last: rowsOf(database, `SELECT version, at FROM audit WHERE ${OF_OURS} ORDER BY version DESC LIMIT 1`),
     add: database.prepare(
-      'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO audit (version, at, who, what, subject, before, after, why, vain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     // Of those that are older than the newest, each kind keeps as many.
     forget: database.prepare(
@@ -69,11 +70,11 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
 
     /** @param before @param after as JSON @returns how many others were forgotten for it */
     add(
-      { version, at, who, what, subject, why }: Omit<AuditEntry, 'from' | 'to'>,
+      { version, at, who, what, subject, why, vain }: Omit<AuditEntry, 'from' | 'to'>,
       before: string,
       after: string,
     ): number {
-      sql.add.run(version, at, who, what, subject, before, after, why)
+      sql.add.run(version, at, who, what, subject, before, after, why, vain === undefined ? null : JSON.stringify(vain))
       return Number(sql.forget.run(version - bounds.newest, bounds.olderOfKind).changes)
     },
 

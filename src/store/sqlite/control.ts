@@ -175,9 +175,17 @@ function changing(
       const isUsed = editions.use(staged, count + organisations, base === last ? last + 1 : null)
       if (!isUsed) return { done: false, version: last }
     }
-    const { who, why } = change.kind === 'user_forgotten' ? authorWithout(author, change) : author
+    const { who, why, vain } = change.kind === 'user_forgotten' ? authorWithout(author, change) : author
     const { before, after } = apply(change, last + 1, known)
-    const row = { version: last + 1, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
+    const row = {
+      version: last + 1,
+      at: clock(),
+      who,
+      what: change.kind,
+      subject: subjectOf(change),
+      why,
+      ...(vain && { vain }),
+    }
     const forgotten = audit.add(row, before, after)
     return { done: true, entry: { ...row, from: JSON.parse(before), to: JSON.parse(after) }, forgotten }
   }

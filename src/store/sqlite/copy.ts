@@ -270,7 +270,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   )
   const grant = database.prepare('INSERT OR REPLACE INTO grants (id, version, value) VALUES (?, ?, ?)')
   const entry = database.prepare(
-    `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why, vain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const bucket = database.prepare(
     `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, status4xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -313,8 +313,13 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     } else if (portion.kind === 'grants') {
       for (const [id, { version, value }] of portion.grants) grant.run(id, version, JSON.stringify(value))
     } else if (portion.kind === 'audit') {
-      for (const { version, at, who, what, subject, from, to, why } of portion.entries) {
-        entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)
+      for (const { version, at, who, what, subject, from, to, why, vain = null } of portion.entries) {
+        const [before, after, vainly] = [from, to, vain].map((value) => JSON.stringify(value)) as [
+          string,
+          string,
+          string,
+        ]
+        entry.run(version, at, who, what, subject, before, after, why, vain === null ? null : vainly)
       }
     } else if (portion.kind === 'series') {
       for (const { by, start, zone, name, counts } of portion.entries) {

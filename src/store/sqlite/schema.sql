@@ -177,7 +177,8 @@ CREATE TABLE audit (
   subject TEXT,
   before TEXT NOT NULL,        -- JSON
   after TEXT NOT NULL,         -- JSON
-  why TEXT
+  why TEXT,
+  vain TEXT                    -- JSON
 );
 
 CREATE TABLE guard_counts (

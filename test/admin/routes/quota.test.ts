@@ -25,7 +25,9 @@ describe('a change that nobody follows', () => {
     })
     const { json: audit } = await planned.call('GET', '/api/audit?limit=1')
     expect([changed.movesNobody ?? false, changed.unfollowed ?? []]).toEqual([preview.movesNobody, preview.unfollowed])
-    return [preview.movesNobody, preview.unfollowed.map(({ why }: { why: string }) => why), audit.entries[0].why]
+    const [{ movesNobody = false, unfollowed = [], why }] = audit.entries
+    expect([movesNobody, unfollowed]).toEqual([preview.movesNobody, preview.unfollowed])
+    return [preview.movesNobody, preview.unfollowed.map(({ why }: { why: string }) => why), why]
   }
   const baseline = (row: object) => ({ baselines: { personal: { read: row } } })
 
@@ -36,24 +38,16 @@ describe('a change that nobody follows', () => {
       ),
     })
     const why = 'plan free sets 40 and plan pro sets 90'
-    expect(await toldOf(planned, baseline({ '1h': 80 }))).toEqual([
-      true,
-      [why],
-      `nobody follows this value: ${why}: free users complained`,
-    ])
+    expect(await toldOf(planned, baseline({ '1h': 80 }))).toEqual([true, [why], 'free users complained'])
     // Users of pro have the baseline of 5 hours, if any come.
     expect(await toldOf(planned, baseline({ '5h': 300 }))).toEqual([false, [], 'free users complained'])
     await planned.spend('alice', 'read', 1)
     const ofFree = 'plan free sets 80'
-    expect(await toldOf(planned, baseline({ '5h': 301 }))).toEqual([
-      true,
-      [ofFree],
-      `nobody follows this value: ${ofFree}: free users complained`,
-    ])
+    expect(await toldOf(planned, baseline({ '5h': 301 }))).toEqual([true, [ofFree], 'free users complained'])
     expect(await toldOf(planned, { ...baseline({ '1h': 70 }), shadow: true })).toEqual([
       false,
       ['plan free sets 40'],
-      'nobody follows baselines.personal.read.1h: plan free sets 40: free users complained',
+      'free users complained',
     ])
     await planned.stop()
   })

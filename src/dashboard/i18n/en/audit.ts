@@ -72,6 +72,7 @@ export const audit = {
   'audit.note.guarded': 'Guarded until {at}: taken back if more than {share} is refused.',
   'audit.note.guardEnded': 'This ended the guard of an earlier change, whose values it sets again.',
   'audit.note.dropped': 'This dropped the end of an earlier change, {at}: its values were set for good.',
+  'audit.movedNobody': 'The change made no difference to anybody then.',
   'audit.why': 'Reason: {why}',
   'audit.fileValue': '{value} (the file)',
   'audit.defaultValue': '{value} (the default)',

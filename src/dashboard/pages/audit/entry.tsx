@@ -7,6 +7,7 @@ import { wholeSentence } from '../../logic/whole-sentence.ts'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
+import { UnfollowedValues } from '../limits/unfollowed.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
 import './audit.css'
 
@@ -49,6 +50,8 @@ export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
             <NoteText note={note} />
           </p>
         ))}
+        <UnfollowedValues values={entry.unfollowed ?? []} />
+        {entry.movesNobody === true && <p className="muted">{t('audit.movedNobody')}</p>}
         {story.why !== null && (
           <p className="muted">
             <Filled text={t('audit.why')} parts={{ why: <Name of={story.why} /> }} />
