@@ -1,6 +1,6 @@
 import { GatheredNotes } from '../lib/gathered-notes.ts'
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observer, Settled } from '../observe/observation.ts'
 import type { Named, Payer } from './payer.ts'
 
 /**
@@ -66,6 +66,9 @@ function isSame(a: Membership, b: Membership): boolean {
   return a.plan === b.plan && a.organisation === b.organisation && a.periodDay === b.periodDay
 }
 
+/** Outcomes of a charge by which a user is noted. */
+const DECIDED: ReadonlySet<Settled['kind']> = new Set(['charged', 'refused', 'shadowed'])
+
 /** Notes each user once a day, and when the user's credential names something else. */
 export class Memberships {
   readonly #namesMatter: () => boolean
@@ -90,9 +93,9 @@ export class Memberships {
     })
   }
 
-  /** Notes whose charges are accepted, if it is known who they are. */
+  /** Notes whose charges are accepted or refused, if it is known who they are: a window of the organisation may refuse the first one. */
   readonly observer: Observer = (seen) => {
-    if (seen.type === 'settled' && seen.kind === 'charged' && seen.isVerified && this.#namesMatter())
+    if (seen.type === 'settled' && DECIDED.has(seen.kind) && seen.isVerified && this.#namesMatter())
       this.note(seen.caller)
   }
 

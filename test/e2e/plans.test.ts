@@ -87,6 +87,12 @@ describe('the override of an organisation', () => {
     expect((await admin('GET', '/api/organisations')).organisations).toMatchObject([
       { organisation: 'acme', plan: { name: 'pro' }, blocked: true, windows: { read: [{ limit: 5, used: 5 }] } },
     ])
+    // Somebody whose first request is refused, and who was never charged.
+    expect((await ask('acme/kim')).status).toBe(429)
+    const kim = async () => (await admin('GET', '/api/users/acme%2Fkim')) as object
+    await expect.poll(kim, SOON).toMatchObject({ organisation: 'acme', standing: { state: 'refused' } })
+    const question = new URLSearchParams({ user: 'acme/kim', method: 'GET', path: '/x' })
+    expect(await admin('GET', `/api/explain?${question}`)).toMatchObject({ organisation: 'acme', decision: 'refuse' })
     await admin('DELETE', PATH)
     await expect.poll(async () => (await ask('bob')).status, SOON).toBe(200)
   })
