@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { grantsShown } from '../admin/grants-shown.ts'
 import { MOST_OF_KEY } from '../admin/idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
+import { isKept } from '../admin/person.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
 import type { GrantResponse } from '../contract/api.ts'
@@ -18,6 +19,7 @@ import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
 import { UsageError } from './usage-error.ts'
+import { optionsOf } from './user.ts'
 
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
@@ -114,7 +116,7 @@ function stateOf({ live, left, until, endedAt }: GrantResponse): string {
   return `ended ${endedAt ?? until}`
 }
 
-async function give(store: Store, { config }: Loaded, options: Options): Promise<number> {
+async function give(store: Store, loaded: Loaded, options: Options): Promise<number> {
   const { tokens = '', until = '', key = null, ...of } = options
   const id = idOfGrant(key, COMMAND_LINE)
   const known = (await stored(store)).grants.get(id)?.value
@@ -124,7 +126,7 @@ async function give(store: Store, { config }: Loaded, options: Options): Promise
     tokens: /^\d+$/.test(tokens) ? Number(tokens) : tokens,
     until: timeIn(until, known?.givenAt ?? at),
   }
-  const read = readNewGrant(asked, id, categoriesOf(config.quota), known, at)
+  const read = readNewGrant(asked, id, categoriesOf(loaded.config.quota), known, at)
   if ('problems' in read) throw new UsageError(read.problems.map(problemText).join('; '))
   const { change, isKnown } = read.data
   if (isKnown === false) {
@@ -132,6 +134,8 @@ async function give(store: Store, { config }: Loaded, options: Options): Promise
     return 1
   }
   const author = { who: COMMAND_LINE, why: change.to.reason }
+  const { user } = change.to
+  const isStranger = user !== undefined && isKnown === null && !(await isKept(user, await optionsOf(store, loaded)))
   const made = isKnown === true ? null : await orSayUnknown(store.change(change, author, null))
   const whose = ownerOf(change.to)
   const isThere = made === null || (await stored(store)).grants.has(id)
@@ -144,6 +148,7 @@ async function give(store: Store, { config }: Loaded, options: Options): Promise
   const [were, noun] = change.to.tokens === 1 ? ['was', 'token'] : ['were', 'tokens']
   const given = made?.done === true ? `${were} given` : 'had been given already'
   console.error(`${change.to.tokens} ${noun} of ${change.to.category} ${given} to ${whose}, until ${end}.`)
+  if (isStranger) console.error(`Nothing was kept of ${user} before, so look whether this is the id that you mean.`)
   return 0
 }
 

@@ -47,7 +47,8 @@ function workOf([action, id, ...rest]: readonly string[], { reason, words = fals
   return (store, loaded) => exportOne(store, loaded, id)
 }
 
-async function optionsOf(store: Store, { config }: Loaded): Promise<PersonOptions> {
+/** What it takes to read all that is kept of a user. @throws StoreError */
+export async function optionsOf(store: Store, { config }: Loaded): Promise<PersonOptions> {
   const state = await createChangeFollower({ store, observe: () => {} }).fresh()
   const policy = createPolicy(resolve(config.quota, state.settings.value).settings, 1, asOverrides(state))
   return { store, state, policy, alerts: config.alerts.map(({ name }) => name) }
