@@ -116,9 +116,10 @@ async function inFile(): Promise<Place & { readonly file: string }> {
       run(`INSERT OR REPLACE INTO tokens VALUES ('zy', 'zy', 'u', 'n', ?, NULL, NULL, NULL, NULL, NULL)`, huge)
       for (const version of [0n, -1n, huge]) {
         run(
-          `INSERT OR REPLACE INTO audit VALUES (?, ?, 'x', 'settings', NULL, ?, ?, NULL)`,
+          `INSERT OR REPLACE INTO audit VALUES (?, ?, 'x', 'settings', NULL, ?, ?, NULL, ?)`,
           version,
           huge,
+          value,
           value,
           value,
         )
@@ -134,7 +135,7 @@ async function inFile(): Promise<Place & { readonly file: string }> {
         value,
         `${value}!`,
       )
-      run(`INSERT OR REPLACE INTO memberships VALUES ('zz', x'00', NULL, ?)`, start * 2)
+      run(`INSERT OR REPLACE INTO memberships VALUES ('zz', x'00', NULL, x'00', ?)`, start * 2)
       run(`INSERT OR REPLACE INTO known_users VALUES ('zz', ?, ?)`, `${value}!`, start * 2)
     },
     spoilKey: async ({ hash }, value) => run('UPDATE tokens SET created_at = ? WHERE hash = ?', `${value}!`, hash),
