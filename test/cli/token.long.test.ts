@@ -39,8 +39,8 @@ test('access keys made and revoked on the command line are in the audit, once ea
 
 test('all access keys of a user are revoked by one command, with one entry in the audit', async () => {
   for (const user of ['dora', 'dora', 'emil']) await token('create', '--user', user, '--name', 'phone')
-  expect((await token('revoke', '--user', 'dora')).stderr).toContain('2 tokens of dora are revoked.')
-  expect((await token('revoke', '--user', 'dora')).stderr).toContain('0 tokens of dora are revoked.')
+  expect((await token('revoke', '--user', 'dora')).stderr).toContain('2 access keys of dora are revoked.')
+  expect((await token('revoke', '--user', 'dora')).stderr).toContain('0 access keys of dora are revoked.')
   const states = (await token('list')).stdout.split('\n').flatMap((line) => {
     const [, user, , state = ''] = line.split('\t')
     return user === 'dora' || user === 'emil' ? [`${user} ${state.slice(0, 7)}`] : []
