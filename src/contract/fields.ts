@@ -18,11 +18,12 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'User.periodDay':
     'With which day the months of the user begin, and who says so; missing where it is the day of the window.',
   'User.day': 'Day with which months begin.',
-  'User.from': 'Who says so: the `override`, the `credential` that was charged last, or the `plan`.',
+  'User.from': 'Who says so: the `override`, the newest `credential` that was charged or refused, or the `plan`.',
   'Organisation.periodDay':
     'With which day the months of the organisation begin, and who says so; missing where it is the day of the window.',
   'Organisation.day': 'Day with which months begin.',
-  'Organisation.from': 'Who says so: the `override`, the `credential` that was charged last, or the `plan`.',
+  'Organisation.from':
+    'Who says so: the `override`, the newest `credential` that was charged or refused, or the `plan`.',
   'Override.periodDay': 'Day with which the months of the user begin; missing if none was set.',
   'OrganisationOverride.periodDay': 'Day with which the months of the organisation begin; missing if none was set.',
   'PersonExport.periodDay': 'Day with which months begin, as the last credential named it; missing if it named none.',

@@ -126,12 +126,12 @@ export function heldBy(override: Override | undefined, organisation: string | nu
   return override?.within === undefined || override.within === organisation ? override : undefined
 }
 
-/** The reason of an override, behind a value. */
-export function becauseOfFactor(override: { readonly reason?: string | undefined } | undefined): string {
-  return override?.reason === undefined ? '' : ` (${override.reason})`
+/** The reason of an override for all that it sets but the factor, which may lie over it for a while with a reason of its own. */
+export function reasonBeneath(override: Pick<Override, 'reason' | 'beneath'> | undefined): string | undefined {
+  return override?.beneath ?? override?.reason
 }
 
-/** Of all that it sets but the factor. */
-export function because(override: Pick<Override, 'reason' | 'beneath'> | undefined): string {
-  return becauseOfFactor(override && { reason: override.beneath ?? override.reason })
+/** A reason, behind a value. */
+export function because(reason: string | undefined): string {
+  return reason === undefined ? '' : ` (${reason})`
 }

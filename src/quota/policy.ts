@@ -15,7 +15,6 @@ import {
 import { isExact, multiplied } from './multiplied.ts'
 import {
   because,
-  becauseOfFactor,
   heldBy,
   isBlocking,
   type OrganisationOverride,
@@ -23,6 +22,7 @@ import {
   type Overrides,
   ofOrganisation,
   ofUser,
+  reasonBeneath,
   setIn,
 } from './override-limits.ts'
 import { grantedLimits, grantsOwnedBy, type OwnedGrant } from './owned-grants.ts'
@@ -319,7 +319,7 @@ function createTraces({
 
   function whyNoGlobal(category: string, override: Override | undefined): Trace['noGlobal'] {
     if (!settings.global.enabled) return 'switched off'
-    return limitsOf(category).global === null ? 'no limit' : { bypass: override?.reason ?? '' }
+    return limitsOf(category).global === null ? 'no limit' : { bypass: reasonBeneath(override) ?? '' }
   }
 
   /** By limits, which are those of one category, then by the plan: two plans may have equal limits. */
@@ -409,7 +409,7 @@ function chosen(layers: Layers, plan: PlanInForce | null, override: Override | u
   if (plan === null || !layers.source.startsWith('plan ')) return layers
   if (plan.from === 'default') return { ...layers, steps: [`${first}, by default`, ...others] }
   return plan.from === 'override'
-    ? { ...layers, steps: [`${first}, by override${because(override)}`, ...others] }
+    ? { ...layers, steps: [`${first}, by override${because(reasonBeneath(override))}`, ...others] }
     : layers
 }
 
@@ -427,7 +427,10 @@ type Multiplying = Pick<Override, 'factor' | 'reason' | 'beneath'>
 /** The reason of an override stands once: behind its factor, if it has one of its own. */
 function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
-  return { source, steps: [`${value}${own}${by.factor === undefined || by.beneath !== undefined ? because(by) : ''}`] }
+  return {
+    source,
+    steps: [`${value}${own}${by.factor === undefined || by.beneath !== undefined ? because(reasonBeneath(by)) : ''}`],
+  }
 }
 
 /** 0 where nothing limits the window. */
@@ -445,7 +448,7 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
     source: made.source === '' || made.source === source ? source : `${made.source} x ${source}`,
     steps: [
       ...made.steps,
-      `${step} x ${factor}${becauseOfFactor(by)}`,
+      `${step} x ${factor}${because(by.reason)}`,
       ...(isExact(limit, factor) ? [] : [`rounded to ${multiplied(limit, factor)}`]),
     ],
   }
@@ -464,7 +467,7 @@ function beginning(layers: Layers, { window }: Limit, { period, scope, by, plan 
   if (period === null || !isMonth(window)) return layers
   const step = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal'].step
   const who = {
-    override: `${step}${because(by)}`,
+    override: `${step}${because(reasonBeneath(by))}`,
     credential: 'the credential',
     plan: `plan ${plan?.name}`,
   }[period.from]

@@ -112,7 +112,7 @@ function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): 
     user,
     plan: user === null ? null : (plan?.name ?? null),
     organisation: user === null ? null : charge.organisation,
-    ...(caller.periodDay !== undefined && { periodDay: caller.periodDay }),
+    ...(user !== null && caller.periodDay !== undefined && { periodDay: caller.periodDay }),
     category: charge.category,
     scope: SCOPE_TITLES[scope],
     window,

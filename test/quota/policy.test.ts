@@ -367,6 +367,8 @@ describe('the way of a limit', () => {
     expect(policy.trace('read', payerOf('alice')).personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
     const within = withOverride({ ...override, bypassGlobal: false })
     expect(within.trace('read', payerOf('alice')).global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
+    const busy = withOverride({ ...override, factor: 2, reason: 'a busy week', beneath: override.reason })
+    expect(told(busy, 'alice')).toMatchObject({ noGlobal: { bypass: 'load test until Friday' } })
     const silent = withOverride({ limits: override.limits, bypassGlobal: true })
     expect(told(silent, 'alice')).toMatchObject({
       personal: [5000, 'override', 'override 5000'],

@@ -20,7 +20,7 @@ const window = z.strictObject({
 
 const listed = z.strictObject({
   organisation: z.string(),
-  /** That of the credential by which one of its users was charged last. Only with `quota.plans`. */
+  /** That of the newest credential of one of its users that was charged or refused. Only with `quota.plans`. */
   plan: planInForce.optional(),
   windows: byName(z.array(window)),
   override: organisationOverride.nullable(),

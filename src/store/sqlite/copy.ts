@@ -313,13 +313,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     } else if (portion.kind === 'grants') {
       for (const [id, { version, value }] of portion.grants) grant.run(id, version, JSON.stringify(value))
     } else if (portion.kind === 'audit') {
-      for (const { version, at, who, what, subject, from, to, why, vain = null } of portion.entries) {
-        const [before, after, vainly] = [from, to, vain].map((value) => JSON.stringify(value)) as [
-          string,
-          string,
-          string,
-        ]
-        entry.run(version, at, who, what, subject, before, after, why, vain === null ? null : vainly)
+      for (const { version, at, who, what, subject, from, to, why, vain } of portion.entries) {
+        const [before, after] = [JSON.stringify(from), JSON.stringify(to)]
+        entry.run(version, at, who, what, subject, before, after, why, vain === undefined ? null : JSON.stringify(vain))
       }
     } else if (portion.kind === 'series') {
       for (const { by, start, zone, name, counts } of portion.entries) {
