@@ -215,12 +215,14 @@ describe.each(['sqlite', 'redis'])('a lead at a gateway over %s', (kind) => {
     expect([user.status, user.json.organisation, user.json.override]).toEqual([200, 'rival', null])
     const { users } = (await asLead('GET', '/api/users')).json
     expect(users.find((each: { user: string }) => each.user === 'anna')).toMatchObject({ override: null })
+    const { users: overridden } = (await asLead('GET', '/api/users?override=true')).json
+    expect(overridden).toMatchObject([{ user: 'anna', override: null }])
     expect((await asLead('GET', '/api/users/anna/override')).status).toBe(404)
     for (const path of [
       '/api/users/anna',
       '/api/users/anna/override',
       '/api/users',
-      '/api/users?overridden=true',
+      '/api/users?override=true',
       '/api/usage',
     ])
       expect([path, (await asLead('GET', path)).text.includes(REASON)]).toEqual([path, false])
