@@ -135,21 +135,32 @@ async function give(store: Store, loaded: Loaded, options: Options): Promise<num
   }
   const author = { who: COMMAND_LINE, why: change.to.reason }
   const { user } = change.to
-  const isStranger = user !== undefined && isKnown === null && !(await isKept(user, await optionsOf(store, loaded)))
+  const isNew = user !== undefined && isKnown === null && (await isStranger(user, store, loaded))
   const made = isKnown === true ? null : await orSayUnknown(store.change(change, author, null))
   const whose = ownerOf(change.to)
-  const isThere = made === null || (await stored(store)).grants.has(id)
-  if (!isThere) {
+  if (made?.done === false) {
+    // Another command may have given a grant with this key meanwhile.
+    if ((await stored(store)).grants.has(id)) return give(store, loaded, options)
     console.error(`tollgate: ${MOST_LIVE} grants of ${whose} pay already. End one of them: tollgate grants end ID`)
     return 1
   }
   console.log(id)
   const end = new Date(change.to.until).toISOString()
   const [were, noun] = change.to.tokens === 1 ? ['was', 'token'] : ['were', 'tokens']
-  const given = made?.done === true ? `${were} given` : 'had been given already'
+  const given = made === null ? 'had been given already' : `${were} given`
   console.error(`${change.to.tokens} ${noun} of ${change.to.category} ${given} to ${whose}, until ${end}.`)
-  if (isStranger) console.error(`Nothing was kept of ${user} before, so look whether this is the id that you mean.`)
+  if (isNew) console.error(`Nothing was kept of ${user} before, so look whether this is the id that you mean.`)
   return 0
+}
+
+/** Whether nothing is kept of a user. It is a hint: a store that fails to say so keeps no grant from being given. */
+async function isStranger(user: string, store: Store, loaded: Loaded): Promise<boolean> {
+  try {
+    return !(await isKept(user, await optionsOf(store, loaded)))
+  } catch (error) {
+    if (error instanceof StoreError) return false
+    throw error
+  }
 }
 
 /** The command takes a span too, which the API does not. */

@@ -3,7 +3,8 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { grants as command } from '../../src/cli/grants.ts'
 import { grantOf } from '../../src/quota/grant.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
@@ -121,6 +122,19 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     expect(JSON.parse((await grants('list', '--user', 'ann', '--json')).stdout).total).toBe(2)
   })
 
+  test(`tollgate grants over ${kind} gives one of two grants that come with one key at once, and tells the other command so`, async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const ids = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const give = (tokens: string) =>
+      command(['give', '--user', 'eve', ...USUAL, '--tokens', tokens, '--key', 'job 9', '-c', file])
+    const codes = await Promise.all(['5', '6'].map(give)).finally(() => ids.mockRestore())
+    const said = printed.mock.calls.flat().join('\n')
+    printed.mockRestore()
+    expect(codes.sort()).toEqual([0, 1])
+    expect(said).toMatch(/[56] tokens of read were given to user eve/)
+    expect(said).toContain('another grant was given with this key')
+  })
+
   test(`tollgate grants over ${kind} says what there is not, and changes nothing by a wrong call`, async () => {
     const { version } = await store.controlVersion()
     expect(await refused('list', '--user', 'nobody')).toMatchObject({
@@ -146,6 +160,20 @@ describe.each(['sqlite', 'redis'])('tollgate grants over %s', (kind) => {
     expect(await wrong('--until', '2020-01-01T00:00:00Z')).toMatch(/^2 tollgate: --until must be in the future: it is /)
     expect((await store.controlVersion()).version).toBe(version)
   })
+})
+
+test('a grant is given also if the store does not say whether something was kept of the user before', async () => {
+  const admin = new Redis(redis.url)
+  const name = `${redis.prefix}-give`
+  // What was kept of a user is read by this command, and a grant is given without it.
+  await admin.acl('SETUSER', name, 'on', '>secret', '~*', '&*', '+@all', '-hgetall')
+  const file = join(folder, 'give.yaml')
+  const url = redis.url.replace('//', `//${name}:secret@`)
+  writeFileSync(file, YAML.replace('"sqlite::memory:"', `"${url}"\nstore_options: { prefix: ${name} }`))
+  const { stderr } = await done('grants', 'give', '--user', 'bob', ...USUAL, '-c', file)
+  expect(stderr).toMatch(/^50 tokens of read were given to user bob, until \S+\.\n$/)
+  await admin.acl('DELUSER', name)
+  admin.disconnect()
 })
 
 test('the program gives a grant, and ends with the code of the command', async () => {
