@@ -27,6 +27,7 @@ type PersonStore = Pick<
   | 'readAlerts'
   | 'listAlerts'
   | 'readAudit'
+  | 'keepsReplaced'
 >
 
 export interface PersonOptions {
@@ -40,13 +41,12 @@ export interface PersonOptions {
 
 /** All that a store keeps of a user. @throws StoreError */
 export async function personOf(user: string, options: PersonOptions): Promise<PersonExportResponse> {
-  const { store, state, policy, alerts } = options
+  const { store, state, policy } = options
   const read = await store.readHistory('personal', user)
   const { at, history } = read
   const [membership] = await store.readMemberships([user])
   const windows = policy.windowsOf({ ...payerOf(user), ...membership }, 'personal')
   const knownMs = await store.knownFor(user)
-  const former = (await store.listAlerts()).map(({ alert }) => alert)
   const usage: PersonExportResponse['usage'][number][] = []
   history.eachRun(0, Number.MAX_SAFE_INTEGER, (category, seconds, startedAt, tokens, isCounted) => {
     const window = windows.find((one) => one.seconds === seconds) ?? { name: `${seconds}s`, seconds }
@@ -65,20 +65,33 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map((token) => shownToken(token, at)),
     usage,
     refusals: [...(await refusalsOf(user, false, at, options)), ...(await refusalsOf(user, true, at, options))],
-    alerts: (await store.readAlerts([...new Set([...alerts, ...former])], MOST_EVENTS)).flatMap(({ events }) =>
-      eventsOf(user, events),
-    ),
+    alerts: await alertsOf(user, options),
     audit: (await entriesOf(user, store)).map(entryResponse),
   }
 }
 
-/** Whether a store keeps anything of a user but the id as a word of a reason, which may be a word of any sentence. @throws StoreError */
+/**
+ * Whether a store keeps anything of a user but the id as a word of a reason, which may be a word of any sentence. What costs least is asked
+ * first. @throws StoreError
+ */
 export async function isKept(user: string, options: PersonOptions): Promise<boolean> {
   const { store, state } = options
-  const { firstChargeAt, grants, accessKeys, usage, refusals, alerts } = await personOf(user, options)
+  const { overrides, grants } = storedOf(state)
+  if (overrides.has(user) || (await store.keepsReplaced(user))) return true
+  if ([...grants.values()].some(({ value }) => value.user === user)) return true
   const [membership] = await store.readMemberships([user])
-  if (firstChargeAt !== null || membership != null || storedOf(state).overrides.has(user)) return true
-  if ([grants, accessKeys, usage, refusals, alerts].some(({ length }) => length > 0)) return true
+  if (membership != null || (await store.knownFor(user)) !== null) return true
+  let isCharged = false
+  const { history } = await store.readHistory('personal', user)
+  history.eachRun(0, Number.MAX_SAFE_INTEGER, () => {
+    isCharged = true
+  })
+  if (isCharged || (await store.listTokens()).some((token) => token.user === user)) return true
+  for (const shadow of [false, true]) {
+    const { episodes } = await store.readRefusals({ user, shadow }, { cursor: null, limit: 1 })
+    if (episodes.length > 0) return true
+  }
+  if ((await alertsOf(user, options)).length > 0) return true
   for await (const entry of auditEntries(store)) if (isAbout(entry, user)) return true
   return false
 }
@@ -101,6 +114,12 @@ async function refusalsOf(user: string, shadow: boolean, at: number, { store, po
     cursor = next
   } while (cursor !== null)
   return found
+}
+
+async function alertsOf(user: string, { store, alerts }: PersonOptions) {
+  const former = (await store.listAlerts()).map(({ alert }) => alert)
+  const read = await store.readAlerts([...new Set([...alerts, ...former])], MOST_EVENTS)
+  return read.flatMap(({ events }) => eventsOf(user, events))
 }
 
 function eventsOf(user: string, events: readonly AlertRecord[]) {

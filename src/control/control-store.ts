@@ -330,6 +330,8 @@ export interface ControlStore {
    * @throws StoreError
    */
   readReplaced(version: number): Promise<AllOverrides | null>
+  /** Whether one of this user is among the overrides that a file has replaced and that are still kept. @throws StoreError */
+  keepsReplaced(user: string): Promise<boolean>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
   /** Forgets grants that ended long ago. It is no change. @throws StoreError */

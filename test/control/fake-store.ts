@@ -115,6 +115,7 @@ export function createFakeStore(): FakeStore {
       )
     },
     readReplaced: async () => null,
+    keepsReplaced: async () => false,
     readAudit: (before, limit) =>
       response('audit', () =>
         entries

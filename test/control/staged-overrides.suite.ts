@@ -67,10 +67,12 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       await use(await stage([]), 0, 1)
       expect(await under.other.readReplaced(1)).toBeNull()
       expect((await under.other.readReplaced(2))?.overrides).toEqual(new Map(staged(many(700), 1)))
+      expect(await Promise.all(['user-699', 'user-700'].map(under.other.keepsReplaced))).toEqual([true, false])
       expect((await overrides()).size).toBe(0)
       await use(await stage(staged(['bob'], 3)), 1, 2)
       expect(await under.other.readReplaced(2)).toBeNull()
       expect((await under.other.readReplaced(3))?.overrides).toEqual(new Map())
+      expect(await Promise.all(['user-699', 'bob'].map(under.other.keepsReplaced))).toEqual([false, false])
     })
 
     it('overrides that are staged of organisations are put in force with those of users, in the place of all others, and kept like these', async () => {

@@ -69,6 +69,7 @@ export function redisControl(
     },
     stageOverrides: overrides.stage,
     readReplaced: overrides.replacedBy,
+    keepsReplaced: overrides.keepsReplaced,
     forgetGrants: overrides.forgetGrants,
     readAudit: (before, limit) => audit.newest(before, limit),
     forgottenChanges: () => audit.forgotten(),

@@ -63,6 +63,8 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
       const organisationOverrides = await readAll(replaced.organisations)
       return (await isOf()) ? { overrides, organisationOverrides } : null
     },
+
+    keepsReplaced: async (user: string) => (await lookedUp(() => redis.hget(keys.replacedOverrides, user))) !== null,
   }
 }
 

@@ -79,6 +79,8 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
       }
     },
 
+    keepsReplaced: (user) => attempt(() => editions.keepsReplaced(user)),
+
     forgetGrants: (ids) => attempt(() => writing(() => grants.forget(ids))),
 
     readAudit: (before, limit) => attempt(() => audit.newest(before, limit)),

@@ -19,6 +19,8 @@ export interface Editions {
   use(staged: string, count: number, version: number | null): boolean
   /** The edition that a change has replaced; `null` if it is not kept any more. */
   replacedBy(version: number): number | null
+  /** Whether an edition that was replaced, and is kept, has an override of the user. */
+  keepsReplaced(user: string): boolean
 }
 
 /** Rows that an edition leaves behind are deleted by the sweeper, some at a time. */
@@ -37,6 +39,9 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
     forget: database.prepare(`UPDATE editions SET staged = NULL, ends = 0 WHERE staged GLOB '${REPLACED}*'`),
     retire: database.prepare('UPDATE editions SET staged = ?, ends = ? WHERE ends IS NULL'),
     replaced: database.prepare('SELECT edition FROM editions WHERE staged = ? AND ends > ?'),
+    replacedOf: database.prepare(
+      `SELECT 1 FROM editions JOIN overrides USING (edition) WHERE staged GLOB '${REPLACED}*' AND ends > ? AND user = ?`,
+    ),
     putInForce: database.prepare('UPDATE editions SET staged = NULL, ends = NULL WHERE edition = ?'),
   }
 
@@ -64,5 +69,5 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
     return found?.edition ?? null
   }
 
-  return { stage, use, replacedBy }
+  return { stage, use, replacedBy, keepsReplaced: (user) => sql.replacedOf.get(clock(), user) !== undefined }
 }

@@ -144,6 +144,32 @@ describe.each([
   })
 })
 
+describe.each([
+  ['Redis', () => openRedisStore({ url: redis.url, prefix: `${redis.prefix}-replaced`, observe: () => {} })],
+  ['SQLite', () => undefined],
+])('%s: a user of a file that was replaced', (name, open) => {
+  test(`a user whose override another file has replaced can be forgotten in ${name}, also if the audit does not name the user`, async () => {
+    const store = open()
+    if (store !== undefined) await whenReady(store)
+    const over = await startAdmin(store === undefined ? {} : { store })
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const override = { read: { '1h': 5 }, reason: 'a trial' }
+    const users = Array.from({ length: 80 }, (_, i) => `person${i + 10}`)
+    const body = users.map((user) => `${JSON.stringify({ user, ...override })}\n`).join('')
+    for (const file of [body, '']) {
+      const put = await over.call('PUT', '/api/overrides?allow_empty=1', { headers, body: file })
+      expect(put.status, put.text).toBe(200)
+    }
+    const { text } = await over.call('GET', '/api/audit')
+    const unnamed = users.find((user) => !text.includes(user))
+    const statuses = []
+    for (const _ of [1, 2]) statuses.push((await over.call('DELETE', `/api/users/${unnamed}?forget=1`)).status)
+    expect(statuses).toEqual([200, 404])
+    await over.stop()
+    await store?.close()
+  })
+})
+
 test('a user of whom only a membership, an access key, an override or an entry of the audit is kept can be forgotten', async () => {
   const { call, store } = running
   await store.noteMemberships([{ user: 'kim', plan: 'pro', organisation: null }], 60_000)
