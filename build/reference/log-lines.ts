@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { KINDS } from '../../src/control/control-store.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { type LineShape, lineShapes } from '../../test/face/log-lines.ts'
 
@@ -26,6 +27,45 @@ const PARTS: Readonly<Record<string, readonly Kind[]>> = {
   ],
   'Alerts and traces': ['alert_event', 'alert_failed', 'former_alert', 'spans_sent'],
   'The process': [],
+}
+
+type ChangeKind = (typeof KINDS)[number]
+
+/** Whom or what each kind of change is about. A kind that is missing here does not compile. */
+const SUBJECTS: Readonly<Record<ChangeKind, string>> = {
+  settings: '`null`',
+  override: 'the user',
+  organisation_override: 'the organisation',
+  overrides: '`null`',
+  grant: 'the id of the grant',
+  reset: 'the user',
+  quota_reset: '`global:CATEGORY` or `organisation:CATEGORY:ID`',
+  token_created: 'the id of the access key',
+  token_revoked: 'the id of the access key',
+  token_opened: 'the id of the access key',
+  tokens_revoked: 'the user',
+  tokens_imported: '`null`',
+  user_forgotten: 'what stands for the user from then on',
+}
+
+const EXPLAINED: Partial<Readonly<Record<ChangeKind, string>>> = {
+  overrides: 'all of them',
+  tokens_revoked: 'all of a user',
+}
+
+function subjectMeaning(): string {
+  const groups = [...Map.groupBy(KINDS, (kind) => SUBJECTS[kind])]
+  const of = groups.map(([subject, kinds]) => `${subject} for ${inWords(kinds.map((kind) => `\`${kind}\``))}`)
+  return `whom or what the change is about: ${of.join('; ')}`
+}
+
+function nameOfKind(kind: ChangeKind): string {
+  const more = EXPLAINED[kind]
+  return more === undefined ? `\`${kind}\`` : `\`${kind}\` (${more})`
+}
+
+function inWords(names: readonly string[], word = 'and'): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 }
 
 /** What a field says wherever it is. */
@@ -85,6 +125,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   lost: 'what the gateway does not do without it',
   meter: 'category of the limit that refused the request, if it is one of `others`',
   method: 'method of the request',
+  movesNobody: '`true` if [nobody has another limit](../admin-api.md#changes) by the change',
   namedPlan: 'plan that the credential names, if that is not `plan`. It is `null` if the credential names none',
   notUpgraded:
     'why a request with `Upgrade` was served as a plain one, such as `Connection does not name Upgrade` behind a proxy that drops the field',
@@ -123,19 +164,20 @@ const FIELDS: Readonly<Record<string, string>> = {
   spanId: 'id of the span, as in `traceId`',
   spans: 'number of spans that are lost',
   status: 'status that the connection got, or 0',
-  subject:
-    'user, organisation or id of the access key. It is `null` for `settings` and `overrides`. For `user_forgotten` it is what stands for the user from then on, and for `quota_reset` it is `global:CATEGORY` or `organisation:CATEGORY:ID`',
+  subject: subjectMeaning(),
   timeZone: 'zone of the times in messages to clients',
   to: 'value after the change. Credentials in it are hidden',
   tokens: 'number of tokens',
   traceId: 'id of the [trace](../log.md#traces) that came with the request, or else its own',
+  unfollowed:
+    'limits that the change sets and that [nobody follows](../admin-api.md#changes), each with its `path`, `by` and `why`',
   until: 'when the certificate ends, in UTC',
   url: 'address that it listens on',
   used: 'tokens that were used in the window',
   user: 'user of the request, or `null` if nobody is known',
   version: 'number of the change, which counts all changes at run time',
   warning: '[name of the warning](../runbook.md#tollgatestorewarning)',
-  what: 'what was changed, which is `settings`, `override`, `organisation_override`, `overrides` (all of them), `grant`, `reset`, `quota_reset`, `token_created`, `token_revoked`, `tokens_revoked` (all of a user), `tokens_imported` or `user_forgotten`',
+  what: `what was changed, which is ${inWords(KINDS.map(nameOfKind), 'or')}`,
   where: 'part of the gateway',
   who: 'name of the person or of the admin token that made the change. It is `command line` for a command, [`schedule`](../admin-api.md#later-and-for-a-while) for a change whose time had come, and [`guard`](../admin-api.md#a-guard) for one that a guard took back',
   why: 'reason that was given',

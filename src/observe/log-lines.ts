@@ -269,11 +269,12 @@ type ChangeEntry = Extract<Reported, { type: 'changed' }>['entry']
 /** Its shape is documented: whoever keeps the log has all changes, whatever the audit forgets. */
 function changeOf(seen: ChangeEntry | Extract<Reported, { type: 'change_unknown' }>): Line['fields'] {
   const { who, what, subject, to, why } = seen
-  const fields =
-    'from' in seen
-      ? { version: seen.version, who, what, subject, from: seen.from, to, why }
-      : { who, what, subject, to, why }
+  const fields = 'from' in seen ? entryOf(seen) : { who, what, subject, to, why }
   return JSON.parse(JSON.stringify(fields), (_, value) => (typeof value === 'string' ? scrub(value) : value))
+}
+
+function entryOf({ version, who, what, subject, from, to, why, unfollowed, movesNobody }: ChangeEntry): Line['fields'] {
+  return { version, who, what, subject, from, to, why, unfollowed, movesNobody }
 }
 
 function recordOf({ kind, list, id }: UnreadableRecord): Line['fields'] {

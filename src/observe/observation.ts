@@ -56,6 +56,9 @@ export type Observation =
         readonly from: unknown
         readonly to: unknown
         readonly why: string | null
+        /** What it set in vain; missing where it did not. */
+        readonly unfollowed?: unknown
+        readonly movesNobody?: true | undefined
       }
       /** Entries that the audit forgot for it. */
       readonly forgotten: number

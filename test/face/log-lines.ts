@@ -60,11 +60,14 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
   config_partly: [{ file: 'tollgate.yaml', problems: [] }],
   config_warning: [{ file: 'tollgate.yaml', problem: 'x' }],
   changed: ([undefined, 'not_made', 'taken_back'] as const).map((outcome) => ({
-    entry: { version: 1, who: 'jane', what: 'override.put', subject: 'alice', from: 1, to: 2, why: 'x' },
+    entry: {
+      ...{ version: 1, who: 'jane', what: 'settings', subject: null, from: 1, to: 2, why: 'x' },
+      ...{ unfollowed: [], movesNobody: true },
+    },
     forgotten: 0,
     ...(outcome !== undefined && { outcome }),
   })),
-  change_unknown: [{ who: 'jane', what: 'override.put', subject: 'alice', to: 2, why: 'x' }],
+  change_unknown: [{ who: 'jane', what: 'override', subject: 'alice', to: 2, why: 'x' }],
   control_followed: [{ version: 2 }, { version: 1, before: 2 }],
   adaptive_factor: [{ factor: 0.5 }],
   batch_settled: [{ charges: 1, refunds: 0, durationMs: 1 }],

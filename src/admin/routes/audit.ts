@@ -42,7 +42,7 @@ const Page = z.strictObject({
     .meta({ description: 'csv has all that match' }),
 })
 
-const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed'] as const
+const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed', 'movesNobody'] as const
 
 /** All that match, the newest first, as fast as the client takes them. Values are JSON. */
 function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
@@ -50,9 +50,10 @@ function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, 
     for (let before: number | null = null; ; ) {
       const page: AuditPage = await auditPage(store, filter, { before, limit: 200, signal })
       for (const entry of page.entries.map(entryResponse)) {
-        const { version, at, who, what, subject, from, to, why, unfollowed } = entry
-        const nobodys = unfollowed === undefined ? '' : JSON.stringify(unfollowed)
-        yield [version, at, who, what, subject ?? '', JSON.stringify(from), JSON.stringify(to), why ?? '', nobodys]
+        const { version, at, who, what, subject, from, to, why, unfollowed, movesNobody = '' } = entry
+        const values = [JSON.stringify(from), JSON.stringify(to), why ?? '']
+        const vain = [unfollowed === undefined ? '' : JSON.stringify(unfollowed), String(movesNobody)]
+        yield [version, at, who, what, subject ?? '', ...values, ...vain]
       }
       if (page.next === null) return
       before = page.next

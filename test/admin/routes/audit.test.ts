@@ -3,7 +3,7 @@ import { auditPage } from '../../../src/admin/audit-filter.ts'
 import { lineOf } from '../../../src/observe/log-lines.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
-import { type Running, startAdmin } from '../running.ts'
+import { type Running, startAdmin, YAML } from '../running.ts'
 
 let running: Running
 beforeEach(async () => {
@@ -150,6 +150,28 @@ test('the audit says how many entries are forgotten', async () => {
   expect((await get('/api/audit')).json.forgotten).toBe(42)
 })
 
+test('what a change set in vain is in its line of the log and in the CSV of the audit, and of other changes in neither', async () => {
+  const seen: Observation[] = []
+  await running.stop()
+  const yaml = YAML.replace('quota:\n', 'quota:\n  plans: { team: {}, free: {} }\n  default_plan: free\n')
+  running = await startAdmin({ yaml, observe: (one) => void seen.push(one) })
+  const change = async (plan: string) => {
+    await running.call('PATCH', `/api/plans/${plan}`, { body: { personal: { read: { '1h': 5 } } } })
+    const fields = seen.flatMap((one) => (one.type === 'changed' ? [lineOf(one)?.fields] : [])).at(-1)
+    const { text } = await get('/api/audit?format=csv')
+    return { fields, row: text.split('\r\n')[1] ?? '' }
+  }
+  const vain = await change('team')
+  const unfollowed = [{ by: [{ kind: 'no_users', plan: 'team' }], why: 'plan team has no known users' }]
+  expect(vain.fields).toMatchObject({ what: 'settings', why: null, movesNobody: true, unfollowed })
+  expect(vain.row).toMatch(/,"\[\{.*plan team has no known users.*\}\]",true$/)
+  await running.spend('alice', 'read', 1)
+  const followed = await change('free')
+  expect(followed.fields).not.toHaveProperty('unfollowed')
+  expect(followed.fields).not.toHaveProperty('movesNobody')
+  expect(followed.row).toMatch(/,,,$/)
+})
+
 test('the audit is read for a time, and comes as CSV', async () => {
   let now = Date.parse('2026-11-20T10:10:00Z')
   await running.stop()
@@ -167,7 +189,7 @@ test('the audit is read for a time, and comes as CSV', async () => {
   const { text, headers } = await get('/api/audit?format=csv&from=2026-11-21')
   expect(headers['content-disposition']).toBe('attachment; filename="audit-2026-11-23.csv"')
   const [head, ...lines] = text.trim().split('\r\n')
-  expect(head).toBe('version,at,who,what,subject,from,to,why,unfollowed')
-  expect(lines.map((line) => line.split(',').at(-2))).toEqual(['third', 'second'])
+  expect(head).toBe('version,at,who,what,subject,from,to,why,unfollowed,movesNobody')
+  expect(lines.map((line) => line.split(',').at(-3))).toEqual(['third', 'second'])
   expect(await get('/api/audit?from=yesterday')).toMatchObject({ status: 400, json: { problems: [{ path: 'from' }] } })
 })
