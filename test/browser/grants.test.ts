@@ -55,7 +55,7 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
 })
 
 test('extra tokens whose answer was lost are given once, though one gives the same again, also after a look at another page', async () => {
-  await show('#/users/lena')
+  await show('#/users/lena?part=grants')
   await panel().getByRole('textbox', { name: 'Tokens' }).fill('30')
   await panel().getByRole('textbox', { name: 'What they are for' }).fill('a lost answer')
   let lost = 0
@@ -69,7 +69,7 @@ test('extra tokens whose answer was lost are given once, though one gives the sa
   await panel().getByText('0 of 30').waitFor()
   await page.goto(new URL('#/users/bob', page.url()).href)
   await page.getByRole('heading', { name: 'bob' }).first().waitFor()
-  await page.goto(new URL('#/users/lena', page.url()).href)
+  await page.goto(new URL('#/users/lena?part=grants', page.url()).href)
   await panel().getByRole('button', { name: 'Give tokens' }).click()
   await panel().getByText('The tokens are given.').waitFor()
   expect([lost, (await given('user=lena')).total]).toEqual([2, 1])

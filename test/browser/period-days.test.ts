@@ -36,7 +36,7 @@ async function show(hash: string, view: View = {}) {
 }
 
 test('the billing day of a user stands on the page with whoever says so, and the override there gives another one', async () => {
-  const page = await show('#/users/ann')
+  const page = await show('#/users/ann?part=override')
   await page.getByText('month from day 17 (by the plan)').waitFor()
   const override = page.locator('section', { has: page.getByRole('heading', { name: 'Override', exact: true }) })
   const day = override.getByRole('textbox', { name: 'Months begin with day' })
