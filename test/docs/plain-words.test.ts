@@ -30,6 +30,10 @@ test.each(PAGES)('%s has cells that are phrases, and no slogan', (page) => {
   expect(sentences.filter((sentence) => GIVEN_UP.test(sentence))).toEqual([])
 })
 
+test.each(DOCUMENTS)('%s has no mark of a merge that nobody finished', (page) => {
+  expect(readFileSync(page, 'utf8')).not.toMatch(/^(?:<{7}|>{7}) /m)
+})
+
 /** Words of which the project has another one: an access key, the upstream. */
 const OTHER_WORDS = /\bgateway tokens?\b|(?<![-/])\bbackends?\b(?![-.])/i
 
