@@ -232,7 +232,7 @@ describe('the plan of a caller', () => {
       })
     const explained = await admin('GET', '/api/explain?user=alice&method=GET&path=/x')
     expect(explained).toMatchObject({ plan: pro, decision: 'refuse', limits: [{ limit: 4 }, {}] })
-    const { users } = await admin('GET', '/api/users?order=use')
+    const { users } = await admin('GET', '/api/users?order=name')
     expect(users).toMatchObject([
       { user: 'alice', plan: pro, windows: { read: [{ limit: 4 }] } },
       { user: 'bob', plan: { name: 'free', from: 'default' }, windows: { read: [{ limit: 2 }] } },
