@@ -43,10 +43,12 @@ afterEach(() => control.close())
 /** Never polls by itself: what is seen was seen by a hint or by asking. */
 function open(): void {
   control = createChangeFollower({ store, observe: () => {}, pollMs: 1e9, now: () => now() })
+  // Uses are noted seconds later, when the test may be over: they are for its own store.
+  const own = store
   const asking = async <T>(what: string, value: () => T): Promise<T> => {
-    store.asked.push(what)
-    await store.pace
-    if (store.out) throw await store.controlVersion().catch((error) => error)
+    own.asked.push(what)
+    await own.pace
+    if (own.out) throw await own.controlVersion().catch((error) => error)
     if (what.startsWith('tokens') && failing-- > 0) throw new StoreError('cut off', 'connection', 'no')
     return value()
   }
