@@ -4,8 +4,7 @@ import type { StoredControl } from '../control/state.ts'
 import { type Denial, denial } from '../errors.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import type { Policy } from '../quota/policy.ts'
-import { SCOPE_TITLES } from '../quota/refusal.ts'
-import type { GrantStatus } from '../quota/status.ts'
+import { type GrantStatus, grantStatus } from '../quota/status.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
 import { type OwnerTerms, termsOf } from '../usage/beyond.ts'
 import { readPagedQuery } from '../usage/usage-cursor.ts'
@@ -54,7 +53,7 @@ export function createOwnUsage(
     const terms = termsOf(policy, caller, asked.scope, grantOfThese(grants()))
     const page = pageOfOwner(history, read.query, at, { from: read.from, limit: asked.limit, terms })
     const ofGrants = asked.cursor === undefined ? rowsOfGrants(history, read.query, at, terms) : []
-    return responseOf(read.query, page, asked, grantsShown(ofGrants, terms, asked))
+    return responseOf(read.query, page, asked, takenOfGrants(ofGrants, terms, asked))
   }
 }
 
@@ -116,16 +115,12 @@ function isSeen({ category }: UsageRow, { categories }: Owner): boolean {
 }
 
 /** As `GET /me/quota` shows them, and those that have ended too. */
-function grantsShown(rows: readonly UsageRow[], { grantOf }: OwnerTerms, owner: Owner): GrantStatus[] {
-  return rows.flatMap((row): GrantStatus[] => {
+function takenOfGrants(rows: readonly UsageRow[], { grantOf }: OwnerTerms, owner: Owner): GrantStatus[] {
+  return rows.flatMap((row) => {
     const given = row.grant === null ? null : grantOf(row.grant.id)
     if (row.grant === null || given === null || !isSeen(row, owner)) return []
     const { id, taken } = row.grant
-    const { category, tokens, until } = given
-    const left = Math.max(0, tokens - taken)
-    return [
-      { id, scope: SCOPE_TITLES[owner.scope], category, tokens, taken, left, until: new Date(until).toISOString() },
-    ]
+    return [grantStatus(owner.scope, { id, ...given }, taken)]
   })
 }
 

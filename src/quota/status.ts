@@ -96,12 +96,22 @@ export function grantsShown(
   const grants = policy.grantsOf(payer)
   if (grants.length === 0) return {}
   return {
-    grants: grants.map(({ scope, category, grant: { id, window, limit: tokens, until } }): GrantStatus => {
+    grants: grants.map(({ scope, category, grant: { id, window, limit: tokens, until } }) => {
       const { used: taken } = usageOf(counters[scope](accountOf(id)) ?? [], window, at)
-      const left = Math.max(0, tokens - taken)
-      return { id, scope: SCOPE_TITLES[scope], category, tokens, taken, left, until: new Date(until).toISOString() }
+      return grantStatus(scope, { id, category, tokens, until }, taken)
     }),
   }
+}
+
+interface Given extends Pick<GrantStatus, 'id' | 'category' | 'tokens'> {
+  /** When it ends or has ended, in milliseconds since the epoch. */
+  readonly until: number
+}
+
+/** A grant as its caller sees it. */
+export function grantStatus(scope: ScopeName, { id, category, tokens, until }: Given, taken: number): GrantStatus {
+  const left = Math.max(0, tokens - taken)
+  return { id, scope: SCOPE_TITLES[scope], category, tokens, taken, left, until: new Date(until).toISOString() }
 }
 
 interface Whose {
