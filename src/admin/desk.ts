@@ -4,6 +4,7 @@ import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore, Vain } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
 import type { HandoverStore } from '../control/handover-store.ts'
+import { asOverrides } from '../control/overrides.ts'
 import { ledBy } from '../control/role.ts'
 import type { SessionStore } from '../control/session-store.ts'
 import type { ControlState } from '../control/state.ts'
@@ -14,7 +15,7 @@ import type { Observer } from '../observe/observation.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { KnownUserStore, KnownUsers } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
-import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
+import { doNamesMatter, memberOf, type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
@@ -118,15 +119,12 @@ export class Desk {
   }
 
   /**
-   * Users with what their credentials named last: whose limits they have. Nobody is asked for without plans, leads and overrides of
-   * organisations.
+   * Users with what their credentials named last: whose limits they have. Nobody is asked for where that can matter to nobody.
    * @throws StoreError
    */
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
-    const { organisationOverrides, grants } = this.control.state()
     const { quota, hasLeads } = this.setup()
-    const namesMatter = hasLeads || areNamed(quota) || organisationOverrides.size + grants.size > 0
-    if (!namesMatter) return users.map(payerOf)
+    if (!hasLeads && !doNamesMatter(quota, asOverrides(this.control.state()))) return users.map(payerOf)
     const memberships = await this.store.readMemberships(users)
     return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
   }

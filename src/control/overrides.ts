@@ -55,23 +55,31 @@ export function overrideFrom(
  * hold the process for 0.5 s after every change (Node 26.10).
  */
 export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides' | 'grants'>): Overrides {
+  const [own, theirs] = [settersIn(state.overrides), settersIn(state.organisationOverrides)]
   return {
     ...madeReady(state.overrides),
     organisations: madeReady(state.organisationOverrides),
-    hasPeriodDays: setsDays(state.overrides) || setsDays(state.organisationOverrides),
+    hasPeriodDays: own.hasPeriodDays || theirs.hasPeriodDays,
+    hasWithin: own.hasWithin,
     grants: grantsInForce(state.grants),
   }
 }
 
-/** Of maps that were looked through. */
-const looked = new WeakMap<object, boolean>()
+type Setters = Required<Pick<Overrides, 'hasPeriodDays' | 'hasWithin'>>
 
-function setsDays(overrides: ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay'>>>): boolean {
+/** Of maps that were looked through. */
+const looked = new WeakMap<object, Setters>()
+
+function settersIn(overrides: ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>): Setters {
   const known = looked.get(overrides)
   if (known !== undefined) return known
-  const found = overrides.values().some(({ value }) => value.periodDay !== undefined)
-  looked.set(overrides, found)
-  return found
+  let [hasPeriodDays, hasWithin] = [false, false]
+  for (const { value } of overrides.values()) {
+    hasPeriodDays ||= value.periodDay !== undefined
+    hasWithin ||= value.within !== undefined
+  }
+  looked.set(overrides, { hasPeriodDays, hasWithin })
+  return { hasPeriodDays, hasWithin }
 }
 
 function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {

@@ -50,6 +50,8 @@ export interface Overrides extends Lookup<Override> {
   readonly organisations?: Lookup<OrganisationOverride>
   /** Whether any of them sets the day with which months begin. Default no. */
   readonly hasPeriodDays?: boolean
+  /** Whether any of them holds only for requests that name an organisation. Default no. */
+  readonly hasWithin?: boolean
   /** Of users and of organisations. Default none */
   readonly grants?: GrantsInForce | undefined
 }

@@ -234,9 +234,13 @@ export function createPolicy(
   }
 }
 
-function doNamesMatter({ plans, hasNamedDays }: QuotaSettings, { organisations, grants }: Overrides): boolean {
+/** Whether it matters what credentials name: limits depend on it. */
+export function doNamesMatter(
+  { plans, hasNamedDays }: Pick<QuotaSettings, 'plans' | 'hasNamedDays'>,
+  { organisations, hasWithin, grants }: Overrides,
+): boolean {
   const limitsOrganisations = (organisations?.size ?? 0) > 0 || (grants?.organisations.size ?? 0) > 0
-  return hasNamedDays === true || (plans?.size ?? 0) > 0 || limitsOrganisations
+  return hasNamedDays === true || hasWithin === true || (plans?.size ?? 0) > 0 || limitsOrganisations
 }
 
 /** Finds the plan of a payer. */

@@ -46,6 +46,15 @@ test('a block that ends before its window ends at one moment for the page, the l
   expect(json.blocked).toMatchObject([{ user: 'alice', resetAt: new Date(NOW + HOUR).toISOString() }])
 })
 
+test('an override within an organisation is shown as it is enforced, also where nothing else hangs on an organisation', async () => {
+  await running.store.noteMemberships([{ user: 'alice', plan: null, organisation: 'acme' }], 35 * 24 * HOUR)
+  await put('alice', { read: { '1h': 5 }, within: 'acme', reason: 'its share' })
+  const page = (await get('/api/users/alice')).json
+  expect(page.windows.read[0]).toMatchObject({ window: '1h', limit: 5 })
+  const explained = (await get('/api/explain?user=alice&method=GET&path=/v1/trial')).json
+  expect(explained.limits[0]).toMatchObject({ window: '1h', limit: 5 })
+})
+
 describe('a user', () => {
   test('a user is shown with each limit and the layers that made it', async () => {
     await running.spend('alice', 'read', 8)
