@@ -3,9 +3,12 @@ import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
 
+const LISTS = ['jwt', 'introspection'] as const
+
 /** The days with which months begin are for windows of months, and whoever names one names it with each credential. */
-export function checkPeriodDays({ quota, auth, routes }: PartialConfig): Finding[] {
-  const named = (['jwt', 'introspection'] as const).flatMap((list) =>
+export function checkPeriodDays(config: PartialConfig): Finding[] {
+  const { quota, auth } = config
+  const named = LISTS.flatMap((list) =>
     auth[list].flatMap(({ period_day_claim: claim }, i): Path[] =>
       claim === undefined ? [] : [['auth', list, i, 'period_day_claim']],
     ),
@@ -16,15 +19,54 @@ export function checkPeriodDays({ quota, auth, routes }: PartialConfig): Finding
   if ('windows' in quota && !windowsOf(quota).some(isMonth))
     return [...ofPlans, ...named].map((path) => ({ path, message: WITHOUT_MONTH }))
   const [first] = named
-  return first === undefined || auth.gateway_tokens === false ? [] : [ofKeys(first, exampleOf(routes))]
+  return first === undefined ? [] : silentWays(first, config).map((way) => twoDays(way, exampleOf(config.routes)))
 }
 
 const WITHOUT_MONTH =
   'is for a window of months, and there is none: add one to quota.windows, like { calendar: month, zone: Asia/Shanghai }, or remove this'
 
-/** A user who has both chooses between two days, and begins a new month with each. */
-function ofKeys(path: Path, example: string): Finding {
-  const message = `an access key has no claims, so curl -H 'Authorization: Bearer gw_…' ${example} counts in months from the day of the plan or of the window, whatever day the claim gave its user: give users of keys their day by an override (periodDay) or a plan (period_day), or set auth.gateway_tokens to false`
+/** A way in that names no day, beside one that does. */
+interface SilentWay {
+  readonly path: Path
+  readonly why: string
+  /** Of the request that comes by it. */
+  readonly field: string
+  readonly orElse: string
+}
+
+function silentWays(first: Path, { auth }: PartialConfig): SilentWay[] {
+  const ways: SilentWay[] = []
+  if (auth.gateway_tokens !== false) {
+    const orElse = 'set auth.gateway_tokens to false'
+    ways.push({ path: first, why: 'an access key has no claims', field: 'Authorization: Bearer gw_…', orElse })
+  }
+  const whose = { jwt: 'tokens of this issuer name', introspection: 'what this provider says names' }
+  for (const list of LISTS) {
+    for (const [i, { period_day_claim: claim }] of auth[list].entries()) {
+      if (claim !== undefined) continue
+      const at = {
+        path: ['auth', list, i],
+        field: 'Authorization: Bearer …',
+        orElse: 'write period_day_claim here, too',
+      }
+      ways.push({ ...at, why: `${whose[list]} no day` })
+    }
+  }
+  if (auth.trusted !== undefined) {
+    const why = 'a trusted proxy names no day'
+    ways.push({
+      path: ['auth', 'trusted'],
+      why,
+      field: `${auth.trusted.user}: alice`,
+      orElse: 'let it pass on the token',
+    })
+  }
+  return ways
+}
+
+/** A user who comes by both chooses between two days, and begins a new month with each. */
+function twoDays({ path, why, field, orElse }: SilentWay, example: string): Finding {
+  const message = `${why}, so curl -H '${field}' ${example} counts in months from the day of the plan or of the window, whatever day the claim of another credential gave its user: give such users their day by an override (periodDay) or a plan (period_day), or ${orElse}`
   return { path, severity: 'warning', message }
 }
 
