@@ -68,7 +68,10 @@ export interface Months {
   readonly shown: MonthsShown
 }
 
-/** Where the day of an owner is decided: by the override, the credential, the plan, and else by the window. @param planOf the name of a payer's plan; `null` for none */
+/**
+ * Where the day of an owner is decided: by the override, the credential, the plan, and else by the window.
+ * @param planOf the name of a payer's plan; `null` for none
+ */
 export function createMonths(
   { windows, plans, hasNamedDays = false }: Pick<QuotaSettings, 'windows' | 'plans' | 'hasNamedDays'>,
   overrides: Overrides,

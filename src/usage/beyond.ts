@@ -5,8 +5,8 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import { type Limit, promised, type Window } from '../quota/window.ts'
 
 /**
- * By what the runs of an owner are read: how long its months are, what of runs lies beyond soft limits, and what grants it has. Of a run only its tokens are kept,
- * so the limits are those in force when it is asked. Pure.
+ * By what the runs of an owner are read: how long its months are, what of runs lies beyond soft limits, and what grants it has. Of a run
+ * only its tokens are kept, so the limits are those in force when it is asked. Pure.
  */
 
 /** The limits of one user or organisation in a category; `null` for none. */
