@@ -21,6 +21,7 @@ export function Parts({ of }: { readonly of: readonly Part[] }) {
         size="xs"
         mb="xs"
         className="parts"
+        withItemsBorders={false}
         aria-label={t('parts.label')}
         value={shown.id}
         onChange={(id) => change({ part: id === of[0]?.id ? null : id })}

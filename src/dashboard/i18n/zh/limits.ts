@@ -62,7 +62,7 @@ export const limits = {
   'unfollowed.value': '{name}：没有人使用这个值，因为{why}。',
   'unfollowed.plan': '套餐 {plan} 设为 {limit}',
   'unfollowed.plans': '另有 {count} 个套餐也设置了它',
-  'unfollowed.overrides': '{count} 个用户的特别设置另有规定',
+  'unfollowed.overrides': '有 {count} 个用户的特别设置另有规定',
   'unfollowed.organisation_overrides': '其组织的特别设置另有规定',
   'unfollowed.no_users': '套餐 {plan} 没有已知用户',
   'unfollowed.no_organisation': '套餐 {plan} 的已知用户都不属于任何组织',
