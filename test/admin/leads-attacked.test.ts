@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXAMPLES } from '../../src/contract/examples.ts'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
 import { sharedRedis } from '../setup/redis.ts'
-import { whenReady } from '../store/redis/ready.ts'
+import { storeOver } from '../store/over.ts'
 import { episode } from '../usage/usage-log.suite.ts'
 import { type Reply, type Running, startAdmin, TOKEN } from './running.ts'
 
@@ -92,7 +90,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-describe.each(['sqlite', 'redis'])('a lead at a gateway over %s', (kind) => {
+describe.each(['sqlite', 'redis'] as const)('a lead at a gateway over %s', (kind) => {
   let store: Store
   let running: Running
   let rounds = 0
@@ -101,12 +99,7 @@ describe.each(['sqlite', 'redis'])('a lead at a gateway over %s', (kind) => {
   let grant: string
   let change: number
   beforeEach(async () => {
-    const prefix = `${redis.prefix}-${++rounds}`
-    store =
-      kind === 'sqlite'
-        ? openSqliteStore({ file: ':memory:' })
-        : openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} })
-    if (kind === 'redis') await whenReady(store)
+    store = await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` })
     running = await startAdmin({ yaml: YAML, store, now: Date.now, drain: { isOn: () => false, turn: () => {} } })
     await join('acme', ['anna'])
     await join('rival', ['rita'])

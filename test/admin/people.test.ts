@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { b64, ecKey, jwt } from '../auth/support.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
+import { storeOver } from '../store/over.ts'
 import { CLIENT_SECRET, type PeopleProvider, says, startPeopleProvider } from './people-provider.ts'
 import { NOW, type Reply, type Running, startAdmin, TOKEN, YAML } from './running.ts'
 
@@ -162,14 +161,10 @@ describe('signing in by a provider', () => {
   })
 })
 
-describe.each(['sqlite', 'redis'])('two gateways over one store of %s', (kind) => {
+describe.each(['sqlite', 'redis'] as const)('two gateways over one store of %s', (kind) => {
   let store: Store
   beforeEach(async () => {
-    store =
-      kind === 'sqlite'
-        ? openSqliteStore({ file: ':memory:', clock: () => NOW })
-        : openRedisStore({ url: redis.url, prefix: `people-${process.pid}`, deadlineMs: 5000, observe: () => {} })
-    await expect.poll(() => store.ping().then(() => true), { timeout: 30_000 }).toBe(true)
+    store = await storeOver(kind, { url: redis.url, prefix: `people-${process.pid}` }, () => NOW)
   })
   afterEach(() => store.close())
 

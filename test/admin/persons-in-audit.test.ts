@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openRedisStore } from '../../src/store/redis/redis-store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
 import { sharedRedis } from '../setup/redis.ts'
-import { whenReady } from '../store/redis/ready.ts'
+import { storeOver } from '../store/over.ts'
 import { CLIENT_SECRET, type PeopleProvider, startPeopleProvider } from './people-provider.ts'
 import { type Reply, type Running, startAdmin, YAML } from './running.ts'
 
@@ -151,17 +149,12 @@ const WAYS: Readonly<Record<string, (running: Running) => Promise<Sender> | Send
   },
 }
 
-describe.each(['sqlite', 'redis'])('a person at a gateway over %s', (kind) => {
+describe.each(['sqlite', 'redis'] as const)('a person at a gateway over %s', (kind) => {
   let store: Store
   let running: Running
   let rounds = 0
   beforeEach(async () => {
-    const prefix = `${redis.prefix}-${++rounds}`
-    store =
-      kind === 'sqlite'
-        ? openSqliteStore({ file: ':memory:' })
-        : openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} })
-    if (kind === 'redis') await whenReady(store)
+    store = await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` })
     running = await startAdmin({ yaml: yaml(), store, now: Date.now })
   })
   afterEach(async () => {

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/quota/quota-store.ts'
-import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { sharedRedis } from '../../setup/redis.ts'
-import { whenReady } from '../../store/redis/ready.ts'
+import { storeOver } from '../../store/over.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from '../running.ts'
 
 let running: Running
@@ -31,7 +29,7 @@ test('the list of grants reads once what is kept of an owner, however many grant
   expect(read.sort()).toEqual(['organisation bob', 'personal ann', 'personal bob'])
 })
 
-describe.each(['sqlite', 'redis'])('a grant that is given with a key over %s', (kind) => {
+describe.each(['sqlite', 'redis'] as const)('a grant that is given with a key over %s', (kind) => {
   const OTHER = 'token-of-another-admin-000000000'
   let redis: Awaited<ReturnType<typeof sharedRedis>>
   let store: Store
@@ -40,12 +38,7 @@ describe.each(['sqlite', 'redis'])('a grant that is given with a key over %s', (
   let lost = 0
   beforeAll(async () => {
     redis = await sharedRedis()
-    const { url, prefix } = redis
-    if (kind === 'sqlite') store = openSqliteStore({ file: ':memory:' })
-    else {
-      store = openRedisStore({ url, prefix, deadlineMs: 5000, observe: () => {} })
-      await whenReady(store)
-    }
+    store = await storeOver(kind, redis)
     const change: Store['change'] = async (...args) => {
       const made = await store.change(...args)
       if (lost-- > 0) throw new StoreError('gone', 'connection', 'unknown')
