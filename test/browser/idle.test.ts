@@ -26,13 +26,23 @@ interface Traffic {
   bytes: number
   requests: number
   /** By path, for whoever reads a failure. */
-  readonly paths: string[]
+  paths: string[]
 }
 
-/** What the page is sent from now on, heads included. */
-function watch(page: Page): { readonly traffic: Traffic; readonly settled: () => Promise<void> } {
-  const traffic: Traffic = { bytes: 0, requests: 0, paths: [] }
+interface Watched {
+  /** What the page was sent, heads included, since it was opened or since this was called last. */
+  afresh(): Traffic
+  readonly traffic: Traffic
+  /** No request is under way. */
+  settled(): Promise<void>
+  /** No request is counted any more, and the last one that was has its sizes, so that the page may be closed. */
+  end(): Promise<void>
+}
+
+function watch(page: Page): Watched {
+  let traffic: Traffic = { bytes: 0, requests: 0, paths: [] }
   const under = new Set<Request>()
+  const begin = (request: Request): void => void under.add(request)
   const finish = async (request: Request): Promise<void> => {
     const [response, sizes] = await Promise.all([request.response(), request.sizes()])
     const size = sizes.responseBodySize + sizes.responseHeadersSize
@@ -41,13 +51,22 @@ function watch(page: Page): { readonly traffic: Traffic; readonly settled: () =>
     traffic.paths.push(`${response?.status()} ${new URL(request.url()).pathname} ${size}`)
     under.delete(request)
   }
-  page.on('request', (request) => void under.add(request))
+  const settled = () => expect.poll(() => under.size, SOON).toBe(0)
+  page.on('request', begin)
   page.on('requestfinished', (request) => under.has(request) && void finish(request))
   page.on('requestfailed', (request) => void under.delete(request))
-  return { traffic, settled: () => expect.poll(() => under.size, SOON).toBe(0) }
+  return {
+    get traffic() {
+      return traffic
+    },
+    afresh: () => (traffic = { bytes: 0, requests: 0, paths: [] }),
+    settled,
+    async end() {
+      page.off('request', begin)
+      await settled()
+    },
+  }
 }
-
-type Watched = ReturnType<typeof watch>
 
 /** Lets the page's clock go on, while others use the gateway as they do. */
 async function pass(page: Page, { settled }: Watched, seconds: number): Promise<void> {
@@ -65,7 +84,15 @@ async function openAtRest(hash: string): Promise<{ page: Page; watched: Watched;
   await page.locator('main h1').waitFor()
   const watched = watch(page)
   await pass(page, watched, 45)
-  return { page, watched: watch(page), close }
+  watched.afresh()
+  return {
+    page,
+    watched,
+    async close() {
+      await watched.end()
+      await close()
+    },
+  }
 }
 
 test.each(['#/overview', '#/users', '#/limits', '#/users/user-1'])(
@@ -88,9 +115,9 @@ test('a tab that nobody uses shows at once what another administrator changes, a
   await pass(page, watched, 15)
   expect(watched.traffic.paths.filter((path) => path.includes('/api/quota'))).not.toEqual([])
   await stage.api('PATCH', '/api/quota', { mode: null })
-  const back = watch(page)
+  watched.afresh()
   await page.mouse.move(40, 40)
-  await expect.poll(() => back.traffic.paths.filter((path) => path.includes('/api/quota')), SOON).not.toEqual([])
+  await expect.poll(() => watched.traffic.paths.filter((path) => path.includes('/api/quota')), SOON).not.toEqual([])
   await close()
 })
 
@@ -102,7 +129,7 @@ test('a hidden tab asks nothing, and everything as soon as it is seen', async ()
       window.dispatchEvent(new Event('visibilitychange'))`)
   await show('hidden')
   await watched.settled()
-  watched.traffic.requests = 0
+  watched.afresh()
   await pass(page, watched, 180)
   expect(watched.traffic.requests, watched.traffic.paths.join('\n')).toBe(0)
   await show('visible')

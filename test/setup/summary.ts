@@ -2,8 +2,9 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 /** Says at the end, alone on a line, how many tests passed and failed. */
 export class Summary implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const count = { passed: 0, failed: 0, skipped: 0, pending: 0 }
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    // An error that came of no test fails the run as well, though every test of its file has passed.
+    const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 }
     for (const module of modules) {
       const before = count.failed
       for (const test of module.children.allTests()) count[test.result().state]++
