@@ -188,3 +188,20 @@ test('one turns over the pages, and Back comes to the one before', async () => {
   await page.getByRole('button', { name: 'First page' }).click()
   await expect.poll(users, SOON).toEqual([first?.user])
 })
+
+test('a button that turns over belongs to the page that the address names, however fast one presses', async () => {
+  open = await stage.open('#/routes')
+  page = open.page
+  const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
+  await page.route('**/api/refusals?*limit=25*', (route) => {
+    const at = ['', 'second', 'third'].indexOf(new URL(route.request().url()).searchParams.get('cursor') ?? '')
+    return route.fulfill({ json: { refusals: [all.refusals[at]], next: ['second', 'third', null][at] } })
+  })
+  await page.getByRole('link', { name: 'Refusals', exact: true }).click()
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await expect.poll(users, SOON).toEqual([all.refusals[1]?.user])
+  await page.getByRole('button', { name: 'First page' }).click()
+  await page.getByRole('button', { name: 'Next page' }).click()
+  expect(await hash()).toBe('#/refusals?cursor=second')
+  await expect.poll(users, SOON).toEqual([all.refusals[1]?.user])
+})

@@ -46,6 +46,11 @@ test('a user of that very id is the last that is offered, if it begins the name 
   expect(namesOf('new one', { ...nobody, areUsersRead: false })).toEqual([])
 })
 
+test('who was found for a shorter text is not offered for a longer one, so that Enter goes to nobody else', () => {
+  expect(namesOf('bobb')).toEqual(['user bobby'])
+  expect(goals('block bobby').map(({ href }) => href)).toEqual(['#/users/bobby?do=block'])
+})
+
 test('the first five of many routes are offered', () => {
   expect(namesOf('many').filter((name) => name.startsWith('route'))).toHaveLength(5)
 })

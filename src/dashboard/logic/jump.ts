@@ -66,14 +66,15 @@ export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): read
     ([page, name]): Goal => ({ kind: 'page', name, href: hashOf(page) }),
   )
   if (text === '') return pages
-  const routes = found(text, sources.routes, (match) => match).slice(0, MOST_ROUTES)
-  const isKnown = sources.users.some((name) => name.toLowerCase().startsWith(text.toLowerCase()))
+  const { users, organisations } = namedIn(text, sources)
+  const routes = found(text, sources.routes).slice(0, MOST_ROUTES)
+  const isKnown = users.some((name) => name.toLowerCase().startsWith(text.toLowerCase()))
   const byId: readonly Goal[] =
     isKnown || !sources.areUsersRead ? [] : [{ kind: 'userById', name: text, href: hashOf('users', text) }]
   return [
     ...pages,
-    ...sources.users.map((name): Goal => ({ kind: 'user', name, href: hashOf('users', name) })),
-    ...sources.organisations.map((name): Goal => ({ kind: 'organisation', name, href: hashOf('organisations', name) })),
+    ...users.map((name): Goal => ({ kind: 'user', name, href: hashOf('users', name) })),
+    ...organisations.map((name): Goal => ({ kind: 'organisation', name, href: hashOf('organisations', name) })),
     ...routes.map((name): Goal => ({ kind: 'route', name, href: hashOf('routes', null, { route: name }) })),
     ...found(text, sources.looks, ([, name]) => name).map(
       ([look, name]): Goal => ({ kind: 'look', name, href: '', look }),
@@ -83,7 +84,8 @@ export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): read
 }
 
 /** What is done with each user and each organisation whose name begins so; of a user whom nobody knows by the very id. */
-function deedsOf(verb: Verb, text: string, { users, organisations, areUsersRead }: JumpSources): readonly Goal[] {
+function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSources): readonly Goal[] {
+  const { users, organisations } = namedIn(text, sources)
   const deed = (page: 'users' | 'organisations', name: string): Goal => {
     const whose = page === 'users' ? { user: name } : { organisation: name }
     const href = verb === 'refusals' ? hashOf('refusals', null, whose) : hashOf(page, name, { do: verb })
@@ -94,8 +96,13 @@ function deedsOf(verb: Verb, text: string, { users, organisations, areUsersRead 
   return [...ids.map((name) => deed('users', name)), ...organisations.map((name) => deed('organisations', name))]
 }
 
+/** The API may have been asked for less than what is typed by now: others than those who are meant must not be gone to. */
+function namedIn(text: string, { users, organisations }: Pick<JumpSources, 'users' | 'organisations'>) {
+  return { users: found(text, users), organisations: found(text, organisations) }
+}
+
 /** Those whose text has it, whatever its letter case; first those that begin with it. */
-function found<T>(text: string, all: readonly T[], textOf: (one: T) => string): readonly T[] {
+function found<T>(text: string, all: readonly T[], textOf: (one: T) => string = String): readonly T[] {
   const wanted = text.toLowerCase()
   const at = (one: T): number => textOf(one).toLowerCase().indexOf(wanted)
   const some = all.filter((one) => at(one) >= 0)

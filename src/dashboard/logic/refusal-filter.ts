@@ -45,7 +45,7 @@ export function isFiltered({ query, user, organisation, scope, category, route }
 function filterQuery(wish: RefusalWish, { from, to }: Range): Record<string, string> {
   const { query, user, organisation, scope, category, route, shadow } = wish
   return {
-    part: query.trim(),
+    part: query,
     ...{ user: user.trim(), organisation: organisation.trim(), scope, category, route },
     shadow: shadow ? 'true' : '',
     since: from,

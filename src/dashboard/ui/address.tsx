@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useSyncExternalStore } from 'react'
 import { type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
 import { rangeFields, usualRange } from '../logic/range.ts'
 
@@ -48,13 +48,12 @@ function replaceAddress(hash: string): void {
 
 /** The place that the address names, as it changes. */
 export function usePlace(): Place {
-  const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
-    const follow = () => setHash(location.hash)
-    window.addEventListener('hashchange', follow)
-    return () => window.removeEventListener('hashchange', follow)
-  }, [])
-  return placeOf(hash)
+  return placeOf(useSyncExternalStore(follow, () => location.hash))
+}
+
+function follow(watcher: () => void): () => void {
+  window.addEventListener('hashchange', watcher)
+  return () => window.removeEventListener('hashchange', watcher)
 }
 
 type Changes = Readonly<Record<string, string | null>>

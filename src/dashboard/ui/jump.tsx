@@ -1,5 +1,4 @@
 import { Button, Modal, TextInput, useMantineColorScheme } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../contract/api.ts'
 import { usePoll } from '../api/use-poll.ts'
@@ -11,12 +10,12 @@ import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
 import './jump.css'
 import { Name } from './small.tsx'
+import { useTyped } from './typed.ts'
 
 /** Of users, and of organisations. */
 const MOST = 5
 /** What is shown may be this old. */
 const EVERY_MS = 30_000
-const PAUSE_MS = 200
 const LIST = 'jump-list'
 
 /** The button that opens the search over all pages, and its keys: Ctrl-K, or Cmd-K on a Mac. */
@@ -158,12 +157,11 @@ function wordsOf(verb: Verb, t: Texts['t']): readonly string[] {
   return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
 }
 
-/** The API is asked once one has stopped typing. */
 function useGoals(text: string): readonly Goal[] {
   const { t } = useTexts()
   const words = Object.fromEntries(VERBS.map((verb) => [verb, wordsOf(verb, t)])) as Record<Verb, readonly string[]>
   const typed = typedOf(text, words)
-  const [asked] = useDebouncedValue(typed.name, PAUSE_MS)
+  const asked = useTyped(typed.name)
   const query = asked === '' ? null : `?query=${encodeURIComponent(asked)}&limit=${MOST}`
   const users = usePoll<UsersResponse>(query === null ? null : `/api/users${query}`, EVERY_MS)
   const organisations = usePoll<OrganisationsResponse>(query === null ? null : `/api/organisations${query}`, EVERY_MS)

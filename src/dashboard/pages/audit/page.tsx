@@ -1,5 +1,4 @@
 import { Button } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
@@ -12,6 +11,7 @@ import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
+import { useTyped } from '../../ui/typed.ts'
 import { EntryItem } from './entry.tsx'
 import { Filters, filtersOf } from './filters.tsx'
 import { UndoDialog } from './undo.tsx'
@@ -22,8 +22,6 @@ const A_PAGE = 50
 /** Among these an undo is looked for. */
 const LATEST = 200
 const LATEST_EVERY_MS = 30_000
-/** A text counts when nothing more was typed for so long. */
-const PAUSE_MS = 300
 
 /** The changes at run time, found by who, what and whom, each with its undo. */
 export function AuditPage() {
@@ -32,8 +30,7 @@ export function AuditPage() {
   const filters = filtersOf(fields)
   const before = placeIn(fields)
   const { from, to } = useRange()
-  const [who] = useDebouncedValue(filters.who.trim(), PAUSE_MS)
-  const [about] = useDebouncedValue(filters.about.trim(), PAUSE_MS)
+  const [who, about] = [useTyped(filters.who), useTyped(filters.about)]
   const asked = { who, what: filters.what, about, from, to: to ?? '' }
   const hasFilter = Object.values(asked).some((each) => each !== '')
   const queryOf = (more: Readonly<Record<string, string>>) =>

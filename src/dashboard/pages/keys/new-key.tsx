@@ -1,5 +1,4 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
@@ -17,11 +16,11 @@ import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
+import { useTyped } from '../../ui/typed.ts'
 import { ByLink, MadeKey } from './made-key.tsx'
 import { type NewKeyForm, type Reading, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
-const PAUSE_MS = 300
 /** Users who are suggested. */
 const MOST = 5
 
@@ -34,7 +33,7 @@ interface NewKeyProps extends Reading {
 export function NewKey({ keys, ...reading }: NewKeyProps) {
   const { t } = useTexts()
   const [typed, setTyped] = useState('')
-  const [query] = useDebouncedValue(typed.trim(), PAUSE_MS)
+  const query = useTyped(typed)
   const wish = new URLSearchParams({ query, limit: String(MOST) })
   const look = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS)
   const found = look.data?.users ?? null

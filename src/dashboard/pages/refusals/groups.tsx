@@ -1,5 +1,4 @@
 import { SegmentedControl } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import type { RefusalGroupsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
@@ -19,7 +18,6 @@ import { SeriesChart } from '../../ui/series-chart.tsx'
 import { Name } from '../../ui/small.tsx'
 
 const EVERY_MS = 15_000
-const PAUSE_MS = 300
 
 type Group = RefusalGroupsResponse['groups'][number]
 type Change = (changes: Readonly<Record<string, string | null>>) => void
@@ -33,8 +31,7 @@ interface GroupsProps {
 export function Groups({ wish, change }: GroupsProps) {
   const range = useRange()
   const step = stepOf(range, serverNow())
-  const [path] = useDebouncedValue(`/api/refusals/groups?${groupQuery(wish, range, step)}`, PAUSE_MS)
-  const poll = usePoll<RefusalGroupsResponse>(path, EVERY_MS)
+  const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${groupQuery(wish, range, step)}`, EVERY_MS)
   return (
     <Loaded poll={poll}>
       {(response) => response.count > 0 && <Counted response={response} wish={wish} change={change} />}

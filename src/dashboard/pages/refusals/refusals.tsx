@@ -1,4 +1,3 @@
-import { useDebouncedValue } from '@mantine/hooks'
 import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -9,28 +8,28 @@ import { Filled } from '../../ui/filled.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { At } from '../../ui/small.tsx'
+import { useTyped } from '../../ui/typed.ts'
 import { RefusalFilters } from './filters.tsx'
 import { Groups } from './groups.tsx'
 import { type Refusal, RefusalTable } from './refusal-table.tsx'
 
 const EVERY_MS = 15_000
 const A_PAGE = 25
-const PAUSE_MS = 300
 
 /** What the quota refused, with filters that the address has: over time, by whom or what, and each of them. */
 export function RefusalsPage() {
   const { t } = useTexts()
   const [fields, change] = useFields()
-  const wish = refusalWishOf(fields)
+  const shown = refusalWishOf(fields)
+  const wish = { ...shown, query: useTyped(shown.query) }
   const range = useRange()
-  const [path] = useDebouncedValue(`/api/refusals?${refusalQuery(wish, range, A_PAGE)}`, PAUSE_MS)
-  const poll = usePoll<RefusalsResponse>(path, EVERY_MS)
+  const poll = usePoll<RefusalsResponse>(`/api/refusals?${refusalQuery(wish, range, A_PAGE)}`, EVERY_MS)
   const filter = (changes: Readonly<Record<string, string | null>>) => change({ ...changes, cursor: null })
   return (
     <>
       <PageTitle>{t('page.refusals')}</PageTitle>
       <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')}>
-        <RefusalFilters wish={wish} change={filter} />
+        <RefusalFilters wish={shown} change={filter} />
         <Groups wish={wish} change={filter} />
       </Panel>
       <Panel title={t('refusals.each')} text={t('refusals.text')}>

@@ -1,5 +1,4 @@
 import { TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
@@ -14,6 +13,7 @@ import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
 import { useScrolled } from '../../ui/scrolled.ts'
+import { useTyped } from '../../ui/typed.ts'
 import { Chips, PlanSelect } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
 import { USUAL_ORDER, UsedTable } from './used-table.tsx'
@@ -24,7 +24,6 @@ const EVERY_MS = 10_000
 const OF_MANY_EVERY_MS = 30_000
 const MANY = 1000
 const QUOTA_EVERY_MS = 10_000
-const PAUSE_MS = 300
 
 const NO_FIELDS: Fields = {}
 
@@ -108,8 +107,7 @@ function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string
   const plans = quota === null ? null : Object.keys(quota.effective.plans ?? {})
   const filter = filterOf(fields, kind, plans)
   const offset = offsetOf(fields)
-  // The API is asked once one has stopped typing.
-  const [query] = useDebouncedValue((fields.query ?? '').trim(), PAUSE_MS)
+  const query = useTyped(fields.query ?? '')
   const wish = new URLSearchParams({
     ...{ query, limit: String(A_PAGE), order: fields.order ?? USUAL_ORDER, cursor: String(offset), recent: '7d' },
     ...{ ...filter, ...(organisation !== undefined && { organisation }) },
