@@ -23,17 +23,17 @@ const UNTIL = `must be a time with its offset, for example 2030-01-31T00:00:00Z,
 export const ownerId = z.string({ error: `must be ${USER_ID}` }).refine(isUserId, { error: `must be ${USER_ID}` })
 
 export const NewGrant = z.strictObject({
-  user: ownerId.optional().meta({ description: 'Who gets the tokens; instead of an organisation' }),
-  organisation: ownerId.optional().meta({ description: 'Whose users get the tokens together; instead of a user' }),
-  category: z.string().meta({ description: 'The category whose requests they pay for' }),
+  user: ownerId.optional().describe('Who gets the tokens; instead of an organisation'),
+  organisation: ownerId.optional().describe('Whose users get the tokens together; instead of a user'),
+  category: z.string().describe('The category whose requests they pay for'),
   tokens: z
     .int({ error: TOKENS })
     .min(1, { error: TOKENS })
     .max(MAX_LIMIT, { error: TOKENS })
-    .meta({ description: 'How many: 1 to 10^12' }),
+    .describe('How many: 1 to 10^12'),
   until: z.iso
     .datetime({ offset: true, error: UNTIL })
-    .meta({ description: `When the grant ends, whatever is left of it: at most ${MOST_DAYS} days from now` }),
+    .describe(`When the grant ends, whatever is left of it: at most ${MOST_DAYS} days from now`),
   reason: schemas.reason,
 })
 

@@ -42,7 +42,7 @@ const RETURNED = 'must be the query by which the provider sent the browser back,
 /** Where the provider sends the browser back to: the page, which sends on what is in the address. */
 const CALLBACK = '/sign-in'
 const secret = (error: string, description: string) =>
-  z.string({ error }).min(1, { error }).max(1024, { error }).meta({ description }).optional()
+  z.string({ error }).min(1, { error }).max(1024, { error }).describe(description).optional()
 const Credential = z
   .strictObject({
     token: secret(TOKEN, 'An admin token of the configuration'),
@@ -51,7 +51,7 @@ const Credential = z
       .string({ error: RETURNED })
       .min(1, { error: RETURNED })
       .max(3000, { error: RETURNED })
-      .meta({ description: 'Or the query by which the provider of POST /api/session/provider sent the browser back' })
+      .describe('Or the query by which the provider of POST /api/session/provider sent the browser back')
       .optional(),
   })
   .refine((fields) => given(fields) === 1, {

@@ -10,7 +10,7 @@ export function only(description: string, without = 'all') {
     .literal('true', { error: `must be true; leave it out for ${without}` })
     .transform(() => true)
     .default(false)
-    .meta({ description })
+    .describe(description)
 }
 
 /** What one of them is held to. */
@@ -36,7 +36,7 @@ export const filterFields = {
     .string({ error: 'must be given once' })
     .max(512, { error: 'must have at most 512 characters' })
     .optional()
-    .meta({ description: 'Only those whose limits are those of this plan, one of `quota.plans`' }),
+    .describe('Only those whose limits are those of this plan, one of `quota.plans`'),
 }
 
 export interface FilterFields {

@@ -31,24 +31,22 @@ export function pageQuery(who: 'user' | 'organisation') {
       .string({ error: 'must be given once' })
       .max(256, { error: 'must have at most 256 characters' })
       .default('')
-      .meta({
-        description: `A part of the ${who} id, whatever its letter case; the ${who} whose id it is comes first`,
-      }),
+      .describe(`A part of the ${who} id, whatever its letter case; the ${who} whose id it is comes first`),
     order: z
       .enum(ORDERS, {
         error: `must be one of ${ORDERS.filter((name) => !name.startsWith('-')).join(', ')}, or - before one of them`,
       })
       .optional()
-      .meta({
-        description: `Everybody in this order, with total and counts. \`use\`: those nearest to one of their limits first. \`tokens\`: those with the most tokens in the longest window of each category. \`refused\`: most refusals in 24 hours. \`full\`: whose window is full, or will be soonest. \`reset\`: whose window ends soonest. \`-\` before it turns it round`,
-      }),
+      .describe(
+        `Everybody in this order, with total and counts. \`use\`: those nearest to one of their limits first. \`tokens\`: those with the most tokens in the longest window of each category. \`refused\`: most refusals in 24 hours. \`full\`: whose window is full, or will be soonest. \`reset\`: whose window ends soonest. \`-\` before it turns it round`,
+      ),
     ...filterFields,
     recent: recentField,
     limit: limit(200, 50),
     cursor: z
       .string({ error: 'must be given once' })
       .optional()
-      .meta({ description: '`next` of the page before. With an order it is how many stand before the page' }),
+      .describe('`next` of the page before. With an order it is how many stand before the page'),
   })
 }
 

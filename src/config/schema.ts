@@ -28,9 +28,9 @@ export const schema = section(
     upstream,
     store: store.prefault('sqlite:./tollgate.db'),
     store_options: storeOptions.prefault({}),
-    time_zone: read(`a time zone like ${TIME_ZONE}`, parseTimeZone, {
-      description: `IANA time zone of the times in messages to clients. Default ${TIME_ZONE}`,
-    }).prefault(TIME_ZONE),
+    time_zone: read(`a time zone like ${TIME_ZONE}`, parseTimeZone)
+      .prefault(TIME_ZONE)
+      .describe(`IANA time zone of the times in messages to clients. Default ${TIME_ZONE}`),
     admin: admin.prefault({}),
     auth: auth.prefault({}),
     quota: quota.prefault({}),

@@ -25,11 +25,11 @@ const musicDetail = z.strictObject({
   musicId,
   level,
   playCount: count,
-  achievement: count.max(2_020_000).meta({ description: 'Percent x 10000.' }),
+  achievement: count.max(2_020_000).describe('Percent x 10000.'),
   comboStatus: count.max(4),
   syncStatus: count.max(5),
   deluxscoreMax: count,
-  scoreRank: count.max(13).meta({ description: '0 for D to 13 for SSS+.' }),
+  scoreRank: count.max(13).describe('0 for D to 13 for SSS+.'),
   extNum1: z.literal(0),
 })
 
@@ -206,11 +206,11 @@ export function updated(platform: 'lxns' | 'fish') {
       pull: z
         .strictObject({ fetched: count, created: count, updated: count, unchanged: count, ...skipped })
         .nullable()
-        .meta({ description: 'What was read from the platform and merged; nothing that is stored is lowered.' }),
+        .describe('What was read from the platform and merged; nothing that is stored is lowered.'),
       push: z
         .strictObject({ sent: count, accepted: count, ...skipped })
         .nullable()
-        .meta({ description: 'What was sent; the platform overwrites.' }),
+        .describe('What was sent; the platform overwrites.'),
       startedAt: time,
       finishedAt: time,
     }),

@@ -9,7 +9,7 @@ import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal 
 import type { Setup } from '../state.ts'
 
 const Page = z.strictObject({
-  alert: z.string().max(64).optional().meta({ description: 'Only of the alert with this name' }),
+  alert: z.string().max(64).optional().describe('Only of the alert with this name'),
   limit: limit(200, 50),
 })
 

@@ -20,26 +20,19 @@ const part = z
   .optional()
 
 const Page = z.strictObject({
-  before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE)
-    .optional()
-    .meta({ description: 'Only changes with a lower number' }),
+  before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE).optional().describe('Only changes with a lower number'),
   limit: limit(200, 50),
-  who: part.meta({ description: 'A part of the name of whoever made the change' }),
+  who: part.describe('A part of the name of whoever made the change'),
   what: z
     .enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` })
     .optional()
-    .meta({ description: 'The kind of the change' }),
-  about: part.meta({
-    description: 'A part of the name of a user, an organisation, an access key or a category that is emptied',
-  }),
+    .describe('The kind of the change'),
+  about: part.describe('A part of the name of a user, an organisation, an access key or a category that is emptied'),
   from: moment
     .optional()
-    .meta({ description: 'Only changes made then or later: a time, a day of `usage.zone`, or a span before now' }),
-  to: moment.optional().meta({ description: 'Only changes made before' }),
-  format: z
-    .enum(['json', 'csv'], { error: 'must be json or csv' })
-    .default('json')
-    .meta({ description: 'csv has all that match' }),
+    .describe('Only changes made then or later: a time, a day of `usage.zone`, or a span before now'),
+  to: moment.optional().describe('Only changes made before'),
+  format: z.enum(['json', 'csv'], { error: 'must be json or csv' }).default('json').describe('csv has all that match'),
 })
 
 const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed', 'movesNobody'] as const

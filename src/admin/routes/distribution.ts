@@ -12,12 +12,12 @@ const ONCE = 'must be given once'
 
 const Query = z.strictObject({
   category: z.string({ error: ONCE }),
-  window: z.string({ error: ONCE }).meta({ description: 'Its name, such as 1h' }),
+  window: z.string({ error: ONCE }).describe('Its name, such as 1h'),
   scope: z
     .enum(['personal', 'organisation'], { error: 'must be personal or organisation' })
     .default('personal')
-    .meta({ description: 'Whose windows' }),
-  plan: z.string({ error: ONCE }).optional().meta({ description: 'Only who has this plan' }),
+    .describe('Whose windows'),
+  plan: z.string({ error: ONCE }).optional().describe('Only who has this plan'),
   settings: only('Only users whose personal limit the settings make, and neither a plan nor an override'),
 })
 

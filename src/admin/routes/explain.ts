@@ -61,7 +61,7 @@ const Asked = z.strictObject({
   method: text(32)
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),
-  path: text(8192).meta({ description: 'As a client would send it: it begins with "/"' }),
+  path: text(8192).describe('As a client would send it: it begins with "/"'),
   // Digits: `cost=` with nothing behind it is no cost of 0.
   cost: z
     .string({ error: COST })
@@ -69,25 +69,23 @@ const Asked = z.strictObject({
     .transform(Number)
     .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
-    .meta({ description: 'Tokens, where the cost depends on what is asked for: one of those that the route has' }),
+    .describe('Tokens, where the cost depends on what is asked for: one of those that the route has'),
   bytes: z
     .string({ error: BYTES })
     .regex(/^\d{1,15}$/, { error: BYTES })
     .transform(Number)
     .optional()
-    .meta({ description: 'Length of the body, which may be too large' }),
+    .describe('Length of the body, which may be too large'),
   plan: once
     .refine(isUserId, { error: `must be the name of a plan: ${USER_ID}` })
     .optional()
-    .meta({ description: 'The plan that the credential names. Default none' }),
+    .describe('The plan that the credential names. Default none'),
   organisation: once
     .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
     .optional()
-    .meta({ description: 'The organisation that the credential names. Default none' }),
-  value: text(256)
-    .optional()
-    .meta({ description: 'What the cost depends on: the value, the number, or how many elements' }),
-  body: text(8192).optional().meta({ description: 'The JSON body, which the cost may depend on' }),
+    .describe('The organisation that the credential names. Default none'),
+  value: text(256).optional().describe('What the cost depends on: the value, the number, or how many elements'),
+  body: text(8192).optional().describe('The JSON body, which the cost may depend on'),
 })
 
 /** The route of explanations. */

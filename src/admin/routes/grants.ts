@@ -70,8 +70,8 @@ const KEY_REUSED = refusal(
 )
 
 const Asked = z.strictObject({
-  user: ownerId.optional().meta({ description: 'Only those of this user' }),
-  organisation: ownerId.optional().meta({ description: 'Only those of this organisation' }),
+  user: ownerId.optional().describe('Only those of this user'),
+  organisation: ownerId.optional().describe('Only those of this organisation'),
 })
 
 async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {

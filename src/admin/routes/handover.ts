@@ -24,7 +24,7 @@ export const handoverWish = z
   .union([z.literal(true), z.string()], { error: WISH })
   .refine((wish) => linkMsOf(wish) >= SHORTEST_MS && linkMsOf(wish) <= LONGEST_MS, { error: WISH })
   .optional()
-  .meta({ description: 'Makes a link that shows the key once instead: true for 24h, or its time, 5m to 7d' })
+  .describe('Makes a link that shows the key once instead: true for 24h, or its time, 5m to 7d')
 
 /** How long a link is good, in milliseconds. */
 export function linkMsOf(wish: true | string): number {
@@ -46,10 +46,7 @@ export async function handOver(
 
 const CODE = 'must be the part of a link behind the sign #'
 const Opening = z.strictObject({
-  code: z
-    .string({ error: CODE })
-    .refine(isCode, { error: CODE })
-    .meta({ description: 'The part of the link behind the sign `#`' }),
+  code: z.string({ error: CODE }).refine(isCode, { error: CODE }).describe('The part of the link behind the sign `#`'),
 })
 
 /** Of the body, in bytes: anybody may send one. */

@@ -37,22 +37,20 @@ const Format = z.strictObject({
   format: z
     .enum(OVERRIDE_FORMATS, { error: `must be ${OVERRIDE_FORMATS.join(' or ')}` })
     .default('ndjson')
-    .meta({ description: 'JSON on each line, or CSV with a head' }),
+    .describe('JSON on each line, or CSV with a head'),
 })
 
 const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
 
 const Way = z.strictObject({
-  dry_run: flag.meta({ description: '1: changes nothing, and says what would change' }),
-  merge: flag.meta({
-    description: '1: overrides that the file does not name stay, and lines with an end are added to what is set',
-  }),
-  allow_empty: flag.meta({ description: '1: a file that sets nothing removes all overrides' }),
+  dry_run: flag.describe('1: changes nothing, and says what would change'),
+  merge: flag.describe('1: overrides that the file does not name stay, and lines with an end are added to what is set'),
+  allow_empty: flag.describe('1: a file that sets nothing removes all overrides'),
   max_removed: z
     .string()
     .regex(/^\d{1,9}$/, { error: 'must be how many overrides may be removed: for example 250' })
     .optional()
-    .meta({ description: 'How many overrides may be removed. Default a tenth of all' }),
+    .describe('How many overrides may be removed. Default a tenth of all'),
   reason: schemas.reason.optional(),
 })
 

@@ -13,10 +13,11 @@ const FORGET =
   'must be 1: whatever is kept of the user goes, and nobody can put it back. DELETE /api/users/{id}/override takes away limits alone'
 
 const Forgetting = z.strictObject({
-  forget: z.literal('1', { error: FORGET }).meta({ description: '1: nothing less can be deleted by this' }),
-  words: z.literal('1', { error: 'must be 1, or be left out' }).optional().meta({
-    description: '1: also if nothing is kept of the user but the id as a word of reasons, which gets another name then',
-  }),
+  forget: z.literal('1', { error: FORGET }).describe('1: nothing less can be deleted by this'),
+  words: z
+    .literal('1', { error: 'must be 1, or be left out' })
+    .optional()
+    .describe('1: also if nothing is kept of the user but the id as a word of reasons, which gets another name then'),
 })
 
 /** The routes of what is kept of a person. One at a time looks through the store. */

@@ -20,23 +20,19 @@ const SCOPES = 'must be Personal, Organisation or Global'
 const CURSOR = 'must be the `next` of the page before'
 
 const FILTER = {
-  part: text
-    .max(512, { error: SHORT })
-    .optional()
-    .meta({ description: 'A part of the id of the user or the organisation' }),
+  part: text.max(512, { error: SHORT }).optional().describe('A part of the id of the user or the organisation'),
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
-  organisation: text.max(512, { error: SHORT }).optional().meta({ description: 'Refusals of all its users' }),
+  organisation: text.max(512, { error: SHORT }).optional().describe('Refusals of all its users'),
   scope: z.enum(SCOPE_TITLES, { error: SCOPES }).optional(),
   category: text.max(512, { error: SHORT }).optional(),
   route: text
     .max(512, { error: SHORT })
     .optional()
-    .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
-  since: moment.optional().meta({
-    description:
-      'Only what was refused last at this time or later: a time, a day of `usage.zone`, or a span before now',
-  }),
-  until: moment.optional().meta({ description: 'Only what was refused first at this time or earlier' }),
+    .describe('The rule as the configuration has it, for example `POST /v1/x`'),
+  since: moment
+    .optional()
+    .describe('Only what was refused last at this time or later: a time, a day of `usage.zone`, or a span before now'),
+  until: moment.optional().describe('Only what was refused first at this time or earlier'),
   shadow: only(
     'What would have been refused and was let through in shadow, instead of what was refused',
     'what was refused',
@@ -45,10 +41,7 @@ const FILTER = {
 
 const Asked = z.strictObject({
   ...FILTER,
-  format: z
-    .enum(['json', 'csv'], { error: 'must be json or csv' })
-    .default('json')
-    .meta({ description: 'csv has all that match' }),
+  format: z.enum(['json', 'csv'], { error: 'must be json or csv' }).default('json').describe('csv has all that match'),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
@@ -61,7 +54,7 @@ const AskedOfGroups = z.strictObject({
   step: z
     .enum(STEPS, { error: `must be one of ${STEPS.join(', ')}` })
     .default('1h')
-    .meta({ description: 'Of the counts over time. Days are those of `usage.zone`' }),
+    .describe('Of the counts over time. Days are those of `usage.zone`'),
   limit: limit(100, 20),
 })
 

@@ -114,27 +114,27 @@ const organisation = z
 const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
 const UNUSED = 'must be given once: a whole number and m, h or d, like 30d'
 const Asked = z.strictObject({
-  user: whose.optional().meta({ description: 'Only those of this user' }),
-  organisation: organisation.meta({ description: 'Only those that name this organisation' }),
+  user: whose.optional().describe('Only those of this user'),
+  organisation: organisation.describe('Only those that name this organisation'),
   prefix: z
     .string({ error: PREFIX })
     .min(1, { error: PREFIX })
     .max(256, { error: PREFIX })
     .optional()
-    .meta({ description: 'Only those whose id or name begins with this' }),
+    .describe('Only those whose id or name begins with this'),
   unused: z
     .string({ error: UNUSED })
     .refine((text) => spanMs(text) !== null, { error: UNUSED })
     .optional()
-    .meta({ description: 'Only those that were neither used nor made in this time, like 30d' }),
+    .describe('Only those that were neither used nor made in this time, like 30d'),
   order: z
     .enum(['unused'], { error: 'must be unused; leave it out for the newest first' })
     .optional()
-    .meta({ description: 'unused: those first that have not been used for longest. Default the newest first' }),
+    .describe('unused: those first that have not been used for longest. Default the newest first'),
 })
 const Whose = z.strictObject({
-  user: whose.meta({ description: 'The user whose keys are revoked' }),
-  organisation: organisation.meta({ description: 'Only those that name this organisation' }),
+  user: whose.describe('The user whose keys are revoked'),
+  organisation: organisation.describe('Only those that name this organisation'),
 })
 
 async function list({ store }: Desk, { query }: Call, now: number): Promise<AdminResponse> {
@@ -156,21 +156,21 @@ export const NewToken = z.strictObject({
   user: z
     .string({ error: USER })
     .refine(isUserId, { error: USER })
-    .meta({ description: 'The user on whose quota the key draws: 1 to 256 bytes' }),
+    .describe('The user on whose quota the key draws: 1 to 256 bytes'),
   name: z
     .string({ error: NAME })
     .refine(isTokenName, { error: NAME })
-    .meta({ description: 'What the key is for: 1 to 64 characters' }),
-  plan: z.string().nullish().meta({ description: 'The plan of its user: one of quota.plans. Default none' }),
+    .describe('What the key is for: 1 to 64 characters'),
+  plan: z.string().nullish().describe('The plan of its user: one of quota.plans. Default none'),
   organisation: z
     .string({ error: ORGANISATION })
     .refine(isUserId, { error: ORGANISATION })
     .nullish()
-    .meta({ description: 'The organisation of its user: 1 to 256 bytes. Default none' }),
+    .describe('The organisation of its user: 1 to 256 bytes. Default none'),
   expiresAt: z.iso
     .datetime({ offset: true, error: EXPIRES })
     .nullish()
-    .meta({ description: 'When it ends by itself. Default never' }),
+    .describe('When it ends by itself. Default never'),
   handover: handoverWish,
   reason: schemas.reason.optional(),
 })
@@ -223,13 +223,10 @@ const Rotation = z.strictObject({
     .string({ error: GRACE })
     .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
     .optional()
-    .meta({
-      description:
-        'How long the old key stays good from the rotation on, unless it ends before: like 24h, 0m to 90d. Default 24h, and with a link 24h more than its time',
-    }),
-  expiresAt: NewToken.shape.expiresAt.meta({
-    description: 'When the new key ends by itself. Default as the old one',
-  }),
+    .describe(
+      'How long the old key stays good from the rotation on, unless it ends before: like 24h, 0m to 90d. Default 24h, and with a link 24h more than its time',
+    ),
+  expiresAt: NewToken.shape.expiresAt.describe('When the new key ends by itself. Default as the old one'),
   handover: handoverWish,
   reason: schemas.reason.optional(),
 })

@@ -18,32 +18,36 @@ const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
 
 const Asked = z.strictObject({
-  from: once.optional().meta({
-    description:
+  from: once
+    .optional()
+    .describe(
       'ISO 8601, a day of `usage.zone`, or how long before `to`, as `90m` or `6h`; `7d` begins with the day 7 days before. Default `1d`, or since usage is known',
-  }),
-  to: once.optional().meta({ description: 'Behind the last moment. Default now' }),
-  by: once.optional().meta({ description: `One of ${USAGE_KINDS.join(', ')}. Default user` }),
-  user: shortText.optional().meta({ description: 'Only this one' }),
+    ),
+  to: once.optional().describe('Behind the last moment. Default now'),
+  by: once.optional().describe(`One of ${USAGE_KINDS.join(', ')}. Default user`),
+  user: shortText.optional().describe('Only this one'),
   organisation: shortText
     .optional()
-    .meta({ description: 'Only this one; with by=user those whose credential named it last, with all that they used' }),
-  category: shortText.optional().meta({ description: 'Only this one' }),
-  route: shortText.optional().meta({ description: 'With by=route: only this rule, as the configuration has it' }),
-  window: shortText.optional().meta({
-    description:
+    .describe('Only this one; with by=user those whose credential named it last, with all that they used'),
+  category: shortText.optional().describe('Only this one'),
+  route: shortText.optional().describe('With by=route: only this rule, as the configuration has it'),
+  window: shortText
+    .optional()
+    .describe(
       'Whose runs are counted. Default the books, of whole days, else the shortest window of which the whole range is kept',
-  }),
-  step: once.optional().meta({
-    description: `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it. Half-hours and hours are those of UTC, days those of \`usage.zone\`, and empty ones are left out`,
-  }),
-  order: once.optional().meta({ description: 'tokens: the most first' }),
+    ),
+  step: once
+    .optional()
+    .describe(
+      `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it. Half-hours and hours are those of UTC, days those of \`usage.zone\`, and empty ones are left out`,
+    ),
+  order: once.optional().describe('tokens: the most first'),
   format: z
     .enum(['json', 'csv', 'ndjson'], { error: 'must be json, csv or ndjson' })
     .default('json')
-    .meta({ description: 'csv and ndjson have all rows' }),
+    .describe('csv and ndjson have all rows'),
   limit: limit(1000, 100),
-  cursor: once.optional().meta({ description: '`next` of the page before' }),
+  cursor: once.optional().describe('`next` of the page before'),
 })
 
 /** The route of what was used. However many ask at once, they take their steps through the store in turn. */

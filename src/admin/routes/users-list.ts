@@ -24,7 +24,7 @@ export const PageQuery = pageQuery('user').extend({
     .string({ error: 'must be given once' })
     .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
     .optional()
-    .meta({ description: 'Only those whose last credential named this organisation' }),
+    .describe('Only those whose last credential named this organisation'),
   shadow: only('Only those to whom nothing is refused by their override'),
   exempt: only('Only those to whom nothing is charged, by quota.exempt; needs an order'),
 })

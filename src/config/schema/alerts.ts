@@ -12,54 +12,48 @@ const threshold = read(
     const reading = parsePercentage(text)
     return 'value' in reading ? reading : { problem: `${quote(text)} ${reading.problem}` }
   },
-  { description: 'Above 0% and up to 100%', pattern: PERCENTAGE.source },
-)
+  PERCENTAGE.source,
+).describe('Above 0% and up to 100%')
 
 const webhook = section(
   {
-    url: read('http://HOST/PATH or https://HOST/PATH', parseWebhook, {
-      description: 'Where events are posted to. Redirects are not followed',
-    }),
-    secret: read('whsec_ and a key in base64', parseWebhookSecret, {
-      description:
-        'The key of the signature: whsec_ and 24 to 64 bytes in base64 (Standard Webhooks). Take it from the environment',
-    }),
+    url: read('http://HOST/PATH or https://HOST/PATH', parseWebhook).describe(
+      'Where events are posted to. Redirects are not followed',
+    ),
+    secret: read('whsec_ and a key in base64', parseWebhookSecret).describe(
+      'The key of the signature: whsec_ and 24 to 64 bytes in base64 (Standard Webhooks). Take it from the environment',
+    ),
   },
   'The webhook that is notified, by Standard Webhooks',
 )
 
 export const alert = section(
   {
-    name: name.meta({
-      description: 'The name of the alert, which events, metrics and the log have. Each alert has another one',
-    }),
-    scope: choice(ALERT_SCOPES, {
-      description:
-        'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
-    }),
-    category: name.meta({ description: 'The category of the window; not for failures' }).optional(),
-    window: name.meta({ description: 'The name of the window, like 1d; not for failures' }).optional(),
-    min_requests: integer(1, 1_000_000, {
-      description:
-        'Only for failures: a half hour with fewer forwarded requests says nothing, 1 to 1000000. Default 100',
-    }).optional(),
-    at: list(threshold, 1, 10, {
-      description:
-        'Thresholds: shares of the limit, or of the requests. Of each run of the window, or half hour, each is notified of once. 100% also if the window refuses a request',
-    }),
+    name: name.describe('The name of the alert, which events, metrics and the log have. Each alert has another one'),
+    scope: choice(ALERT_SCOPES).describe(
+      'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
+    ),
+    category: name.describe('The category of the window; not for failures').optional(),
+    window: name.describe('The name of the window, like 1d; not for failures').optional(),
+    min_requests: integer(1, 1_000_000)
+      .optional()
+      .describe('Only for failures: a half hour with fewer forwarded requests says nothing, 1 to 1000000. Default 100'),
+    at: list(threshold, 1, 10).describe(
+      'Thresholds: shares of the limit, or of the requests. Of each run of the window, or half hour, each is notified of once. 100% also if the window refuses a request',
+    ),
     webhook,
   },
   'A threshold of which somebody is notified',
 )
 
-export const alerts = list(alert, 0, 50, {
-  description: 'Thresholds of which somebody is notified. Default none',
-}).transform((all) =>
-  all.map(({ category = null, window = null, min_requests = 100, at, ...rest }) => ({
-    ...rest,
-    category,
-    window,
-    minRequests: rest.scope === 'failures' ? min_requests : null,
-    at: at.toSorted((a, b) => a - b),
-  })),
-)
+export const alerts = list(alert, 0, 50)
+  .transform((all) =>
+    all.map(({ category = null, window = null, min_requests = 100, at, ...rest }) => ({
+      ...rest,
+      category,
+      window,
+      minRequests: rest.scope === 'failures' ? min_requests : null,
+      at: at.toSorted((a, b) => a - b),
+    })),
+  )
+  .describe('Thresholds of which somebody is notified. Default none')

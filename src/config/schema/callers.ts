@@ -14,14 +14,10 @@ const isName = (text: string) => isFieldName(text, 128)
 const isParameter = (text: string) => /^[\w.~-]{1,128}$/.test(text)
 
 const judged = (what: string, problemOf: (name: string) => string | null, description: string) =>
-  read(
-    what,
-    (name): Reading<string> => {
-      const problem = problemOf(name)
-      return problem === null ? { value: name } : { problem }
-    },
-    { description },
-  )
+  read(what, (name): Reading<string> => {
+    const problem = problemOf(name)
+    return problem === null ? { value: name } : { problem }
+  }).describe(description)
 
 const spelt = (what: string, isGood: (name: string) => boolean, description: string) =>
   judged(
@@ -64,44 +60,36 @@ function problemOf(places: number, hasLoneScheme: boolean): string | null {
 }
 
 const from = list(
-  either(
-    'bearer or a place like { header: X-API-Key }',
-    [
-      choice(['bearer'], { description: 'Authorization: Bearer CREDENTIAL' }).transform(
-        (): CredentialSource => ({ kind: 'bearer' }),
-      ),
-      section(
-        {
-          ...PLACES,
-          websocket_protocol: spelt(
-            'a subprotocol',
-            isName,
-            'Of a WebSocket handshake: Sec-WebSocket-Protocol: NAME, CREDENTIAL',
-          ).optional(),
-        },
-        'A place: exactly one key, and scheme with header',
-      ).transform(sourceOf),
-    ],
-    { description: 'Where a credential may be' },
-  ),
+  either('bearer or a place like { header: X-API-Key }', [
+    choice(['bearer'])
+      .transform((): CredentialSource => ({ kind: 'bearer' }))
+      .describe('Authorization: Bearer CREDENTIAL'),
+    section(
+      {
+        ...PLACES,
+        websocket_protocol: spelt(
+          'a subprotocol',
+          isName,
+          'Of a WebSocket handshake: Sec-WebSocket-Protocol: NAME, CREDENTIAL',
+        ).optional(),
+      },
+      'A place: exactly one key, and scheme with header',
+    ).transform(sourceOf),
+  ]).describe('Where a credential may be'),
   0,
   16,
-  {
-    description:
-      'Where a credential may be, in the order that counts: bearer, { header }, { header, scheme }, { cookie }, { query }, { websocket_protocol }. What is read is not forwarded. Default [bearer]',
-  },
+).describe(
+  'Where a credential may be, in the order that counts: bearer, { header }, { header, scheme }, { cookie }, { query }, { websocket_protocol }. What is read is not forwarded. Default [bearer]',
 )
 
 const unverifiedKeys = section(
   {
     ...PLACES,
-    user_claim: text(
-      {
-        description:
-          'Of a key that is a JWT: the claim that names the user, which nobody verifies. Only while quota.shadow is true. Default: each JWT is a user of its own',
-      },
-      { max: 128, what: 'the path of a claim' },
-    ).optional(),
+    user_claim: text({ max: 128, what: 'the path of a claim' })
+      .optional()
+      .describe(
+        'Of a key that is a JWT: the claim that names the user, which nobody verifies. Only while quota.shadow is true. Default: each JWT is a user of its own',
+      ),
   },
   'Where a key is that only the upstream can check: its user is a hash of the key',
   'one place like { header: X-API-Key }',
@@ -116,10 +104,11 @@ const trusted = domain(
       user: header('The field that names the user'),
       organisation: header('The field that names the organisation. Default none').optional(),
       plan: header('The field that names the plan. Default none').optional(),
-      encoding: choice(['none', 'percent'], {
-        description:
+      encoding: choice(['none', 'percent'])
+        .default('none')
+        .describe(
           'How the proxy writes them: none is UTF-8 as it is; percent is visible ASCII, with %C3%BC for ü and %25 for %, as Tollgate and others write them. Default none',
-      }).default('none'),
+        ),
     },
     'Fields in which a peer of edge.trusted_proxies names the caller. Of anybody else they are dropped',
     'a map like { user: X-Forwarded-User }',
@@ -129,18 +118,20 @@ const trusted = domain(
 
 const anonymous = section(
   {
-    by: choice(['address'], {
-      description: 'What tells callers without a credential apart: each address is a user. Default address',
-    }).default('address'),
-    ipv4: integer(8, 32, {
-      description:
+    by: choice(['address'])
+      .default('address')
+      .describe('What tells callers without a credential apart: each address is a user. Default address'),
+    ipv4: integer(8, 32)
+      .default(32)
+      .describe(
         'How many bits of an IPv4 address tell callers apart: with 24, the 256 addresses of a /24 are one user, 8 to 32. Default 32',
-    }).default(32),
-    ipv6: integer(32, 128, {
-      description:
+      ),
+    ipv6: integer(32, 128)
+      .default(64)
+      .describe(
         'How many bits of an IPv6 address tell callers apart: with 64, a whole /64 is one user, 32 to 128. Default 64',
-    }).default(64),
-    plan: text({ description: 'The plan of callers without a credential. Default none' }, { max: 256 }).optional(),
+      ),
+    plan: text({ max: 256 }).optional().describe('The plan of callers without a credential. Default none'),
   },
   'Who has no credential is the user of an address, on every charged rule without anonymous: false',
   'a map like { by: address }',
@@ -149,15 +140,17 @@ const anonymous = section(
 /** The keys of `auth` that say who asks. */
 export const CALLERS = {
   from: from.prefault(['bearer']),
-  several: choice(['refuse', 'first'], {
-    description:
+  several: choice(['refuse', 'first'])
+    .default('refuse')
+    .describe(
       'What becomes of a request with two different credentials: refuse (400), or first, that of the place that stands first in from. Default refuse',
-  }).default('refuse'),
+    ),
   unverified_keys: unverifiedKeys.optional(),
   trusted: trusted.optional(),
   anonymous: anonymous.optional(),
-  shadow: flag({
-    description:
+  shadow: flag()
+    .default(false)
+    .describe(
       'true lets everybody in whose credential is missing or not good, as the user of an address: counted, and in the log. Default false',
-  }).default(false),
+    ),
 }

@@ -2,10 +2,7 @@ import { domain } from './domain.ts'
 import { section, text } from './values.ts'
 
 const file = (description: string) =>
-  text(
-    { description: `${description}: a PEM file, relative to this file` },
-    { what: 'the path of a PEM file' },
-  ).optional()
+  text({ what: 'the path of a PEM file' }).optional().describe(`${description}: a PEM file, relative to this file`)
 
 /** TLS to somebody whom the gateway is a client of. */
 export const clientTls = (description: string, serverName: string) =>
@@ -15,7 +12,7 @@ export const clientTls = (description: string, serverName: string) =>
         ca: file('Authorities to trust instead of the system’s'),
         cert: file('Client certificate'),
         key: file('Key of the client certificate'),
-        server_name: text({ description: serverName }, { max: 253 }).optional(),
+        server_name: text({ max: 253 }).optional().describe(serverName),
       },
       description,
     ),

@@ -18,39 +18,41 @@ function parseName(name: string): Reading<string> {
   return problem === null ? { value: name } : { problem }
 }
 
-const name = read('the name of a header', parseName, { description: 'Name of a header' })
+const name = read('the name of a header', parseName).describe('Name of a header')
 
 export const cors = domain(
   section(
     {
       origins: list(
-        read('an origin like https://app.example.org', parseWebOrigin, {
-          description: 'An origin as browsers send it, or "*"',
-        }),
+        read('an origin like https://app.example.org', parseWebOrigin).describe(
+          'An origin as browsers send it, or "*"',
+        ),
         1,
         100,
-        {
-          description:
-            'Origins whose pages may read the gateway’s own responses: SCHEME://HOST or SCHEME://HOST:PORT, compared letter by letter; or "*" alone, any',
-        },
+      ).describe(
+        'Origins whose pages may read the gateway’s own responses: SCHEME://HOST or SCHEME://HOST:PORT, compared letter by letter; or "*" alone, any',
       ),
-      credentials: flag({
-        description: 'Whether those pages may send cookies and read what comes then; not with "*". Default false',
-      }).default(false),
-      expose: list(name, 0, 100, {
-        description: `Response headers that their scripts may read, of the upstream’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
-      }).default(EXPOSED),
-      preflight: choice(['forward', 'answer'], {
-        description:
+      credentials: flag()
+        .default(false)
+        .describe('Whether those pages may send cookies and read what comes then; not with "*". Default false'),
+      expose: list(name, 0, 100)
+        .default(EXPOSED)
+        .describe(
+          `Response headers that their scripts may read, of the upstream’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
+        ),
+      preflight: choice(['forward', 'answer'])
+        .default('forward')
+        .describe(
           'Who answers a preflight, which needs no credential and is never charged: forward asks the upstream, answer is by the route map. Default forward',
-      }).default('forward'),
-      allow_headers: list(name, 0, 100, {
-        description:
+        ),
+      allow_headers: list(name, 0, 100)
+        .optional()
+        .describe(
           'Request headers that pages may send, where the gateway itself responds. Default those that they ask for',
-      }).optional(),
-      max_age: duration('0s', '24h', {
-        description: 'How long browsers may remember what the gateway responds to a preflight, 0s to 24h. Default 5m',
-      }).prefault('5m'),
+        ),
+      max_age: duration('0s', '24h')
+        .prefault('5m')
+        .describe('How long browsers may remember what the gateway responds to a preflight, 0s to 24h. Default 5m'),
     },
     'Which pages of other origins may read responses in a browser (CORS). Default off',
     'a map like { origins: [https://app.example.org] }',

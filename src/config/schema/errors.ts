@@ -34,15 +34,12 @@ function kindOf(type: string): TextKind | null {
 
 const body = section(
   {
-    body: text(
-      {
-        description: 'File with the body, relative to this one: UTF-8, at most 64 KiB, with placeholders like {{msg}}',
-      },
-      { what: 'the path of a file' },
+    body: text({ what: 'the path of a file' }).describe(
+      'File with the body, relative to this one: UTF-8, at most 64 KiB, with placeholders like {{msg}}',
     ),
-    content_type: read('a content type like application/json', parseContentType, {
-      description: 'Content type of the body: of JSON or XML, text/html or text/plain. Default application/json',
-    }).prefault('application/json'),
+    content_type: read('a content type like application/json', parseContentType)
+      .prefault('application/json')
+      .describe('Content type of the body: of JSON or XML, text/html or text/plain. Default application/json'),
   },
   'The body of a refusal',
   'a map like { body: 429.json }',
@@ -73,7 +70,6 @@ export const errors = z
         ]),
       ),
   )
-  .meta({
-    description:
-      'Bodies of the gateway’s own refusals, by their code, instead of { "error", "msg" }. Who accepts application/problem+json gets that as before',
-  })
+  .describe(
+    'Bodies of the gateway’s own refusals, by their code, instead of { "error", "msg" }. Who accepts application/problem+json gets that as before',
+  )

@@ -4,7 +4,7 @@ import type { Reading } from '../units.ts'
 import { read } from './values.ts'
 
 /** A path of a member of JSON, as its names. */
-export const memberPath = (description: string) => read('the path of a member', parsePath, { description })
+export const memberPath = (description: string) => read('the path of a member', parsePath).describe(description)
 
 export function parsePath(path: string): Reading<readonly string[]> {
   const names = namesOfPath(path)

@@ -31,11 +31,10 @@ export function price(description: string): z.ZodType<Price> {
 
 function priceAt(level: number, description: string): z.ZodType<Price> {
   if (level > LEVELS.length) return tokens().transform(fixed)
-  return either(
-    'tokens (an integer from 0 to 1000000000) or a price such as { body, values }',
-    [tokens().transform(fixed), asked(level)],
-    { description },
-  )
+  return either('tokens (an integer from 0 to 1000000000) or a price such as { body, values }', [
+    tokens().transform(fixed),
+    asked(level),
+  ]).describe(description)
 }
 
 const member = memberPath('A member of a JSON body: chargeId, params.name, or ["odd.name"].x')
@@ -45,23 +44,25 @@ const outOfTimes = { error: `must be ${TIMES}` }
 
 function shapeAt(level: number) {
   return {
-    body: either(
-      'the path of a member or a list of names',
-      [member.transform((path) => [path]), list(member, 1, 20, { description: 'All its names' })],
-      {
-        description:
-          'The member of a JSON body that the cost is read from, or all the names at the top level under which the upstream accepts it',
-      },
-    ).optional(),
-    query: text({ description: 'The parameter of the query that the cost is read from' }, { max: 64, what: 'a name' })
+    body: either('the path of a member or a list of names', [
+      member.transform((path) => [path]),
+      list(member, 1, 20).describe('All its names'),
+    ])
+      .optional()
+      .describe(
+        'The member of a JSON body that the cost is read from, or all the names at the top level under which the upstream accepts it',
+      ),
+    query: text({ max: 64, what: 'a name' })
       .regex(/^[\w.-]+$/, { error: 'is no name of letters, digits, "_", "-" and "."' })
-      .optional(),
-    header: text({ description: 'The header that the cost is read from' }, { what: 'the name of a header' })
+      .optional()
+      .describe('The parameter of the query that the cost is read from'),
+    header: text({ what: 'the name of a header' })
       .refine((name) => priceHeaderProblem(name) === null, {
         error: ({ input }) => priceHeaderProblem(String(input)) ?? '',
       })
-      .optional(),
-    size: choice(['request'], { description: 'The cost is read from the length of the body' }).optional(),
+      .optional()
+      .describe('The header that the cost is read from'),
+    size: choice(['request']).optional().describe('The cost is read from the length of the body'),
     values: byValue(
       priceAt(level + 1, 'Tokens, or a price of its own'),
       'Tokens, or a further price, for each value: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: otherwise, or 400, nothing charged, nothing forwarded',
@@ -70,29 +71,27 @@ function shapeAt(level: number) {
       .number({ error: `must be ${TIMES}` })
       .min(1e-9, outOfTimes)
       .max(1e9, outOfTimes)
-      .meta({ description: 'Tokens for each one of a number, above 0; the product is rounded up' })
+      .describe('Tokens for each one of a number, above 0; the product is rounded up')
       .optional(),
-    each: integer(1, 1e9, { description: 'How many tokens each element of a list costs, 1 to 1000000000' }).optional(),
-    per: size('1B', '1GiB', {
-      description: 'How many bytes cost one token; a part that is begun counts as a whole one, 1B to 1GiB',
-    }).optional(),
-    min: tokens().meta({ description: 'The least that the request costs, 0 to 1000000000. Default 1' }).optional(),
-    max: tokens().meta({ description: 'The most that the request costs, 0 to 1000000000' }).optional(),
-    missing: tokens().meta({ description: 'Tokens of a request without the number or list. Default 400' }).optional(),
-    otherwise: tokens()
-      .meta({ description: 'Tokens of any other value, and of a request without one. Default 400' })
-      .optional(),
+    each: integer(1, 1e9).optional().describe('How many tokens each element of a list costs, 1 to 1000000000'),
+    per: size('1B', '1GiB')
+      .optional()
+      .describe('How many bytes cost one token; a part that is begun counts as a whole one, 1B to 1GiB'),
+    min: tokens().describe('The least that the request costs, 0 to 1000000000. Default 1').optional(),
+    max: tokens().describe('The most that the request costs, 0 to 1000000000').optional(),
+    missing: tokens().describe('Tokens of a request without the number or list. Default 400').optional(),
+    otherwise: tokens().describe('Tokens of any other value, and of a request without one. Default 400').optional(),
   }
 }
 
 /** What only the whole price may say. */
 const whole = {
-  batch: integer(1, 1000, {
-    description: 'Elements of a JSON array at most, 1 to 1000: it costs the sum of them. Default an array is 400',
-  }).optional(),
-  max_body: size('1B', '16MiB', {
-    description: 'How long a body may be that the cost is read from; a longer one is 413, 1B to 16MiB. Default 64KiB',
-  }).optional(),
+  batch: integer(1, 1000)
+    .optional()
+    .describe('Elements of a JSON array at most, 1 to 1000: it costs the sum of them. Default an array is 400'),
+  max_body: size('1B', '16MiB')
+    .optional()
+    .describe('How long a body may be that the cost is read from; a longer one is 413, 1B to 16MiB. Default 64KiB'),
 }
 
 type Written = z.output<z.ZodObject<ReturnType<typeof shapeAt> & typeof whole>>

@@ -5,13 +5,14 @@ import { flag, section } from './values.ts'
 export const published = domain(
   section(
     {
-      failure_rate: flag({
-        description:
+      failure_rate: flag()
+        .default(false)
+        .describe(
           'Whether GET /usage/failure-rate says how many requests were forwarded in 7 days and how many failed. Default false',
-      }).default(false),
-      prices: flag({
-        description: 'Whether GET /quota/prices says what each route costs, and the limits. Default false',
-      }).default(false),
+        ),
+      prices: flag()
+        .default(false)
+        .describe('Whether GET /quota/prices says what each route costs, and the limits. Default false'),
     },
     'What everybody may read without a credential. Default nothing',
   ),

@@ -15,33 +15,27 @@ import { byName, choice, duration, either, flag, integer, list, read, section, t
 
 const soft = section(
   {
-    limit: integer(1, MAX_LIMIT, { description: `Tokens, 1 to ${MAX_LIMIT}` }),
-    over: integer(1, MAX_LIMIT, {
-      description: `Tokens that pass beyond the limit, each response with X-Tollgate-Quota-State: over. 1 to ${MAX_LIMIT}`,
-    }),
+    limit: integer(1, MAX_LIMIT).describe(`Tokens, 1 to ${MAX_LIMIT}`),
+    over: integer(1, MAX_LIMIT).describe(
+      `Tokens that pass beyond the limit, each response with X-Tollgate-Quota-State: over. 1 to ${MAX_LIMIT}`,
+    ),
   },
   'A soft limit',
 )
 
-const limit = either(
-  `an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 200 }, or ${NO_LIMIT}`,
-  [
-    integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` }),
-    soft,
-    choice([NO_LIMIT], { description: 'No limit in this window' }).transform((): LimitValue => NO_LIMIT),
-    z.null().transform((): LimitValue => NO_LIMIT),
-  ],
-  {
-    description: `Tokens, { limit: 1000, over: 200 } with tokens that pass beyond the limit, or ${NO_LIMIT} (or null)`,
-  },
-)
+const limit = either(`an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 200 }, or ${NO_LIMIT}`, [
+  integer(0, MAX_LIMIT).describe(`Tokens, 0 to ${MAX_LIMIT}`),
+  soft,
+  choice([NO_LIMIT])
+    .transform((): LimitValue => NO_LIMIT)
+    .describe('No limit in this window'),
+  z.null().transform((): LimitValue => NO_LIMIT),
+]).describe(`Tokens, { limit: 1000, over: 200 } with tokens that pass beyond the limit, or ${NO_LIMIT} (or null)`)
 
-const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }', {
-  description: 'Limit of each window',
-})
+const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }').describe('Limit of each window')
 
 const limits = (description: string) =>
-  byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }', { description })
+  byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }').describe(description)
 
 type Written = ReadonlyMap<string, ReadonlyMap<string, LimitValue>>
 
@@ -80,10 +74,9 @@ export const BASELINES = {
 
 const allowance = section(
   {
-    allow: read('a percentage like 10%', parsePercentage, {
-      description: 'The part of each limit that may still be spent while the store is out',
-      pattern: PERCENTAGE.source,
-    }),
+    allow: read('a percentage like 10%', parsePercentage, PERCENTAGE.source).describe(
+      'The part of each limit that may still be spent while the store is out',
+    ),
   },
   'Admits a share of the limits, counted by each gateway for itself',
 ).transform(({ allow }) => allow)
@@ -91,14 +84,14 @@ const allowance = section(
 export const MAX_WINDOW = '3650d'
 export const MIN_WINDOW = '1s'
 
-const periodDay = (description: string) => integer(PERIOD_DAY.min, PERIOD_DAY.max, { description })
+const periodDay = (description: string) => integer(PERIOD_DAY.min, PERIOD_DAY.max).describe(description)
 
 const calendar = section(
   {
-    calendar: choice(CALENDAR_UNITS, { description: 'Period of the calendar; a week begins on Monday' }),
-    zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
-      description: 'IANA name of the time zone in which the periods begin',
-    }),
+    calendar: choice(CALENDAR_UNITS).describe('Period of the calendar; a week begins on Monday'),
+    zone: read('a time zone like Asia/Shanghai', parseTimeZone).describe(
+      'IANA name of the time zone in which the periods begin',
+    ),
     day: periodDay(
       'Day with which a month begins, such as the billing day, 1 to 31: the last day of a month that is shorter. Default 1',
     ).optional(),
@@ -120,22 +113,21 @@ function parseLength(text: string): Reading<number> {
   return 'value' in reading ? reading : { problem: `${reading.problem}, or ${A_CALENDAR}` }
 }
 
-const windowLength = either(
-  `a length like 1h, or ${A_CALENDAR}`,
-  [duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }, parseLength), calendar],
-  { description: 'Length, or { calendar: month, zone: Asia/Shanghai }' },
-)
+const windowLength = either(`a length like 1h, or ${A_CALENDAR}`, [
+  duration(MIN_WINDOW, MAX_WINDOW, parseLength).describe('Length in whole seconds, 1s to 3650d'),
+  calendar,
+]).describe('Length, or { calendar: month, zone: Asia/Shanghai }')
 
 const factor = (min: number, max: number, description: string) => {
   const error = ({ input }: { input?: unknown }) => wanted(`a number from ${min} to ${max}`, input)
-  return z.number({ error }).min(min, { error }).max(max, { error }).meta({ description })
+  return z.number({ error }).min(min, { error }).max(max, { error }).describe(description)
 }
 
 const { min, max } = MULTIPLIER
 const multiplier = factor(min, max, `Factor on the global limits, ${min} to ${max}. Default 1`)
 
 const share = (description: string) =>
-  read('a percentage like 1%', parsePercentage, { description, pattern: PERCENTAGE.source })
+  read('a percentage like 1%', parsePercentage, PERCENTAGE.source).describe(description)
 
 const adaptive = domain(
   section(
@@ -151,10 +143,11 @@ const adaptive = domain(
       good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
       normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
       bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
-      min_requests: integer(1, 1e9, {
-        description:
+      min_requests: integer(1, 1e9)
+        .default(100)
+        .describe(
           'With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. 1 to 1000000000. Default 100',
-      }).default(100),
+        ),
     },
     'How the factor of mode adaptive follows the share of failed forwards and 5xx of the last 30 minutes',
   ),
@@ -173,17 +166,17 @@ function parseReserved(text: string): Reading<number> {
 const reserve = domain(
   section(
     {
-      share: read('a percentage like 20%', parseReserved, {
-        description: 'The part of each global limit that only known users may use, above 0% to 90%',
-        pattern: PERCENTAGE.source,
-      }),
-      known_after: duration('1s', '365d', {
-        description: 'How long ago the first charge of a known user lies at least, 1s to 365d. Default 1d',
-      }).prefault('1d'),
-      remember: duration('1m', '3650d', {
-        description:
+      share: read('a percentage like 20%', parseReserved, PERCENTAGE.source).describe(
+        'The part of each global limit that only known users may use, above 0% to 90%',
+      ),
+      known_after: duration('1s', '365d')
+        .prefault('1d')
+        .describe('How long ago the first charge of a known user lies at least, 1s to 365d. Default 1d'),
+      remember: duration('1m', '3650d')
+        .prefault('30d')
+        .describe(
           'How long a user is remembered after his last charge, longer than known_after, 1m to 3650d. Default 30d',
-      }).prefault('30d'),
+        ),
     },
     'A part of the global limits for known users only: for all others they are lower by so much. Users with an override are known',
   ),
@@ -193,14 +186,12 @@ const reserve = domain(
 const MAX_PLAN = 64
 
 /** As claims name it, so it is freer than other names. It is a label of metrics, where `none` is no plan, and stands in lines of the log. */
-const planName = text(
-  { description: `1 to ${MAX_PLAN} characters`, pattern: '^\\P{Cc}{1,64}$' },
-  { max: MAX_PLAN, what: 'the name of a plan' },
-)
+const planName = text({ max: MAX_PLAN, what: 'the name of a plan', pattern: '^\\P{Cc}{1,64}$' })
   .regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
   .refine((name) => name !== 'none', {
     error: '"none" is what metrics call callers without a plan: choose another name',
   })
+  .describe(`1 to ${MAX_PLAN} characters`)
 
 const partly = (description: string) => limits(description).prefault({})
 
@@ -223,41 +214,44 @@ const plan = section(
 const exempt = section(
   {
     users: list(
-      text({ description: USER_ID }, { max: 256, what: 'a user id' }).refine(isUserId, {
-        error: `is no user id: write ${USER_ID}`,
-      }),
+      text({ max: 256, what: 'a user id' })
+        .refine(isUserId, {
+          error: `is no user id: write ${USER_ID}`,
+        })
+        .describe(USER_ID),
       0,
       1000,
-      { description: 'The ids of users who are never charged, up to 1000. Default none' },
-    ).default([]),
+    )
+      .default([])
+      .describe('The ids of users who are never charged, up to 1000. Default none'),
     addresses: list(
-      read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
+      read('an address or a network like 10.0.0.0/8', parseSubnet).describe('An address or a network'),
       0,
       1000,
-      {
-        description:
-          'Addresses or networks of clients, up to 1000; behind a peer of edge.trusted_proxies the address that it names counts. Default none',
-      },
-    ).default([]),
+    )
+      .default([])
+      .describe(
+        'Addresses or networks of clients, up to 1000; behind a peer of edge.trusted_proxies the address that it names counts. Default none',
+      ),
   },
   'Callers who are identified, forwarded and counted, and never charged',
 )
 
 export const quota = section(
   {
-    windows: byName(windowLength, 'lengths by name, like { hour: 1h }', {
-      description:
+    windows: byName(windowLength, 'lengths by name, like { hour: 1h }')
+      .optional()
+      .describe(
         'Names of the windows, one to seven, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
-    }).optional(),
-    mode: choice(MODES, {
-      description:
+      ),
+    mode: choice(MODES)
+      .default('normal')
+      .describe(
         'Factor on the baselines: 0.75, 1, 1.5, or by the error rate; custom takes the values under custom. Default normal',
-    }).default('normal'),
+      ),
     global: section(
       {
-        enabled: flag({ description: 'Whether the limits of all users together are enforced. Default true' }).default(
-          true,
-        ),
+        enabled: flag().default(true).describe('Whether the limits of all users together are enforced. Default true'),
         multiplier: multiplier.default(1),
       },
       'The limits of all users together',
@@ -267,52 +261,51 @@ export const quota = section(
       BASELINES,
     ),
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
-    plans: byName(
-      plan,
-      'plans by name, like { pro: { personal: { read: { 1h: 600 } } } }',
-      { description: 'Limits of callers by the name of their plan. Default none' },
-      planName,
-    ).optional(),
+    plans: byName(plan, 'plans by name, like { pro: { personal: { read: { 1h: 600 } } } }', planName)
+      .optional()
+      .describe('Limits of callers by the name of their plan. Default none'),
     default_plan: planName
-      .meta({
-        description:
-          'The plan of callers who have none, or one that plans does not have. Default none: the baselines are their limits',
-      })
+      .describe(
+        'The plan of callers who have none, or one that plans does not have. Default none: the baselines are their limits',
+      )
       .optional(),
     exempt: exempt.optional(),
     adaptive: adaptive.prefault({}),
-    shadow: flag({
-      description:
+    shadow: flag()
+      .default(false)
+      .describe(
         'Whether requests that the quota refuses are forwarded all the same, uncharged, with X-Tollgate-Shadow: would-refuse. Default false',
-    }).default(false),
-    store_outage: byName(
-      either(
-        'refuse, or a share like { allow: 10% }',
-        [choice(['refuse'], { description: '503' }).transform(() => 0), allowance],
-        {
-          description: 'refuse, or { allow: 10% }',
-        },
       ),
+    store_outage: byName(
+      either('refuse, or a share like { allow: 10% }', [
+        choice(['refuse'])
+          .transform(() => 0)
+          .describe('503'),
+        allowance,
+      ]).describe('refuse, or { allow: 10% }'),
       'refuse or a share by category, like { read: { allow: 10% } }',
-      { description: 'What happens to each category while the store is out. Default refuse (503)' },
-    ).prefault({}),
-    refund: choice(['unreached', 'never'], {
-      description:
+    )
+      .prefault({})
+      .describe('What happens to each category while the store is out. Default refuse (503)'),
+    refund: choice(['unreached', 'never'])
+      .default('unreached')
+      .describe(
         'Whether a charge is given back when the upstream certainly was never sent the request. Default unreached',
-    }).default('unreached'),
-    ratelimit_headers: flag({
-      description: 'RateLimit and RateLimit-Policy on accepted responses. Default true',
-    }).default(true),
-    legacy_fields: flag({
-      description:
+      ),
+    ratelimit_headers: flag()
+      .default(true)
+      .describe('RateLimit and RateLimit-Policy on accepted responses. Default true'),
+    legacy_fields: flag()
+      .default(false)
+      .describe(
         'X-RateLimit-Limit, -Remaining and -Reset (seconds) of the tightest window, on each 429 and, with ratelimit_headers, on accepted responses as well. Default false',
-    }).default(false),
-    retry_after_max: duration('1s', MAX_WINDOW, {
-      description:
-        'The longest that Retry-After of a 429 says, in whole seconds, 1s to 3650d; its body and X-Quota-Reset say the true time all the same. Default no bound',
-    })
+      ),
+    retry_after_max: duration('1s', MAX_WINDOW)
       .refine((ms) => ms % 1000 === 0, { error: 'is not a whole number of seconds: round it' })
-      .optional(),
+      .optional()
+      .describe(
+        'The longest that Retry-After of a 429 says, in whole seconds, 1s to 3650d; its body and X-Quota-Reset say the true time all the same. Default no bound',
+      ),
   },
   'How much users, organisations and all users together may use',
 ).transform(

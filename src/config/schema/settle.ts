@@ -9,9 +9,9 @@ import { choice, either, list, read, section, size, wanted } from './values.ts'
 /** What a request cost, if its response says it. */
 
 const amount = (description: string) =>
-  either('tokens (an integer from 0 to 1000000000) or all', [tokens(), choice(['all'], { description: 'The cost' })], {
+  either('tokens (an integer from 0 to 1000000000) or all', [tokens(), choice(['all']).describe('The cost')]).describe(
     description,
-  })
+  )
 
 const STATUS = /^(?:[1-5](?:[0-9]{2}|xx)|gateway)$/
 
@@ -25,10 +25,9 @@ const status = z
   )
   .refine((record) => Object.keys(record).length > 0, { error: 'is empty: write at least one status and its tokens' })
   .transform((record) => new Map(Object.entries(record)))
-  .meta({
-    description:
-      'Tokens by the status of the response, 404 before 4xx: a number, or all for the cost. It comes first. gateway: where the gateway gives 502 or 504 in place of a response, by default all',
-  })
+  .describe(
+    'Tokens by the status of the response, 404 before 4xx: a number, or all for the cost. It comes first. gateway: where the gateway gives 502 or 504 in place of a response, by default all',
+  )
 
 function parseField(name: string): Reading<string> {
   const problem = fieldNameProblem(name)
@@ -60,10 +59,9 @@ const sum = z
       return { path: 'value' in path ? path.value : [], weight }
     }),
   )
-  .meta({
-    description:
-      'Members below json, or of the whole, and the tokens for each unit of one, 0 to 1000: { prompt_tokens: 1, completion_tokens: 4 }. The sum is rounded up. One that is not there counts 0, if another is',
-  })
+  .describe(
+    'Members below json, or of the whole, and the tokens for each unit of one, 0 to 1000: { prompt_tokens: 1, completion_tokens: 4 }. The sum is rounded up. One that is not there counts 0, if another is',
+  )
 
 interface Written {
   readonly status?: ReadonlyMap<string, number | 'all'> | undefined
@@ -140,30 +138,29 @@ function sourceOf({ header, json: paths = [], sum, per, max_body: maxBody = 65_5
 export const settle = section(
   {
     status: status.optional(),
-    header: read('the name of a header', parseField, {
-      description: 'A field of the response that says the tokens, or one of values',
-    }).optional(),
-    json: either(
-      'the path of a member, like usage.total_tokens, or a list of paths',
-      [path().transform((path) => [path]), list(path(), 1, 4, { description: 'The first that is there' })],
-      {
-        description:
-          'Path of a member of a JSON response, like usage.total_tokens, or up to 4, of which the first counts that is there. Of server-sent events and JSON Lines the last one that has it counts',
-      },
-    ).optional(),
+    header: read('the name of a header', parseField)
+      .optional()
+      .describe('A field of the response that says the tokens, or one of values'),
+    json: either('the path of a member, like usage.total_tokens, or a list of paths', [
+      path().transform((path) => [path]),
+      list(path(), 1, 4).describe('The first that is there'),
+    ])
+      .optional()
+      .describe(
+        'Path of a member of a JSON response, like usage.total_tokens, or up to 4, of which the first counts that is there. Of server-sent events and JSON Lines the last one that has it counts',
+      ),
     sum: sum.optional(),
-    size: choice(['response'], {
-      description: 'The bytes of the body as they come, each started per for a token',
-    }).optional(),
-    per: size('1B', '1GiB', { description: 'How many bytes of the body cost one token, 1B to 1GiB' }).optional(),
+    size: choice(['response']).optional().describe('The bytes of the body as they come, each started per for a token'),
+    per: size('1B', '1GiB').optional().describe('How many bytes of the body cost one token, 1B to 1GiB'),
     max: tokens()
-      .meta({ description: 'The most tokens that the response can make it, 0 to 1000000000; more counts as this' })
+      .describe('The most tokens that the response can make it, 0 to 1000000000; more counts as this')
       .optional(),
     // 2 MiB take 25 ms of the one thread, 4 MiB up to 250 (Node 26.10).
-    max_body: size('1B', '2MiB', {
-      description:
+    max_body: size('1B', '2MiB')
+      .optional()
+      .describe(
         'Largest JSON body, or event of a stream, that is read, 1B to 2MiB; of a longer body the cost stands, and a longer event is skipped. Default 64KiB',
-    }).optional(),
+      ),
     values: byValue(amount('Tokens'), 'Tokens for each value: a number, or all for the cost').optional(),
     otherwise: amount(
       'Tokens where neither status nor values have what the response says: a number, or all. Default all',

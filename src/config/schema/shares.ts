@@ -14,14 +14,16 @@ const part = (description: string) =>
     .union(
       [
         z.literal('none').transform((): Part => null),
-        integer(1, 1_000_000, { description: 'So many' }).transform((most): Part => ({ most })),
-        read(WANTED, parsePercentage, { description: 'A part of the total', pattern: PERCENTAGE.source }).transform(
-          (part): Part => ({ part }),
-        ),
+        integer(1, 1_000_000)
+          .transform((most): Part => ({ most }))
+          .describe('So many'),
+        read(WANTED, parsePercentage, PERCENTAGE.source)
+          .transform((part): Part => ({ part }))
+          .describe('A part of the total'),
       ],
       { error: `expected ${WANTED}` },
     )
-    .meta({ description })
+    .describe(description)
 
 const ofAddress = part('What one IPv4 address or IPv6 /64 may hold of this. Default shares.address').optional()
 const ofStrangers = part(

@@ -5,28 +5,25 @@ import { duration, either, flag, read, section, text } from './values.ts'
 
 /** Where counters, settings and access keys are kept. */
 
-export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore, {
-  description:
-    'sqlite:PATH for one gateway; redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several; rediss, rediss+sentinel and rediss+cluster are by TLS; valkey may stand for redis. Default sqlite:./tollgate.db',
-})
+export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore).describe(
+  'sqlite:PATH for one gateway; redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several; rediss, rediss+sentinel and rediss+cluster are by TLS; valkey may stand for redis. Default sqlite:./tollgate.db',
+)
 
 const login = {
-  username: text({ description: 'The user to log in as, instead of that of the URL' }, { max: 256 }).optional(),
-  password: text({ description: 'The password, instead of that of the URL' }, { what: 'a password' }).optional(),
+  username: text({ max: 256 }).optional().describe('The user to log in as, instead of that of the URL'),
+  password: text({ what: 'a password' }).optional().describe('The password, instead of that of the URL'),
 }
 
 const sentinel = domain(
   section(
     {
       ...login,
-      tls: either(
-        'true, false, or { ca, cert, key, server_name }',
-        [
-          flag({ description: 'Whether sentinels are asked by TLS, with the files of store_options.tls' }),
-          clientTls('TLS with files of their own', 'Name to expect in the certificates of sentinels'),
-        ],
-        { description: 'Whether, and how, sentinels are asked by TLS. Default as Redis itself' },
-      ).optional(),
+      tls: either('true, false, or { ca, cert, key, server_name }', [
+        flag().describe('Whether sentinels are asked by TLS, with the files of store_options.tls'),
+        clientTls('TLS with files of their own', 'Name to expect in the certificates of sentinels'),
+      ])
+        .optional()
+        .describe('Whether, and how, sentinels are asked by TLS. Default as Redis itself'),
     },
     'Login and TLS for the sentinels, where they differ from those of Redis. Default without a login',
   ),
@@ -36,17 +33,19 @@ const sentinel = domain(
 export const storeOptions = domain(
   section(
     {
-      deadline: duration('10ms', '10s', {
-        description:
+      deadline: duration('10ms', '10s')
+        .prefault('250ms')
+        .describe(
           'How long the store may be silent while a charge waits, beyond what its responses take, 10ms to 10s. Where it responds but is slow, a charge waits up to four times as long and one response more, and any other command of Redis up to four times as long. Default 250ms',
-      }).prefault('250ms'),
+        ),
       prefix: text({
-        description:
-          'The first part of the name of every key in Redis, so that several gateways can share one Redis without sharing quotas. Default tollgate',
         pattern: PREFIX.source,
       })
         .regex(PREFIX, { error: NOT_A_PREFIX })
-        .default('tollgate'),
+        .default('tollgate')
+        .describe(
+          'The first part of the name of every key in Redis, so that several gateways can share one Redis without sharing quotas. Default tollgate',
+        ),
       ...login,
       tls: clientTls(
         'TLS to Redis, only with rediss. Certificates are always verified',

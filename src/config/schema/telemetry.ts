@@ -6,19 +6,14 @@ import { flag, read, section, wanted } from './values.ts'
 /** Where spans go, and which requests have one. */
 
 /** An address without a path is that of a collector, whose path for spans is fixed. */
-const collector = read(
-  'the address of a collector, like http://collector:4318',
-  (text) => {
-    const reading = parseWebhook(text)
-    if ('problem' in reading) return reading
-    const url = new URL(reading.value)
-    if (url.pathname === '/') url.pathname = '/v1/traces'
-    return { value: url.href }
-  },
-  {
-    description:
-      'A collector that takes OTLP over HTTP, like http://collector:4318. Without a path spans go to /v1/traces. Redirects are not followed',
-  },
+const collector = read('the address of a collector, like http://collector:4318', (text) => {
+  const reading = parseWebhook(text)
+  if ('problem' in reading) return reading
+  const url = new URL(reading.value)
+  if (url.pathname === '/') url.pathname = '/v1/traces'
+  return { value: url.href }
+}).describe(
+  'A collector that takes OTLP over HTTP, like http://collector:4318. Without a path spans go to /v1/traces. Redirects are not followed',
 )
 
 const outOfRange = {
@@ -29,10 +24,9 @@ const sample = z
   .union([z.literal('parent'), z.number().min(0, outOfRange).max(1, outOfRange)], {
     error: ({ input }) => wanted('parent, or a number from 0 to 1, like 0.01', input),
   })
-  .meta({
-    description:
-      'Which requests have a span. parent: what the flag of their traceparent says, and all that come without one. A number from 0 to 1: that share of the traces, whatever their flags say. Default parent',
-  })
+  .describe(
+    'Which requests have a span. parent: what the flag of their traceparent says, and all that come without one. A number from 0 to 1: that share of the traces, whatever their flags say. Default parent',
+  )
 
 export const telemetry = section(
   {
@@ -40,10 +34,8 @@ export const telemetry = section(
     sample: sample.default('parent'),
     headers: headers
       .prefault({})
-      .meta({ description: 'Fields for the collector, for example Authorization with a token. Default none' }),
-    user: flag({
-      description: 'Whether a span has the user, who is a person. Default false',
-    }).default(false),
+      .describe('Fields for the collector, for example Authorization with a token. Default none'),
+    user: flag().default(false).describe('Whether a span has the user, who is a person. Default false'),
   },
   'Spans for an OpenTelemetry collector, one for each request. Default none',
 )

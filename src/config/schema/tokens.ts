@@ -4,7 +4,7 @@ import { integer, wanted } from './values.ts'
 
 /** Whole tokens, and tokens by a value that a message has. */
 
-export const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
+export const tokens = () => integer(0, 1e9).describe('Tokens, 0 to 1000000000')
 
 /** A map from values of JSON to tokens. */
 export function byValue<T extends z.ZodType>(amount: T, description: string) {
@@ -16,7 +16,7 @@ export function byValue<T extends z.ZodType>(amount: T, description: string) {
       error: 'is empty: write at least one value and its tokens',
     })
     .transform(byKey<z.output<T>>)
-    .meta({ description })
+    .describe(description)
 }
 
 /** Helm and JSON make a text of every key of a map, so not its type but its spelling distinguishes a number from a text. */

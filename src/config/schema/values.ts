@@ -7,14 +7,10 @@ import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Re
 // A file is read once: to compile parsers for it is 4 % of a start.
 z.config({ jitless: true })
 
-/** The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. */
-
-/** What an editor shows of a value: its meaning with unit, default and range. */
-export interface About {
-  readonly description: string
-  /** For editors; regular expression of ECMAScript. */
-  readonly pattern?: string
-}
+/**
+ * The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. What an editor shows of
+ * a value, which is its meaning with unit, default and range, is said by `describe`.
+ */
 
 /** A map of settings. Keys that it does not know are problems, each with the key that was probably meant. */
 export function section<S extends z.core.$ZodLooseShape>(
@@ -27,7 +23,7 @@ export function section<S extends z.core.$ZodLooseShape>(
     .strictObject(shape, {
       error: (issue) => (issue.code === 'unrecognized_keys' ? sentences(issue.keys, keys) : wanted(what, issue.input)),
     })
-    .meta({ description })
+    .describe(description)
 }
 
 /** One line for each key, so that each can be placed. */
@@ -63,21 +59,29 @@ function nameOf(input: unknown): string {
 const IF_TEXT = { when: ({ value }: { value: unknown }): boolean => typeof value === 'string' }
 const IF_LIST = { when: ({ value }: { value: unknown }): boolean => Array.isArray(value) }
 
+interface TextOptions {
+  readonly max?: number
+  readonly what?: string
+  readonly ifEmpty?: string
+  /** For editors; regular expression of ECMAScript. */
+  readonly pattern?: string
+}
+
 /** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. @param ifEmpty the cure, if not `write WHAT` */
-export function text(about: About, { max = 2048, what = 'text', ifEmpty = '' } = {}) {
+export function text({ max = 2048, what = 'text', ifEmpty = '', pattern }: TextOptions = {}) {
   return z
     .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
     .min(1, { error: `is empty: ${ifEmpty || `write ${what}`}`, abort: true, ...IF_TEXT })
     .max(max, { error: `is longer than ${max} characters: shorten it`, ...IF_TEXT })
-    .meta({ ...about })
+    .meta(pattern === undefined ? {} : { pattern })
 }
 
 function quoteHint(input: unknown): string {
   return typeof input === 'number' || typeof input === 'boolean' ? '; put it in quotes' : ''
 }
 
-/** Text that means something: read once, here. */
-export function read<T>(what: string, parse: (text: string) => Reading<T>, about: About) {
+/** Text that means something: read once, here. @param pattern for editors; regular expression of ECMAScript */
+export function read<T>(what: string, parse: (text: string) => Reading<T>, pattern?: string) {
   return z
     .string({ error: ({ input }) => wanted(what, input) })
     .transform((written, context): T => {
@@ -86,23 +90,17 @@ export function read<T>(what: string, parse: (text: string) => Reading<T>, about
       context.addIssue({ code: 'custom', message: reading.problem, input: written })
       return z.NEVER
     })
-    .meta({ ...about })
+    .meta(pattern === undefined ? {} : { pattern })
 }
 
 /** Milliseconds, written like `30s`. @param min, max in the same writing, both allowed */
-export function duration(min: string, max: string, about: About, parse = parseDuration) {
-  return read('a duration with its unit, like 30s', within(parse, formatDuration, min, max), {
-    pattern: DURATION.source,
-    ...about,
-  })
+export function duration(min: string, max: string, parse = parseDuration) {
+  return read('a duration with its unit, like 30s', within(parse, formatDuration, min, max), DURATION.source)
 }
 
 /** Bytes, written like `64KiB`. @param min, max in the same writing, both allowed */
-export function size(min: string, max: string, about: About) {
-  return read('a size with its unit, like 64KiB', within(parseSize, formatSize, min, max), {
-    pattern: SIZE.source,
-    ...about,
-  })
+export function size(min: string, max: string) {
+  return read('a size with its unit, like 64KiB', within(parseSize, formatSize, min, max), SIZE.source)
 }
 
 function within(
@@ -128,20 +126,16 @@ function bound(reading: Reading<number>): number {
 }
 
 /** An integer, both bounds allowed. */
-export function integer(min: number, max: number, about: About) {
+export function integer(min: number, max: number) {
   const what = `an integer from ${min} to ${max}`
   const error = ({ input }: { input?: unknown }) => wanted(what, input)
-  return z
-    .int({ error })
-    .min(min, { error })
-    .max(max, { error })
-    .meta({ ...about })
+  return z.int({ error }).min(min, { error }).max(max, { error })
 }
 
 const YAML_1_1_BOOLEANS = /^(?:y|yes|on|n|no|off)$/i
 
-export function flag(about: About) {
-  return z.boolean({ error: ({ input }) => wanted('true or false', input) + booleanHint(input) }).meta({ ...about })
+export function flag() {
+  return z.boolean({ error: ({ input }) => wanted('true or false', input) + booleanHint(input) })
 }
 
 function booleanHint(input: unknown): string {
@@ -149,52 +143,43 @@ function booleanHint(input: unknown): string {
   return `, which is text in YAML 1.2: write ${/^(?:y|yes|on)$/i.test(input)}`
 }
 
-export function choice<const T extends readonly [string, ...string[]]>(options: T, about: About) {
-  return z
-    .enum(options, {
-      error: ({ input }) =>
-        wanted(`${options.length > 1 ? 'one of ' : ''}${options.join(', ')}`, input) +
-        (typeof input === 'string' ? didYouMean(input, options) : ''),
-    })
-    .meta({ ...about })
+export function choice<const T extends readonly [string, ...string[]]>(options: T) {
+  return z.enum(options, {
+    error: ({ input }) =>
+      wanted(`${options.length > 1 ? 'one of ' : ''}${options.join(', ')}`, input) +
+      (typeof input === 'string' ? didYouMean(input, options) : ''),
+  })
 }
 
 /** One of several shapes; `what` names them all, for a value that is none of them. */
-export function either<const T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(
-  what: string,
-  options: T,
-  about: About,
-) {
-  return z.union(options, { error: ({ input }) => wanted(what, input) }).meta({ ...about })
+export function either<const T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) {
+  return z.union(options, { error: ({ input }) => wanted(what, input) })
 }
 
-export function list<T extends z.ZodType>(item: T, min: number, max: number, about: About) {
+export function list<T extends z.ZodType>(item: T, min: number, max: number) {
   return z
     .array(item, { error: ({ input }) => wanted('a list', input) })
     .min(min, { error: 'is an empty list: write at least one entry', ...IF_LIST })
     .max(max, { error: `has more than ${max} entries: remove some`, ...IF_LIST })
-    .meta({ ...about })
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/
 
 /** A name of a category or a window: fit for headers, metrics and keys. */
-export const name = text(
-  { description: 'Letters, digits, "_" and "-", at most 32', pattern: NAME.source },
-  { what: 'a name' },
-).regex(NAME, {
-  error: ({ input }) =>
-    `${quote(String(input))} is not a name: write 1 to 32 letters, digits, "_" or "-", beginning with a letter or digit`,
-})
+export const name = text({ what: 'a name', pattern: NAME.source })
+  .regex(NAME, {
+    error: ({ input }) =>
+      `${quote(String(input))} is not a name: write 1 to 32 letters, digits, "_" or "-", beginning with a letter or digit`,
+  })
+  .describe('Letters, digits, "_" and "-", at most 32')
 
 /**
  * A map from names to values of one kind.
  * @param what it is, with an example, for the sentence that asks for it: `limits by window, like { 1h: 120 }`
  * @param key what a name may be. Default `name`
  */
-export function byName<T extends z.ZodType>(value: T, what: string, about: About, key: z.ZodString = name) {
+export function byName<T extends z.ZodType>(value: T, what: string, key: z.ZodString = name) {
   return z
     .record(key, value, { error: ({ input }) => wanted(what, input) })
     .transform((record): ReadonlyMap<string, z.output<T>> => new Map(Object.entries(record) as [string, z.output<T>][]))
-    .meta({ ...about })
 }

@@ -41,18 +41,16 @@ export const quotaResetBody = name(
   z.strictObject({
     scope: z
       .preprocess(asSpeltHere, z.enum(['global', 'organisation'], { error: ({ input }) => scopeError(input) }))
-      .meta({
-        description: 'Whose windows: those of all users, or of one organisation. As here, or as a refusal names it',
-      }),
+      .describe('Whose windows: those of all users, or of one organisation. As here, or as a refusal names it'),
     organisation: z
       .string({ error: 'must be the id of an organisation' })
       .optional()
-      .meta({ description: 'Its id; only with that scope' }),
+      .describe('Its id; only with that scope'),
     category: z.string({ error: 'must be the name of a category' }),
     window: z
       .string({ error: 'must be the name of a window' })
       .optional()
-      .meta({ description: 'Its name. Default: all windows of the category' }),
+      .describe('Its name. Default: all windows of the category'),
     reason,
   }),
   'QuotaResetBody',
@@ -70,17 +68,15 @@ const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tab
 /** Why and when a change is made, beside what it sets. */
 const terms = {
   reason: reason.optional(),
-  from: time.nullish().meta({ description: 'When the change is to be made. Default now' }),
-  until: time.nullish().meta({ description: 'When it is to be taken back. Default never' }),
+  from: time.nullish().describe('When the change is to be made. Default now'),
+  until: time.nullish().describe('When it is to be taken back. Default never'),
   guard: z
     .strictObject({
-      for: z.string().meta({ description: 'How long requests are counted: 10s to 1d' }),
-      refused: z.string().meta({ description: 'The share of them that may be refused: `5%`' }),
+      for: z.string().describe('How long requests are counted: 10s to 1d'),
+      refused: z.string().describe('The share of them that may be refused: `5%`'),
     })
     .nullish()
-    .meta({
-      description: 'Takes the change back if more than that is refused. `null` ends the guard of the last change',
-    }),
+    .describe('Takes the change back if more than that is refused. `null` ends the guard of the last change'),
 }
 
 export const quotaPatch = name(

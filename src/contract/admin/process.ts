@@ -33,14 +33,14 @@ export const startup = z.strictObject({
   startup: z
     .enum(['1'])
     .optional()
-    .meta({ description: 'For a startup probe: 200 as soon as requests are taken, also without the store' }),
+    .describe('For a startup probe: 200 as soon as requests are taken, also without the store'),
 })
 
 export const drain = z.strictObject({
   state: z
     .enum(['on', 'off'], { error: 'must be on or off' })
     .optional()
-    .meta({ description: 'What is wanted, however often it is said; without it the other than now' }),
+    .describe('What is wanted, however often it is said; without it the other than now'),
 })
 
 export const draining = name(

@@ -23,17 +23,15 @@ const factor = z.number().min(0).max(100)
 const periodDay = z.int().min(1).max(31)
 
 export const overrideFields = z.object({
-  factor: factor
-    .nullish()
-    .meta({ description: 'Multiplies the personal limits. Alone, it multiplies whatever lies under it' }),
+  factor: factor.nullish().describe('Multiplies the personal limits. Alone, it multiplies whatever lies under it'),
   periodDay: periodDay
     .nullish()
-    .meta({ description: 'Day with which the months of the user begin, whatever the credential and the plan say' }),
-  plan: z.string().nullish().meta({ description: 'One of quota.plans, instead of what the credential says' }),
+    .describe('Day with which the months of the user begin, whatever the credential and the plan say'),
+  plan: z.string().nullish().describe('One of quota.plans, instead of what the credential says'),
   within: z
     .string()
     .nullish()
-    .meta({ description: 'An organisation: it holds for requests whose credential names it, and only lowers limits' }),
+    .describe('An organisation: it holds for requests whose credential names it, and only lowers limits'),
   bypassGlobal: z.boolean().nullish(),
   shadow: z.boolean().nullish(),
   reason,
@@ -77,10 +75,10 @@ export const overrideSet = name(
 )
 
 export const organisationOverrideFields = z.object({
-  factor: factor.nullish().meta({ description: 'Multiplies the limits that the plan of each member has' }),
-  periodDay: periodDay.nullish().meta({
-    description: 'Day with which the months of the organisation begin, whatever credentials and plans say',
-  }),
+  factor: factor.nullish().describe('Multiplies the limits that the plan of each member has'),
+  periodDay: periodDay
+    .nullish()
+    .describe('Day with which the months of the organisation begin, whatever credentials and plans say'),
   reason,
   expiresAt: time.nullish(),
 })

@@ -28,7 +28,7 @@ export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), va
 export const reason = z
   .string({ error: REASON })
   .refine((text) => checkReason(text, '').length === 0, { error: REASON })
-  .meta({ description: 'Why it is changed: 1 to 500 characters on one line' })
+  .describe('Why it is changed: 1 to 500 characters on one line')
 
 export const table = name(byName(byName(count)), 'Table', 'Tokens by category, then by the name of the window.')
 export const scopedTable = name(
