@@ -116,10 +116,13 @@ function namesIn(value: unknown): PartialConfig['names'] {
   const { baselines, store_outage, plans } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota.in, value).baselines
+  // A key that is written wrong may have been meant for one that is missing.
+  const isMisspelt = isObject(value) && Object.keys(value).some((key) => !Object.hasOwn(quota.in.shape, key))
+  const isUnread = parsed === undefined || (baselines === undefined && isMisspelt)
   return {
-    categories: isObject(personal) ? Object.keys(personal) : parsed === undefined ? null : [...parsed.personal.keys()],
+    categories: isObject(personal) ? Object.keys(personal) : isUnread ? null : [...parsed.personal.keys()],
     storeOutage: isObject(store_outage) ? Object.keys(store_outage) : [],
-    plans: isObject(plans) ? Object.keys(plans) : plans === undefined ? [] : null,
+    plans: isObject(plans) ? Object.keys(plans) : plans === undefined && !isMisspelt ? [] : null,
   }
 }
 
