@@ -15,20 +15,10 @@ import { overrideOf } from './override.ts'
 import { showRefusals } from './refusals-shown.ts'
 import { shownEvent } from './routes/alerts.ts'
 import { shownToken } from './routes/tokens.ts'
+import { type SeenStore, unseenAmong } from './unseen.ts'
 
-type PersonStore = Pick<
-  AdminStore,
-  | 'readUsage'
-  | 'readHistory'
-  | 'readMemberships'
-  | 'knownFor'
-  | 'listTokens'
-  | 'readRefusals'
-  | 'readAlerts'
-  | 'listAlerts'
-  | 'readAudit'
-  | 'keepsReplaced'
->
+type PersonStore = SeenStore &
+  Pick<AdminStore, 'readUsage' | 'readAlerts' | 'listAlerts' | 'readAudit' | 'keepsReplaced'>
 
 export interface PersonOptions {
   readonly store: PersonStore
@@ -79,18 +69,7 @@ export async function isKept(user: string, options: PersonOptions): Promise<bool
   const { overrides, grants } = storedOf(state)
   if (overrides.has(user) || (await store.keepsReplaced(user))) return true
   if ([...grants.values()].some(({ value }) => value.user === user)) return true
-  const [membership] = await store.readMemberships([user])
-  if (membership != null || (await store.knownFor(user)) !== null) return true
-  let isCharged = false
-  const { history } = await store.readHistory('personal', user)
-  history.eachRun(0, Number.MAX_SAFE_INTEGER, () => {
-    isCharged = true
-  })
-  if (isCharged || (await store.listTokens()).some((token) => token.user === user)) return true
-  for (const shadow of [false, true]) {
-    const { episodes } = await store.readRefusals({ user, shadow }, { cursor: null, limit: 1 })
-    if (episodes.length > 0) return true
-  }
+  if (!(await unseenAmong(store, 'personal', [user])).has(user)) return true
   if ((await alertsOf(user, options)).length > 0) return true
   for await (const entry of auditEntries(store)) if (isAbout(entry, user)) return true
   return false

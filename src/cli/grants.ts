@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { grantsShown } from '../admin/grants-shown.ts'
 import { MOST_OF_KEY } from '../admin/idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
-import { isKept } from '../admin/person.ts'
+import { unseenMark } from '../admin/unseen.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseDuration } from '../config/units.ts'
 import type { GrantResponse } from '../contract/api.ts'
@@ -18,8 +18,8 @@ import { StoreError } from '../quota/quota-store.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
+import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
-import { optionsOf } from './user.ts'
 
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
@@ -134,8 +134,6 @@ async function give(store: Store, loaded: Loaded, options: Options): Promise<num
     return 1
   }
   const author = { who: COMMAND_LINE, why: change.to.reason }
-  const { user } = change.to
-  const isNew = user !== undefined && isKnown === null && (await isStranger(user, store, loaded))
   const made = isKnown === true ? null : await orSayUnknown(store.change(change, author, null))
   const whose = ownerOf(change.to)
   if (made?.done === false) {
@@ -149,19 +147,13 @@ async function give(store: Store, loaded: Loaded, options: Options): Promise<num
   const [were, noun] = change.to.tokens === 1 ? ['was', 'token'] : ['were', 'tokens']
   const given = made === null ? 'had been given already' : `${were} given`
   console.error(`${change.to.tokens} ${noun} of ${change.to.category} ${given} to ${whose}, until ${end}.`)
-  if (isNew) console.error(`Nothing was kept of ${user} before, so look whether this is the id that you mean.`)
+  const { user, organisation = '' } = change.to
+  const owner = user === undefined ? { organisation } : { user }
+  await printUnseen(async () => ((await unseenMark(store, owner)).unseen ? { first: [owner], count: 1 } : NOBODY))
   return 0
 }
 
-/** Whether nothing is kept of a user. It is a hint: a store that fails to say so keeps no grant from being given. */
-async function isStranger(user: string, store: Store, loaded: Loaded): Promise<boolean> {
-  try {
-    return !(await isKept(user, await optionsOf(store, loaded)))
-  } catch (error) {
-    if (error instanceof StoreError) return false
-    throw error
-  }
-}
+const NOBODY = { first: [], count: 0 }
 
 /** The command takes a span too, which the API does not. */
 function problemText({ path, msg }: { readonly path: string; readonly msg: string }): string {

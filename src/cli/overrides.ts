@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { inForceOf } from '../admin/state.ts'
+import { unseenLines } from '../admin/unseen.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
@@ -31,6 +32,7 @@ import { counted } from '../lib/counted.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
+import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = {
@@ -133,6 +135,7 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
     if (options['dry-run'] !== true) return 1
   }
   await warn(loaded, await control.fresh(), changes, read.wanted, options.file ?? '')
+  await printUnseen(() => unseenLines(store, read.wanted, stored), `${options.file}: warning: `)
   console.log(summary(changes, options, nameOf(config.store.location)))
   return large === null ? 0 : 1
 }

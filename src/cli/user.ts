@@ -48,7 +48,7 @@ function workOf([action, id, ...rest]: readonly string[], { reason, words = fals
 }
 
 /** What it takes to read all that is kept of a user. @throws StoreError */
-export async function optionsOf(store: Store, { config }: Loaded): Promise<PersonOptions> {
+async function optionsOf(store: Store, { config }: Loaded): Promise<PersonOptions> {
   const state = await createChangeFollower({ store, observe: () => {} }).fresh()
   const policy = createPolicy(resolve(config.quota, state.settings.value).settings, 1, asOverrides(state))
   return { store, state, policy, alerts: config.alerts.map(({ name }) => name) }

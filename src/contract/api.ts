@@ -124,7 +124,9 @@ export type UsageResponse = Of<typeof schemas.usage>
 
 /** GET /api/grants */
 export type GrantsResponse = Of<typeof schemas.grants>
-/** POST /api/grants, DELETE /api/grants/{id} */
+/** POST /api/grants */
+export type GrantGivenResponse = Of<typeof schemas.grantGiven>
+/** DELETE /api/grants/{id} */
 export type GrantResponse = Of<typeof schemas.grant>
 export type GrantStatusResponse = Of<typeof schemas.grantStatus>
 /** GET /api/tokens */

@@ -399,6 +399,11 @@ export const FIELDS: Readonly<Record<string, string>> = {
   upstream: 'Forwarded requests of the last minute and those that failed; null if nobody has asked in it before.',
   until: 'When it ends; null for never.',
   'Grant.until': 'When it ends, whatever is left of it.',
+  unseen:
+    'There if neither a request nor an access key of the name is kept, so that it may be misspelt. What was set for it or given to it holds all the same.',
+  'OverridesSet.unseen':
+    'The first 100 lines that set something for a name which had nothing set before, and of which neither a request nor an access key is kept.',
+  unseenCount: 'How many such lines there are.',
   unwritten: 'The built-in limits that hold for charged categories whose limits nobody wrote.',
   upsets: 'Changes of the last 24 hours that are not in force although somebody wanted them.',
   usage: 'The runs of windows that are kept.',

@@ -80,6 +80,21 @@ test('extra tokens whose answer was lost are given once, though one gives the sa
   open.errors.length = 0
 })
 
+test('a note asks for the spelling of a name that has neither sent a request nor got an access key, of a user and of an organisation, in each language', async () => {
+  await stage.api('POST', '/api/tokens', { user: 'sue', organisation: 'works', name: 'laptop' })
+  await show('#/users/seu?part=grants')
+  await page.getByText('Neither a request nor an access key is kept of seu.').waitFor()
+  await page.goto(new URL('#/users/sue?part=grants', page.url()).href)
+  await panel().getByText('No extra tokens were given.').waitFor()
+  expect(await page.getByText('Neither a request').count()).toBe(0)
+  await page.goto(new URL('#/organisations/works?part=grants', page.url()).href)
+  await panel().getByText('No extra tokens were given.').waitFor()
+  expect(await page.getByText('Neither a request').count()).toBe(0)
+  await open.close()
+  await show('#/organisations/wroks?part=override', { language: 'zh-CN' })
+  await page.getByText(zh['users.unseen'].replace('{name}', 'wroks')).waitFor()
+})
+
 test('extra tokens of an organisation stand on its page and in the audit, in each language', async () => {
   await stage.api('PUT', '/api/organisations/acme/override', { read: { '1h': 40 }, reason: 'a big event' })
   const until = new Date(Date.now() + 86_400_000).toISOString()

@@ -34,6 +34,9 @@ test('overrides of a file are put in force on the command line, and written to a
   const applied = await byProgram('apply', '-f', file, '--reason', 'a week of music')
   expect(applied.stdout).toContain('2 added, 0 changed, 0 removed, 0 unchanged: 2 overrides in ')
   expect(applied.stderr).toContain('line 3: warning: POST /v1/music/upsert, POST /v1/charge:')
+  const unseen = `${file}: warning: Neither a request nor an access key is kept of user bob (line 2) and user =eve (line 3), so look whether these are the ids that you mean.\n`
+  expect([tried.stderr, applied.stderr].map((text) => text.endsWith(unseen))).toEqual([true, true])
+  expect((await overrides('apply', '-f', file)).stderr).not.toContain('Neither')
   const { stdout } = await overrides('export')
   expect(
     stdout

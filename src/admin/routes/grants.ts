@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
-import type { GrantsResponse } from '../../contract/api.ts'
+import type { GrantGivenResponse, GrantsResponse } from '../../contract/api.ts'
 import type { AuditEntry } from '../../control/control-store.ts'
 import { endOfGrant } from '../../control/grants.ts'
 import { categoriesOf } from '../../control/settings.ts'
@@ -12,6 +12,7 @@ import { grantsShown, shownGrant } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
 import { readIdempotencyKey } from '../idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-grant.ts'
+import { unseenMark } from '../unseen.ts'
 
 /** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
@@ -38,7 +39,7 @@ export function grantRoutes(desk: Desk): Route[] {
         more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
         body: NewGrant,
         idempotencyKey: true,
-        responses: { 201: schemas.grant },
+        responses: { 201: schemas.grantGiven },
         errors: ['conflict', 'idempotency_key_reused'],
       },
       handle: (call) => give(desk, call),
@@ -92,7 +93,10 @@ async function give(desk: Desk, call: Call): Promise<AdminResponse> {
   if ('problems' in read) return badFields(read.problems)
   const { change, isKnown } = read.data
   if (isKnown === false) return KEY_REUSED
-  const given = async (grant: GivenGrant) => ({ status: 201, body: await shownGrant(desk.store, id, grant) })
+  const given = async (grant: GivenGrant) => {
+    const [shown, mark] = await Promise.all([shownGrant(desk.store, id, grant), unseenMark(desk.store, grant)])
+    return { status: 201, body: { ...shown, ...mark } satisfies GrantGivenResponse }
+  }
   if (known !== undefined) return given(known)
   return desk.record(
     call,

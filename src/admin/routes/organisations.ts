@@ -18,6 +18,7 @@ import { readRecent } from '../recent-use.ts'
 import { pageOf } from '../roster.ts'
 import type { Rosters } from '../rosters.ts'
 import type { View } from '../state.ts'
+import { unseenMark } from '../unseen.ts'
 import { pageQuery, rosterWish, rulesOf, shownOf } from '../used-list.ts'
 import { withOrganisation } from '../with-id.ts'
 import { organisationOverrideRoutes } from './overrides.ts'
@@ -127,8 +128,10 @@ async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> 
   const used = await read(desk, view.policy, id)
   const [members = []] = await new MemberPlans(desk, view, turn).of([used], [member], used.at)
   const counters = { personal: NO_COUNTERS, organisation: (of: string) => used.counters.get(of), global: NO_COUNTERS }
+  const hasUsed = [...used.counters.values()].some((counter) => counter.length > 0)
   const response: OrganisationResponse = {
     ...lineOf(view, used, member, members, used.at),
+    ...(!hasUsed && (await unseenMark(desk.store, { organisation: id }))),
     ...periodDayShown(view.policy, member, 'organisation'),
     ...grantsShown(view.policy, counters, memberOf(id), used.at),
   }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { OverridesSetResponse } from '../../contract/api.ts'
+import type { AllOverrides } from '../../control/control-store.ts'
 import { OVERRIDES } from '../../control/forms.ts'
 import { inForce, NOTHING_CHANGED } from '../../control/in-force.ts'
 import {
@@ -32,6 +33,7 @@ import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type R
 import { endsBetween } from '../layers-shown.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
 import { inForceOf } from '../state.ts'
+import { unseenLines } from '../unseen.ts'
 
 const Format = z.strictObject({
   format: z
@@ -134,7 +136,7 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
     },
     response: (entry) => {
       if (changes === null) throw new Error('a response without what was changed')
-      return responseTo(desk, changes, read, at, {
+      return responseTo(desk, changes, { ...read, before }, at, {
         dryRun: isDry,
         refused,
         merge,
@@ -146,9 +148,9 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
 }
 
 async function responseTo(
-  { setup, control, adaptive }: Desk,
+  { store, setup, control, adaptive }: Desk,
   { counts, ends, sample, next }: OverrideChanges,
-  { wanted, ended }: OverrideFile,
+  { wanted, ended, before }: OverrideFile & { readonly before: AllOverrides },
   at: number,
   about: Pick<OverridesSetResponse, 'dryRun' | 'refused' | 'merge' | 'version'>,
 ): Promise<AdminResponse> {
@@ -156,6 +158,7 @@ async function responseTo(
   const { state } = inForce(stored, NOTHING_CHANGED, control.storeTime())
   const { policy } = inForceOf(setup(), state, adaptive().factor)
   const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
+  const unseen = await unseenLines(store, wanted, before)
   const changes = sample.map(({ kind, id, from, to }) => ({
     [kind]: id,
     ...{ from: line(from), to: line(to), ends: endsBetween(OVERRIDES, from, to, at) },
@@ -171,6 +174,8 @@ async function responseTo(
     warningCount,
     ended: ended.slice(0, MOST_ENDED),
     endedCount: ended.length,
+    unseen: unseen.first,
+    unseenCount: unseen.count,
   }
   return ok(response, etag(about.version))
 }

@@ -7,6 +7,7 @@ import type {
   WarningResponse,
 } from '../../contract/api.ts'
 import type { AuditEntry, Change } from '../../control/control-store.ts'
+import type { Whose } from '../../control/override-file.ts'
 import { hasTooMany, TOO_MANY, withOverride } from '../../control/override-layers.ts'
 import { organisationOverrideFrom, overrideFrom } from '../../control/overrides.ts'
 import type { FileSettings } from '../../control/settings.ts'
@@ -27,6 +28,7 @@ import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type R
 import { endsOf } from '../layers-shown.ts'
 import { ledByCaller, organisationOverrideOf, overrideOf } from '../override.ts'
 import type { View } from '../state.ts'
+import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
 /** What has overrides of its own: users, or organisations. `Stored` is one as it is kept, `Shown` as the API shows it. */
@@ -39,6 +41,7 @@ interface Overridden<
   readonly one: string
   readonly schemas: { readonly body: z.ZodType; readonly shown: z.ZodType; readonly set: z.ZodType }
   readonly withId: typeof withUser
+  readonly whose: (id: string) => Whose
   readonly read: (
     body: unknown,
     file: FileSettings,
@@ -57,6 +60,7 @@ const USERS: Overridden<UserOverride, OverrideResponse> = {
   one: 'a user',
   schemas: { body: schemas.overrideBody, shown: schemas.override, set: schemas.overrideSet },
   withId: withUser,
+  whose: (user) => ({ user }),
   read: overrideFrom,
   storedIn: ({ overrides }) => overrides,
   shownIn: overrideOf,
@@ -75,6 +79,7 @@ const ORGANISATIONS: Overridden<OrganisationOverride, OrganisationOverrideRespon
     set: schemas.organisationOverrideSet,
   },
   withId: withOrganisation,
+  whose: (organisation) => ({ organisation }),
   read: organisationOverrideFrom,
   storedIn: ({ organisationOverrides }) => organisationOverrides,
   shownIn: organisationOverrideOf,
@@ -185,19 +190,19 @@ function versionIn<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
   return of.storedIn(state).get(id)?.version ?? null
 }
 
-/** The override, with the warnings of it. */
+/** The override, with the hints for whoever set it. */
 async function showSet<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   desk: Desk,
   of: Overridden<S, R>,
   id: string,
   entry: AuditEntry | undefined,
 ): Promise<AdminResponse> {
-  const view = await desk.view()
+  const [view, mark] = await Promise.all([desk.view(), unseenMark(desk.store, of.whose(id))])
   const override = of.shownIn(view.state, id, view.at)
   if (override === null) return noOverride(of)
   const ends = endsOf(entry)
   const warnings = of.warningsOf(view, id, override)
-  return ok({ ...override, ...of.alsoOf?.(view, id), warnings, ends }, etag(override.version))
+  return ok({ ...override, ...of.alsoOf?.(view, id), ...mark, warnings, ends }, etag(override.version))
 }
 
 async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(

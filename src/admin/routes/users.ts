@@ -10,6 +10,7 @@ import { ledByCaller, overrideOf } from '../override.ts'
 import { membershipShown, periodDayShown } from '../plan.ts'
 import type { Rosters } from '../rosters.ts'
 import { standingShown } from '../standing.ts'
+import { unseenMark } from '../unseen.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
 import { personRoutes } from './persons.ts'
@@ -63,8 +64,11 @@ async function show(desk: Desk, user: string, lead: string | null): Promise<Admi
     return [category, rows]
   })
   const override = overrideOf(now.state, user, now.at, lead)
+  // What has been used lately says enough, without a look at all that is kept.
+  const hasUsed = snapshot.personal.some((counter) => counter.length > 0)
   const response: UserResponse = {
     user,
+    ...(!hasUsed && (await unseenMark(desk.store, { user }))),
     ...membershipShown(now.policy, payer),
     ...periodDayShown(now.policy, payer, 'personal'),
     windows: Object.fromEntries(windows),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fullness, layers, listCounts, periodDay, planInForce, recentRange, recentUse } from './limits.ts'
 import { organisationOverride } from './users.ts'
-import { byName, count, grantStatus, name, time } from './values.ts'
+import { byName, count, grantStatus, name, time, unseen } from './values.ts'
 
 /** Organisations: what their users have used together. */
 
@@ -29,6 +29,7 @@ const listed = z.strictObject({
 
 export const organisation = name(
   listed.extend({
+    unseen,
     periodDay,
     windows: byName(z.array(window.extend(layers.shape))),
     /** Missing while no grant pays. */

@@ -14,7 +14,7 @@ import {
   windows,
 } from './limits.ts'
 import { warnings } from './settings.ts'
-import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time } from './values.ts'
+import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time, unseen } from './values.ts'
 
 /** Users: what they have used, and what was set for one of them. */
 
@@ -69,7 +69,7 @@ export const override = name(
 )
 
 export const overrideSet = name(
-  override.extend({ /** Whether nothing is charged to the user. */ exempt: z.boolean(), warnings, ends }),
+  override.extend({ /** Whether nothing is charged to the user. */ exempt: z.boolean(), unseen, warnings, ends }),
   'OverrideSet',
   'What was set for one user. With `exempt` no limit holds, a block neither: the file exempts the user (`quota.exempt`), and nothing is charged. Else `warnings` has those of its limits that some request can never fit into.',
 )
@@ -96,7 +96,7 @@ export const organisationOverride = name(
 )
 
 export const organisationOverrideSet = name(
-  organisationOverride.extend({ warnings, ends }),
+  organisationOverride.extend({ unseen, warnings, ends }),
   'OrganisationOverrideSet',
   'What was set for one organisation; `warnings` has those of its limits that some request can never fit into.',
 )
@@ -122,6 +122,7 @@ export const users = name(
 export const user = name(
   z.strictObject({
     user: z.string(),
+    unseen,
     plan,
     organisation,
     periodDay: periodDayInForce,
@@ -199,7 +200,10 @@ export const overridesSet = name(
     /** The first 100 lines whose end has passed. They count as none. */
     ended: z.array(z.strictObject({ line: count, ...whose, expiresAt: time })),
     endedCount: count,
+    /** The first 100 lines that set something for a name which had nothing before, and of which nothing else is kept. */
+    unseen: z.array(z.strictObject({ line: count, ...whose })),
+    unseenCount: count,
   }),
   'OverridesSet',
-  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none. `refused` has what a dry run would be refused for if it was none, and is null otherwise.',
+  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none; `unseen` the first 100 new names that have never sent a request, so that they may be misspelt. `refused` has what a dry run would be refused for if it was none, and is null otherwise.',
 )

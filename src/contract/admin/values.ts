@@ -77,6 +77,15 @@ export const grant = name(
   'Extra tokens that were given once, to a user or to an organisation. Where a window of that scope has no room for a request, the grant pays the whole cost of the request.',
 )
 
+/** Whether nothing is kept of a name that a request or an access key leaves. Only if so. */
+export const unseen = z.literal(true).optional()
+
+export const grantGiven = name(
+  grant.extend({ unseen }),
+  'GrantGiven',
+  'A grant that was given. `unseen` is there if its owner has never sent a request, so that the name may be misspelt.',
+)
+
 export const grants = name(
   z.strictObject({ grants: z.array(grant), total: count }),
   'Grants',

@@ -137,6 +137,7 @@ describe('an override', () => {
     expect(ends).toMatchObject({ added: [{ until: '2026-11-20T16:00:00.000Z' }], dropped: [], guards: [] })
     expect(set).toEqual({
       exempt: false,
+      unseen: true,
       warnings: [],
       version: 1,
       limits: { read: { '1h': 500 } },

@@ -92,6 +92,8 @@ export const users = {
   'quick.doRevoke': 'Revoke all',
   'quick.revoke.text': 'These access keys are refused within 2 seconds on every replica. This cannot be undone.',
 
+  'users.unseen':
+    'Neither a request nor an access key is kept of {name}. Check the spelling before you set a limit or give tokens.',
   'users.status.room': 'Nothing is refused now: every window has room.',
   'users.status.exempt':
     'Nothing is charged to this user and nothing is refused: the file exempts the user (quota.exempt), so no limit holds.',

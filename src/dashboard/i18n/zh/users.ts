@@ -86,6 +86,7 @@ export const users = {
   'quick.doRevoke': '全部吊销',
   'quick.revoke.text': '这些访问密钥将在 2 秒内在所有副本上失效。此操作无法撤销。',
 
+  'users.unseen': '没有保存 {name} 的任何请求或访问密钥。设置限额或发放额度之前，请检查拼写。',
   'users.status.room': '目前没有拒绝：每个窗口都有余量。',
   'users.status.exempt': '对该用户不计费，也不拒绝：配置文件（quota.exempt）豁免了该用户，因此没有任何限额对其生效。',
   'users.status.refused': '目前有请求被拒绝',

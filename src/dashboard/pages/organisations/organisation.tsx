@@ -47,6 +47,7 @@ function Organisation({ organisation }: { readonly organisation: string }) {
             />
             <OwnParts
               response={overridable(response, quota)}
+              unseen={response.unseen === true}
               {...{ quota, path, etag, read, reload }}
               windows={<Windows response={response} quota={quota} />}
             />

@@ -2,6 +2,8 @@ import type { ReactNode } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
+import { visible } from '../../logic/visible.ts'
+import { Note } from '../../ui/note.tsx'
 import { Parts } from '../../ui/parts.tsx'
 import { ForOperators } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
@@ -19,12 +21,14 @@ interface OwnPartsProps extends OverrideProps {
   readonly quota: QuotaResponse | null
   /** Whether nothing is charged to the user. Default not so. */
   readonly exempt?: boolean
+  /** Whether nothing is kept of the name, so that it may be misspelt. Default not so. */
+  readonly unseen?: boolean
   /** What always stands beside the part that is chosen. */
   readonly windows: ReactNode
 }
 
 /** What is done most often to a user or an organisation, the windows, and beside them one part. */
-export function OwnParts({ quota, exempt = false, windows, ...props }: OwnPartsProps) {
+export function OwnParts({ quota, exempt = false, unseen = false, windows, ...props }: OwnPartsProps) {
   const { t } = useTexts()
   const isLead = useLed() !== null
   const { response, path, etag, read, reload } = props
@@ -47,6 +51,7 @@ export function OwnParts({ quota, exempt = false, windows, ...props }: OwnPartsP
   )
   return (
     <>
+      {unseen && <Note tone="warn">{t('users.unseen', { name: visible(id) })}</Note>}
       <ForOperators>
         <QuickActions {...{ exempt, etag, path, read }} of={response} />
       </ForOperators>

@@ -53,6 +53,7 @@ function User({ user }: { readonly user: string }) {
             <OwnParts
               response={{ kind: 'user', id: user, ...response }}
               exempt={response.standing.state === 'exempt'}
+              unseen={response.unseen === true}
               {...{ quota, etag, read, reload }}
               path={pathOf(user)}
               windows={<Windows response={response} quota={quota} />}
