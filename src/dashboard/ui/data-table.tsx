@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { CSSProperties, ReactNode } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import {
   afterChoosing,
@@ -21,6 +21,18 @@ export interface Column<Row> extends Sortable<Row> {
   readonly count?: (row: Row) => number | null
   /** Left out unless the window is wide. Default false. */
   readonly isWideOnly?: boolean
+  /** Of a dense table, as CSS has it. Default by what is in it. */
+  readonly width?: string
+}
+
+/** A column of numbers that orders the rows. */
+export function counted<Row>(
+  id: string,
+  head: string,
+  count: (row: Row) => number,
+  more: Partial<Column<Row>> = {},
+): Column<Row> {
+  return { id, head, count, sort: count, isNumber: true, ...more }
 }
 
 function Count({ of }: { readonly of: number | null }) {
@@ -30,17 +42,21 @@ function Count({ of }: { readonly of: number | null }) {
 
 interface DataTableProps<Row> {
   readonly label: string
-  readonly columns: readonly Column<Row>[]
+  /** Those that are `false` are left out. */
+  readonly columns: readonly (Column<Row> | false)[]
   readonly rows: readonly Row[]
+  /** What is said instead where there is no row. Default nothing. */
+  readonly none?: string
   readonly keyOf: (row: Row) => string
   /** The order without one in the address: a column, or `null` for that in which the rows came. Default `null`. */
   readonly usual?: string | null
   /** The field of the address that has the order. Default `order`. */
   readonly field?: string
-  /** Each row has one line, and the heads stay in sight. Default false. */
-  readonly isDense?: boolean
-  /** Its rows are no cards in a narrow window: they have a few short cells, and no order. Default false. */
-  readonly isSmall?: boolean
+  /**
+   * `dense`: each row has one line, and the heads stay in sight. `lines`: it has one where there is room. `small`: its rows are no cards in
+   * a narrow window, because they have a few short cells and no order. Default none of these.
+   */
+  readonly look?: 'dense' | 'lines' | 'small'
 }
 
 /**
@@ -48,13 +64,21 @@ interface DataTableProps<Row> {
  * its rows are cards, and the heads stand above them.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, keyOf, usual = null, field = 'order', isDense = false, isSmall = false } = props
-  const columns = props.columns.map((each) => (each.count === undefined ? each : { ...each, isNumber: true }))
+  const { label, rows, keyOf, none, usual = null, field = 'order', look = '' } = props
+  const columns = props.columns
+    .filter((each) => each !== false)
+    .map((each) => (each.count === undefined ? each : { ...each, isNumber: true }))
   const { order, choose } = useTableOrder(columns, usual, field)
-  const look = `rows${isSmall ? '' : ' data-table'}${isDense ? ' dense' : ''}`
+  if (rows.length === 0 && none !== undefined) {
+    return (
+      <p role="status" className="muted">
+        {none}
+      </p>
+    )
+  }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className={look} aria-label={label} tabIndex={0}>
+    <section className={`rows ${look === 'small' ? '' : 'data-table'} ${look}`} aria-label={label} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -104,6 +128,7 @@ function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
       data-column={column.id}
       className={classOf(column, sortable ? 'sortable' : '')}
       aria-sort={direction}
+      style={column.width === undefined ? undefined : ({ '--width': column.width } as CSSProperties)}
     >
       {sortable ? (
         <button type="button" title={t('table.orderBy', { column: column.head })} onClick={onChoose}>

@@ -34,24 +34,20 @@ function Values({ title, series, points }: SeriesTableProps) {
         checked={onlySome}
         onChange={(event) => setOnlySome(event.currentTarget.checked)}
       />
-      {shown.length === 0 ? (
-        <p className="muted">{t('series.nothing')}</p>
-      ) : (
-        <DataTable
-          isSmall
-          label={title}
-          columns={[
-            { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
-            ...series.map(({ label }, i) => ({
-              id: label,
-              head: label,
-              count: ({ values }: SeriesPoint) => values[i] ?? 0,
-            })),
-          ]}
-          rows={shown.toReversed()}
-          keyOf={({ from }) => String(from.getTime())}
-        />
-      )}
+      <DataTable
+        look="small"
+        label={title}
+        columns={[
+          { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
+          ...series.map(({ label }, i) => ({
+            ...{ id: label, head: label },
+            count: ({ values }: SeriesPoint) => values[i] ?? 0,
+          })),
+        ]}
+        rows={shown.toReversed()}
+        none={t('series.nothing')}
+        keyOf={({ from }) => String(from.getTime())}
+      />
     </>
   )
 }

@@ -4,7 +4,7 @@ import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { endsOf } from '../../logic/range.ts'
 import { useFields } from '../../ui/address.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -66,7 +66,7 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
         data={[{ value: '', label: t('refusals.any') }, ...names]}
         {...bound(alert, (alert) => change({ alert }))}
       />
-      {shown.length === 0 ? <p role="status">{t('alerts.noEvents')}</p> : <EventTable events={shown} />}
+      <EventTable events={shown} />
     </Panel>
   )
 }
@@ -101,18 +101,11 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
       sort: ({ state }) => state,
       cell: (event) => <Outcome of={event} />,
     },
-    {
-      id: 'tries',
-      head: t('alerts.tries'),
-      isNumber: true,
-      sort: ({ attempts }) => attempts,
-      count: ({ attempts }) => attempts,
-    },
+    counted('tries', t('alerts.tries'), ({ attempts }) => attempts),
   ]
+  const none = t('alerts.noEvents')
   return (
-    <div className="lines">
-      <DataTable label={t('alerts.events')} columns={columns} rows={events} keyOf={({ id }) => id} />
-    </div>
+    <DataTable look="lines" label={t('alerts.events')} {...{ columns, none }} rows={events} keyOf={({ id }) => id} />
   )
 }
 

@@ -4,7 +4,7 @@ import { hashOf } from '../../logic/location.ts'
 import { OTHER_ROUTES, shareOf } from '../../logic/route-usage.ts'
 import type { UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Panel } from '../../ui/panel.tsx'
 
 interface FailingRoutesProps {
@@ -16,22 +16,9 @@ interface FailingRoutesProps {
 
 /** The routes that fail, each with the way to its own errors, and what failed without a route. */
 export function FailingRoutes({ rows, all }: FailingRoutesProps) {
-  const { t } = useTexts()
-  const routes = failingRoutes(rows, all)
-  return (
-    <Panel title={t('errors.routes')} text={t('errors.routesText')}>
-      {routes.length === 0 ? <p className="muted">{t('errors.noRoute')}</p> : <Table routes={routes} />}
-    </Panel>
-  )
-}
-
-function Table({ routes }: { readonly routes: readonly FailingRoute[] }) {
   const { t, number, share } = useTexts()
-  const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string): Column<FailingRoute> => ({
-    ...{ id, head, isNumber: true },
-    count: (row) => row[id],
-    sort: (row) => row[id],
-  })
+  const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string) =>
+    counted<FailingRoute>(id, head, (row) => row[id])
   const shareOfForwarded = ({ status5xx, status0, forwarded }: FailingRoute) => shareOf(status5xx + status0, forwarded)
   const columns: readonly Column<FailingRoute>[] = [
     { id: 'route', head: t('routes.match'), cell: ({ route }) => <RouteLink route={route} /> },
@@ -48,7 +35,17 @@ function Table({ routes }: { readonly routes: readonly FailingRoute[] }) {
     count('gateway5xx', t('errors.gateway5xx')),
     count('status4xx', t('routes.status4xx')),
   ]
-  return <DataTable label={t('errors.routes')} columns={columns} rows={routes} keyOf={({ route }) => `${route}`} />
+  return (
+    <Panel title={t('errors.routes')} text={t('errors.routesText')}>
+      <DataTable
+        label={t('errors.routes')}
+        columns={columns}
+        rows={failingRoutes(rows, all)}
+        none={t('errors.noRoute')}
+        keyOf={({ route }) => `${route}`}
+      />
+    </Panel>
+  )
 }
 
 function RouteLink({ route }: Pick<FailingRoute, 'route'>) {

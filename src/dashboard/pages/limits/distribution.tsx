@@ -88,7 +88,7 @@ function Found({ found, category, window }: FoundProps) {
       <details>
         <summary>{t('series.table')}</summary>
         <DataTable
-          isSmall
+          look="small"
           label={t('distribution.title')}
           columns={[
             {

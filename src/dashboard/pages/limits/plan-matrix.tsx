@@ -58,18 +58,14 @@ function Matrix({ scope, plans, users }: MatrixProps) {
   const isPersonal = scope === 'personal'
   const name = ({ category, window }: Cell) => `${t(wordOf(scope))} ${category} ${windowName(window)}`
   return (
-    <DataTable
+    <DataTable<Cell>
       label={isPersonal ? t('plans.matrix') : t('plans.ofOrganisations')}
       columns={[
         { id: 'window', head: t('word.window'), cell: name },
-        ...(isPersonal
-          ? [
-              {
-                ...{ id: 'baseline', head: t('plans.baseline'), isNumber: true },
-                cell: (of: Cell) => <Baseline {...of} />,
-              },
-            ]
-          : []),
+        isPersonal && {
+          ...{ id: 'baseline', head: t('plans.baseline'), isNumber: true },
+          cell: (of) => <Baseline {...of} />,
+        },
         ...plans.map((plan) => ({
           ...{ id: plan, head: visible(plan), headMore: <PlanHead plan={plan} users={users.get(plan)} /> },
           cell: (of: Cell) => <PlanField plan={plan} scope={scope} {...of} />,

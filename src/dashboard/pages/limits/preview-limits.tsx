@@ -64,10 +64,9 @@ export function LimitTable({
       ),
     ),
   ]
-  if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
   return (
     <DataTable
-      isSmall
+      look="small"
       label={t('preview.limits')}
       columns={[
         { id: 'window', head: t('word.window'), cell: ({ name }) => name },
@@ -75,6 +74,7 @@ export function LimitTable({
         { id: 'then', head: t('preview.then'), isNumber: true, cell: ({ after }) => after },
       ]}
       rows={rows}
+      none={t('preview.sameLimits')}
       keyOf={({ name }) => name}
     />
   )
@@ -152,7 +152,7 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
         </Note>
       )}
       <DataTable
-        isSmall
+        look="small"
         label={t('preview.room')}
         columns={[
           { id: 'window', head: t('word.window'), cell: nameIn },

@@ -53,5 +53,5 @@ function AllRows({ found }: YesterdayProps) {
     partOf('tokens', t('yesterday.tokensAbove')),
   ]
   const keyOf = ({ category, window }: Row) => `${category} ${window}`
-  return <DataTable isSmall label={t('yesterday.title')} columns={columns} rows={found.rows} keyOf={keyOf} />
+  return <DataTable look="small" label={t('yesterday.title')} columns={columns} rows={found.rows} keyOf={keyOf} />
 }

@@ -48,17 +48,14 @@ export function Attention({ now }: { readonly now: NowResponse }) {
   const near = users?.counts?.near ?? 0
   return (
     <Panel title={t('attention.title')}>
-      {pressed.length === 0 ? (
-        <p className="muted">{t(now.windows === null ? 'now.unknown' : 'attention.none')}</p>
-      ) : (
-        <DataTable
-          isDense
-          label={t('attention.title')}
-          columns={columnsOf(texts, now.shadow)}
-          rows={pressed.slice(0, SHOWN)}
-          keyOf={({ scope, id, category, window }) => `${scope} ${id} ${category} ${window}`}
-        />
-      )}
+      <DataTable
+        look="dense"
+        label={t('attention.title')}
+        columns={columnsOf(texts, now.shadow)}
+        rows={pressed.slice(0, SHOWN)}
+        none={t(now.windows === null ? 'now.unknown' : 'attention.none')}
+        keyOf={({ scope, id, category, window }) => `${scope} ${id} ${category} ${window}`}
+      />
       <p className="muted">
         <a href={hashOf('users', null, { order: 'full', near: 'true' })}>
           {t('attention.near', { count: number(near) })}

@@ -33,26 +33,23 @@ function Consumers() {
   return (
     <Panel title={t('top.consumers')}>
       <Loaded poll={poll} hasBanner>
-        {({ rows, window, from: since }) =>
-          rows.length === 0 ? (
-            <p className="muted">{t('series.nothing')}</p>
-          ) : (
-            <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
-              <DataTable
-                isSmall
-                label={t('top.consumers')}
-                columns={[
-                  { id: 'user', head: t('word.user'), cell: ({ user = '' }) => <WayTo page="users" id={user} /> },
-                  { id: 'category', head: t('word.category'), cell: ({ category }) => category },
-                  { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
-                  { id: 'share', head: t('top.share'), isNumber: true, cell: (row) => shareText(shareIn(row), share) },
-                ]}
-                rows={rows}
-                keyOf={({ category, user }) => `${category} ${user}`}
-              />
-            </div>
-          )
-        }
+        {({ rows, window, from: since }) => (
+          <div title={`${t('top.runs', { window: window ?? '–' })} ${time(since)}`}>
+            <DataTable
+              look="small"
+              label={t('top.consumers')}
+              columns={[
+                { id: 'user', head: t('word.user'), cell: ({ user = '' }) => <WayTo page="users" id={user} /> },
+                { id: 'category', head: t('word.category'), cell: ({ category }) => category },
+                { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
+                { id: 'share', head: t('top.share'), isNumber: true, cell: (row) => shareText(shareIn(row), share) },
+              ]}
+              rows={rows}
+              none={t('series.nothing')}
+              keyOf={({ category, user }) => `${category} ${user}`}
+            />
+          </div>
+        )}
       </Loaded>
     </Panel>
   )
@@ -75,28 +72,25 @@ function Refused() {
   return (
     <Panel title={t('top.refused')}>
       <Loaded poll={poll} hasBanner>
-        {({ groups }) =>
-          groups.length === 0 ? (
-            <p className="muted">{t('top.nobody')}</p>
-          ) : (
-            <DataTable
-              isSmall
-              label={t('top.refused')}
-              columns={[
-                {
-                  ...{ id: 'user', head: t('word.user') },
-                  cell: ({ name }) => (name === null ? t('top.unknown') : <WayTo page="users" id={name} />),
-                },
-                { id: 'count', head: t('top.count'), count: ({ count }) => count },
-                { id: 'personal', head: t('word.personal'), count: ({ scopes }) => scopes.Personal },
-                { id: 'organisation', head: t('top.organisation'), count: ({ scopes }) => scopes.Organisation },
-                { id: 'global', head: t('word.global'), count: ({ scopes }) => scopes.Global },
-              ]}
-              rows={groups}
-              keyOf={({ name }) => name ?? ''}
-            />
-          )
-        }
+        {({ groups }) => (
+          <DataTable
+            look="small"
+            label={t('top.refused')}
+            columns={[
+              {
+                ...{ id: 'user', head: t('word.user') },
+                cell: ({ name }) => (name === null ? t('top.unknown') : <WayTo page="users" id={name} />),
+              },
+              { id: 'count', head: t('top.count'), count: ({ count }) => count },
+              { id: 'personal', head: t('word.personal'), count: ({ scopes }) => scopes.Personal },
+              { id: 'organisation', head: t('top.organisation'), count: ({ scopes }) => scopes.Organisation },
+              { id: 'global', head: t('word.global'), count: ({ scopes }) => scopes.Global },
+            ]}
+            rows={groups}
+            none={t('top.nobody')}
+            keyOf={({ name }) => name ?? ''}
+          />
+        )}
       </Loaded>
     </Panel>
   )

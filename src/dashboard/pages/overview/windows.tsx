@@ -45,11 +45,7 @@ export function Windows({ now }: { readonly now: NowResponse }) {
   const windows = useSharedWindows(now)
   return (
     <Panel title={t('now.windows')} text={t('now.windowsText')}>
-      {windows.length === 0 ? (
-        <p className="muted">{t(now.windows === null ? 'now.unknown' : 'now.globalOff')}</p>
-      ) : (
-        <WindowTable windows={windows} now={now} />
-      )}
+      <WindowTable windows={windows} now={now} />
     </Panel>
   )
 }
@@ -82,7 +78,7 @@ interface WindowTableProps {
   readonly now: NowResponse
 }
 
-function WindowTable({ windows, now: { at, shadow } }: WindowTableProps) {
+function WindowTable({ windows, now: { at, shadow, windows: known } }: WindowTableProps) {
   const { t, number, share, duration } = useTexts()
   const columns: readonly Column<SharedWindow>[] = [
     { id: 'window', head: t('word.window'), cell: ({ category, window }) => t('now.gauge', { category, window }) },
@@ -115,7 +111,8 @@ function WindowTable({ windows, now: { at, shadow } }: WindowTableProps) {
     { id: 'forecast', head: t('now.forecast'), cell: (window) => <ForecastText of={window} shadow={shadow} /> },
   ]
   const keyOf = ({ category, window }: SharedWindow) => `${category} ${window}`
-  return <DataTable label={t('now.windows')} columns={columns} rows={windows} keyOf={keyOf} />
+  const none = t(known === null ? 'now.unknown' : 'now.globalOff')
+  return <DataTable label={t('now.windows')} rows={windows} {...{ columns, none, keyOf }} />
 }
 
 interface ForecastTextProps {

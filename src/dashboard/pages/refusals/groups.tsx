@@ -10,7 +10,7 @@ import { stepOf } from '../../logic/range.ts'
 import { GROUPINGS, type Grouping, groupQuery, type RefusalWish } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS, scopeSeries } from '../../logic/scope.ts'
 import { useFields } from '../../ui/address.tsx'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -71,16 +71,15 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
           {t('refusals.groupsCsv')}
         </a>
       </div>
-      <div className="lines">
-        <DataTable
-          label={t('refusals.by')}
-          columns={columnsOf(texts, response.by, count)}
-          rows={groups}
-          keyOf={({ name, limit }) => JSON.stringify([name, limit])}
-          usual="count"
-          field="groups"
-        />
-      </div>
+      <DataTable
+        look="lines"
+        label={t('refusals.by')}
+        columns={columnsOf(texts, response.by, count)}
+        rows={groups}
+        keyOf={({ name, limit }) => JSON.stringify([name, limit])}
+        usual="count"
+        field="groups"
+      />
       {more > 0 && <p className="muted">{t('refusals.more', { count: number(more) })}</p>}
       {response.by === 'route' && <p className="muted">{t('refusals.ofRoutes')}</p>}
     </>
@@ -108,15 +107,10 @@ function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Text
   ]
 }
 
-const usersOf = ({ users }: Group): number => users
-
-function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Group>[] {
+function columnsOf(texts: Texts, by: Grouping, all: number): readonly (Column<Group> | false)[] {
   const { t, share } = texts
-  const one = (scope: keyof Group['scopes']): Column<Group> => ({
-    ...{ id: scope, head: t(SCOPE_WORDS[scope]), isNumber: true, isWideOnly: true },
-    sort: ({ scopes }) => scopes[scope],
-    count: ({ scopes }) => scopes[scope],
-  })
+  const one = (scope: keyof Group['scopes']) =>
+    by !== 'limit' && counted(scope, t(SCOPE_WORDS[scope]), ({ scopes }: Group) => scopes[scope], { isWideOnly: true })
   return [
     {
       id: 'name',
@@ -124,14 +118,10 @@ function columnsOf(texts: Texts, by: Grouping, all: number): readonly Column<Gro
       sort: (group) => String(cellsOf(group, texts)[0]),
       cell: (group) => <Named group={group} by={by} />,
     },
-    {
-      ...{ id: 'count', head: t('top.count'), isNumber: true },
-      sort: ({ count }) => count,
-      count: ({ count }) => count,
-    },
+    counted('count', t('top.count'), ({ count }) => count),
     { id: 'share', head: t('top.share'), isNumber: true, cell: ({ count }) => share(count / all) },
-    ...(by === 'user' ? [] : [{ id: 'users', head: t('page.users'), isNumber: true, sort: usersOf, count: usersOf }]),
-    ...(by === 'limit' ? [] : [one('Personal'), one('Organisation'), one('Global')]),
+    by !== 'user' && counted('users', t('page.users'), ({ users }) => users),
+    ...[one('Personal'), one('Organisation'), one('Global')],
     {
       id: 'last',
       head: t('refusals.latest'),

@@ -15,6 +15,8 @@ export type Refusal = RefusalsResponse['refusals'][number]
 interface RefusalTableProps {
   readonly label: string
   readonly refusals: readonly Refusal[]
+  /** What is said where there are none. */
+  readonly none: string
   /** Whose refusals they are: the user is not named again. */
   readonly isOfOne?: boolean
   /** Those that are marked, and by which words. Default none. */
@@ -23,15 +25,11 @@ interface RefusalTableProps {
 }
 
 /** Refusals in the order of the API, with the ways to the user, the limit and the routes. */
-export function RefusalTable({ label, refusals, isOfOne = false, marked, mark = '' }: RefusalTableProps) {
+export function RefusalTable({ label, refusals, none, isOfOne = false, marked, mark = '' }: RefusalTableProps) {
   const texts = useTexts()
   const markOf = (refusal: Refusal) => (marked?.has(refusal) === true ? mark : null)
   const columns = columnsOf(texts, markOf).filter(({ id }) => !isOfOne || id !== 'user')
-  return (
-    <div className="lines">
-      <DataTable label={label} columns={columns} rows={refusals} keyOf={keyOf} />
-    </div>
-  )
+  return <DataTable look="lines" {...{ label, columns, keyOf, none }} rows={refusals} />
 }
 
 /** One user, limit and run. */

@@ -36,16 +36,12 @@ export function RefusalsPage() {
         <Loaded poll={poll}>
           {({ refusals, next }) => (
             <>
-              {refusals.length === 0 ? (
-                <p role="status">{t(nothingOf(wish))}</p>
-              ) : (
-                <>
-                  <a href={`/api/refusals?${refusalQuery(wish, range, 'csv')}`} download>
-                    {t('refusals.csv')}
-                  </a>
-                  <Found refusals={refusals} at={wish.at} />
-                </>
+              {refusals.length > 0 && (
+                <a href={`/api/refusals?${refusalQuery(wish, range, 'csv')}`} download>
+                  {t('refusals.csv')}
+                </a>
               )}
+              <Found refusals={refusals} none={t(nothingOf(wish))} at={wish.at} />
               <Turning
                 onFirst={wish.cursor === '' ? null : () => change({ cursor: null }, true)}
                 onNext={next === null ? null : () => change({ cursor: next }, true)}
@@ -65,13 +61,14 @@ function nothingOf(wish: RefusalWish) {
 
 interface FoundProps {
   readonly refusals: readonly Refusal[]
+  readonly none: string
   /** The moment that is asked about, if one is. */
   readonly at: string | null
 }
 
-function Found({ refusals, at }: FoundProps) {
+function Found({ refusals, none, at }: FoundProps) {
   const { t } = useTexts()
-  const near = at === null ? null : refusalsAt(refusals, at)
+  const near = at === null || refusals.length === 0 ? null : refusalsAt(refusals, at)
   return (
     <>
       {at !== null && near !== null && (
@@ -82,6 +79,7 @@ function Found({ refusals, at }: FoundProps) {
       <RefusalTable
         label={t('page.refusals')}
         refusals={refusals}
+        none={none}
         {...(near !== null && { marked: near.found, mark: t(near.isThen ? 'refusals.mark' : 'refusals.nearest') })}
       />
     </>

@@ -1,7 +1,7 @@
 import type { NowResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Rates } from '../../logic/rates.ts'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Tag } from '../../ui/small.tsx'
 import { SILENT_MS } from './notes.tsx'
@@ -56,16 +56,8 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
     perSecond('requests', t('replicas.requestsRate')),
     perSecond('refused', t('replicas.refusedRate')),
     perSecond('failed', t('replicas.failedRate')),
-    {
-      ...{ id: 'inFlight', head: t('now.inFlight'), isNumber: true },
-      sort: ({ counts }) => counts.inFlight,
-      count: ({ counts }) => counts.inFlight,
-    },
-    {
-      ...{ id: 'sum', head: t('replicas.requests'), isNumber: true },
-      sort: ({ counts }) => counts.requests,
-      count: ({ counts }) => counts.requests,
-    },
+    counted('inFlight', t('now.inFlight'), ({ counts }) => counts.inFlight),
+    counted('sum', t('replicas.requests'), ({ counts }) => counts.requests),
     {
       ...{ id: 'started', head: t('replicas.started') },
       cell: ({ startedAt, version }) => (

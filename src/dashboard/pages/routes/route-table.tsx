@@ -1,25 +1,28 @@
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Price } from '../../ui/price.tsx'
 import { Tag } from '../../ui/small.tsx'
 import './routes.css'
 
 interface RouteTableProps {
   readonly usages: readonly RouteUsage[]
+  /** What is said where there are none. */
+  readonly none: string
   /** Of all routes, of which each has a share. */
   readonly allTokens: number
 }
 
 /** Each route with its counts, and the ways to its refusals and errors. */
-export function RouteTable({ usages, allTokens }: RouteTableProps) {
+export function RouteTable({ usages, none, allTokens }: RouteTableProps) {
   const texts = useTexts()
   return (
     <DataTable
       label={texts.t('routes.title')}
       columns={columnsOf(texts, allTokens)}
       rows={usages}
+      none={none}
       keyOf={({ match, rule }) => `${rule?.line} ${match}`}
       usual="tokens"
     />
@@ -28,11 +31,7 @@ export function RouteTable({ usages, allTokens }: RouteTableProps) {
 
 function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>[] {
   const { t, number } = texts
-  const count = (id: 'requests' | 'status4xx', head: string): Column<RouteUsage> => ({
-    ...{ id, head, isNumber: true },
-    count: (row) => row[id],
-    sort: (row) => row[id],
-  })
+  const count = (id: 'requests' | 'status4xx', head: string) => counted<RouteUsage>(id, head, (row) => row[id])
   return [
     { id: 'route', head: t('routes.match'), sort: ({ match }) => match, cell: (row) => <Match of={row} /> },
     {

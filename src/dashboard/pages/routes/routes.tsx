@@ -60,6 +60,11 @@ interface FoundProps {
 function Found({ usages, wanted }: FoundProps) {
   const { t } = useTexts()
   const found = usages.filter(({ match }) => match.toLowerCase().includes(wanted.trim().toLowerCase()))
-  if (found.length === 0) return <p role="status">{t(usages.length === 0 ? 'routes.none' : 'routes.noneFound')}</p>
-  return <RouteTable usages={found} allTokens={usages.reduce((sum, { tokens }) => sum + tokens, 0)} />
+  return (
+    <RouteTable
+      usages={found}
+      none={t(usages.length === 0 ? 'routes.none' : 'routes.noneFound')}
+      allTokens={usages.reduce((sum, { tokens }) => sum + tokens, 0)}
+    />
+  )
 }

@@ -44,13 +44,7 @@ export function Grants({ of, categories }: GrantsProps) {
   return (
     <Panel title={t('grants.title')} text={t('grants.text')}>
       <Loaded poll={poll} hasBanner>
-        {({ grants }) =>
-          grants.length === 0 ? (
-            <p className="muted">{t('grants.none')}</p>
-          ) : (
-            <GrantTable grants={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)} onEnd={setEnding} />
-          )
-        }
+        {({ grants }) => <GrantTable grants={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)} onEnd={setEnding} />}
       </Loaded>
       <NewGrant of={of} categories={categories} read={poll.read} reload={poll.reload} />
       {ending && (
@@ -83,6 +77,7 @@ function GrantTable({ grants, onEnd }: GrantTableProps) {
     <DataTable
       label={t('grants.title')}
       rows={grants}
+      none={t('grants.none')}
       keyOf={({ id }) => id}
       field="grants"
       columns={[

@@ -81,8 +81,12 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
         <Loaded poll={poll} hasBanner>
           {() => (
             <>
-              <UsedTable {...{ kind, quota, shadow, organisation }} lines={lines ?? []} read={poll.read} />
-              {lines?.length === 0 && <p role="status">{t(nobodyOf(kind, search.isSearch, organisation))}</p>}
+              <UsedTable
+                {...{ kind, quota, shadow, organisation }}
+                lines={lines ?? []}
+                none={t(nobodyOf(kind, search.isSearch, organisation))}
+                read={poll.read}
+              />
               <OpenTyped kind={kind} query={query} lines={lines ?? []} />
               {page !== null && <Foot {...{ kind, page, search, organisation }} lines={lines ?? []} />}
             </>

@@ -62,26 +62,24 @@ function Bill({ of }: { readonly of: Whose }) {
 
 function Items({ response: { rows, complete } }: { readonly response: UsageResponse }) {
   const { t } = useTexts()
-  const hasOver = rows.some(({ over = 0 }) => over > 0)
-  const sumOf = (of: 'tokens' | 'over') => rows.reduce((sum, row) => sum + (row[of] ?? 0), 0)
+  const items = rows.map(({ category = '', tokens, over = 0 }) => ({ category, tokens, over }))
+  const hasOver = items.some(({ over }) => over > 0)
+  const sumOf = (of: 'tokens' | 'over') => items.reduce((sum, item) => sum + item[of], 0)
   const total = { category: t('bill.total'), tokens: sumOf('tokens'), over: sumOf('over') }
   return (
     <>
-      {rows.length === 0 ? (
-        <p role="status">{t('bill.nothing')}</p>
-      ) : (
-        <DataTable
-          isSmall
-          label={t('bill.title')}
-          columns={[
-            { id: 'category', head: t('word.category'), cell: ({ category }) => category },
-            { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
-            ...(hasOver ? [{ id: 'over', head: t('bill.over'), count: ({ over }: typeof total) => over }] : []),
-          ]}
-          rows={[...rows.map(({ category = '', tokens, over = 0 }) => ({ category, tokens, over })), total]}
-          keyOf={({ category }) => category}
-        />
-      )}
+      <DataTable
+        look="small"
+        label={t('bill.title')}
+        columns={[
+          { id: 'category', head: t('word.category'), cell: ({ category }) => category },
+          { id: 'tokens', head: t('history.tokens'), count: ({ tokens }) => tokens },
+          hasOver && { id: 'over', head: t('bill.over'), count: ({ over }) => over },
+        ]}
+        rows={rows.length === 0 ? [] : [...items, total]}
+        none={t('bill.nothing')}
+        keyOf={({ category }) => category}
+      />
       {!complete && <p className="muted">{t('bill.incomplete')}</p>}
     </>
   )

@@ -33,13 +33,9 @@ export function RecentRefusals({ of }: { readonly of: Whose }) {
   return (
     <Panel title={t('page.refusals')} text={t('users.refusals.text')}>
       <Loaded poll={poll} hasBanner>
-        {({ refusals }) =>
-          refusals.length === 0 ? (
-            <p>{t(words.none)}</p>
-          ) : (
-            <RefusalTable label={t('page.refusals')} refusals={refusals} isOfOne={'user' in of} />
-          )
-        }
+        {({ refusals }) => (
+          <RefusalTable label={t('page.refusals')} refusals={refusals} none={t(words.none)} isOfOne={'user' in of} />
+        )}
       </Loaded>
       <p>
         <a href={hashOf('refusals', null, { ...of })}>{t(words.all)}</a>

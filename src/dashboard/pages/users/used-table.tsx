@@ -4,7 +4,7 @@ import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Kind } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
 import { isBlock } from '../../logic/quick-override.ts'
-import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Bar, Name, Tag, WayTo } from '../../ui/small.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
 import type { Line } from './line.ts'
@@ -16,6 +16,8 @@ export const USUAL_ORDER = 'use'
 interface UsedTableProps {
   readonly kind: Kind
   readonly lines: readonly Line[]
+  /** What is said where no row is. */
+  readonly none?: string
   /** Has what the cheapest request costs; `null` as long as nobody knows it. */
   readonly quota: QuotaResponse | null
   /** Of the gateway, which lets everybody through. */
@@ -26,99 +28,65 @@ interface UsedTableProps {
   readonly read?: () => Promise<void>
 }
 
-type Columns = readonly Column<Line>[]
-
 /** A row of one line for each, in the order of the page. */
-export function UsedTable({ kind, lines, quota, shadow, organisation, read }: UsedTableProps) {
+export function UsedTable({ kind, lines, none, quota, shadow, organisation, read }: UsedTableProps) {
   const texts = useTexts()
-  const columns: Columns = [
-    nameColumn(texts, kind),
-    stateColumn(texts, shadow),
-    ...(quota?.effective.plans === undefined ? [] : [planColumn(texts, kind)]),
-    ...(kind === 'users' && organisation === undefined && lines.some((line) => line.organisation !== undefined)
-      ? [organisationColumn(texts)]
-      : []),
-    ...(kind === 'organisations' ? [usersColumn(texts)] : []),
-    ...(lines.some(({ use }) => use !== null) ? usageColumns(texts, { kind, quota, shadow }) : []),
-    ...(read === undefined
-      ? []
-      : [
-          {
-            ...{ id: 'actions', head: '' },
-            cell: (line: Line) => line.use !== null && <RowActions line={line} of={line.use.of} read={read} />,
-          },
-        ]),
-  ]
+  const { t } = texts
+  const isUsers = kind === 'users'
+  const hasOrganisation = isUsers && organisation === undefined && lines.some((line) => line.organisation !== undefined)
   return (
-    <div className="used-list">
-      <DataTable
-        isDense
-        label={texts.t(`page.${kind}`)}
-        columns={columns}
-        rows={lines}
-        keyOf={({ id }) => id}
-        usual={USUAL_ORDER}
-      />
-    </div>
+    <DataTable<Line>
+      look="dense"
+      label={t(`page.${kind}`)}
+      columns={[
+        {
+          ...{ id: 'name', head: t(isUsers ? 'word.user' : 'word.organisation'), sort: 'server' },
+          cell: ({ id }) => <WayTo page={kind} id={id} />,
+        },
+        { id: 'state', head: t('word.state'), width: '12.5rem', cell: (line) => <State of={line} shadow={shadow} /> },
+        quota?.effective.plans !== undefined && {
+          ...{ id: 'plan', head: t(isUsers ? 'override.plan' : 'plans.title'), sort: 'server' },
+          ...{ isWideOnly: true, width: '5.75rem' },
+          cell: ({ plans }) => plans.length > 0 && <Name of={plans.join(', ')} />,
+        },
+        hasOrganisation && {
+          ...{ id: 'organisation', head: t('word.organisation'), sort: 'server', isWideOnly: true, width: '6.75rem' },
+          cell: (line) => line.organisation !== undefined && <WayTo page="organisations" id={line.organisation} />,
+        },
+        !isUsers &&
+          counted<Line>('users', t('page.users'), ({ users = 0 }) => users, { sort: 'server', width: '4.75rem' }),
+        ...(lines.some(({ use }) => use !== null) ? usageColumns(texts, quota, shadow) : []),
+        read !== undefined && {
+          ...{ id: 'actions', head: '' },
+          cell: (line) => line.use !== null && <RowActions line={line} of={line.use.of} read={read} />,
+        },
+      ]}
+      rows={lines}
+      {...(none !== undefined && { none })}
+      keyOf={({ id }) => id}
+      usual={USUAL_ORDER}
+    />
   )
 }
 
-function nameColumn({ t }: Texts, kind: Kind): Column<Line> {
-  return {
-    ...{ id: 'name', head: t(kind === 'users' ? 'word.user' : 'word.organisation'), sort: 'server' },
-    cell: ({ id }) => <WayTo page={kind} id={id} />,
-  }
-}
-
-function planColumn({ t }: Texts, kind: Kind): Column<Line> {
-  return {
-    ...{
-      id: 'plan',
-      head: t(kind === 'users' ? 'override.plan' : 'plans.title'),
-      sort: 'server',
-      isWideOnly: true,
-    },
-    cell: ({ plans }) => plans.length > 0 && <Name of={plans.join(', ')} />,
-  }
-}
-
-function organisationColumn({ t }: Texts): Column<Line> {
-  return {
-    ...{ id: 'organisation', head: t('word.organisation'), sort: 'server', isWideOnly: true },
-    cell: ({ organisation }) => organisation !== undefined && <WayTo page="organisations" id={organisation} />,
-  }
-}
-
-function usersColumn({ t }: Texts): Column<Line> {
-  return {
-    ...{ id: 'users', head: t('page.users'), sort: 'server', isNumber: true },
-    count: ({ users = 0 }) => users,
-  }
-}
-
 /** Whether requests are refused, and by which scope; then what was set. */
-function stateColumn(texts: Texts, shadow: boolean): Column<Line> {
-  const { t, time } = texts
-  return {
-    ...{ id: 'state', head: t('word.state') },
-    cell: (line) => {
-      const { override } = line
-      const ofUser = ofUserIn(override)
-      const until = override?.expiresAt ?? null
-      return (
-        <span className="marks">
-          <StateTag of={line} />
-          {override && (
-            <span title={`${override.reason}${until === null ? '' : `, ${t('users.until', { time: time(until) })}`}`}>
-              <Tag tone="info">{t('users.override')}</Tag>
-            </span>
-          )}
-          {ofUser?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
-          {ofUser?.shadow && !shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
+function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps, 'shadow'>) {
+  const { t, time } = useTexts()
+  const { override } = line
+  const ofUser = ofUserIn(override)
+  const until = override?.expiresAt ?? null
+  return (
+    <span className="marks">
+      <StateTag of={line} />
+      {override && (
+        <span title={`${override.reason}${until === null ? '' : `, ${t('users.until', { time: time(until) })}`}`}>
+          <Tag tone="info">{t('users.override')}</Tag>
         </span>
-      )
-    },
-  }
+      )}
+      {ofUser?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
+      {ofUser?.shadow && !shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
+    </span>
+  )
 }
 
 function StateTag({ of: line }: { readonly of: Line }) {
@@ -140,21 +108,21 @@ function isBlocked({ override, use }: Line): boolean {
   return isBlock(override, use?.of.windows ?? {})
 }
 
-function usageColumns(texts: Texts, { quota, shadow }: Pick<UsedTableProps, 'kind' | 'quota' | 'shadow'>): Columns {
+function usageColumns(texts: Texts, quota: QuotaResponse | null, shadow: boolean): readonly Column<Line>[] {
   const { t, number, minute, windowName } = texts
   const soon = (at: string | null | undefined) =>
     at == null ? <span className="muted">–</span> : <time dateTime={at}>{minute(new Date(at))}</time>
   return [
     {
-      ...{ id: 'use', head: t('users.fullest'), sort: 'server', isRanked: true },
+      ...{ id: 'use', head: t('users.fullest'), sort: 'server', isRanked: true, width: '13.5rem' },
       cell: (line) => <Worst of={line} quota={quota} shadow={shadow || ofUserIn(line.override)?.shadow === true} />,
     },
     {
-      ...{ id: 'reset', head: t('users.resets'), sort: 'server', isWideOnly: true },
+      ...{ id: 'reset', head: t('users.resets'), sort: 'server', isWideOnly: true, width: '6rem' },
       cell: ({ use }) => soon(use?.worst?.resetAt),
     },
     {
-      ...{ id: 'full', head: t('users.fullAt'), sort: 'server', isWideOnly: true },
+      ...{ id: 'full', head: t('users.fullAt'), sort: 'server', isWideOnly: true, width: '4.75rem' },
       cell: ({ use }) => {
         if (isFull(use, quota)) return t('users.fullNow')
         return (
@@ -165,11 +133,11 @@ function usageColumns(texts: Texts, { quota, shadow }: Pick<UsedTableProps, 'kin
       },
     },
     {
-      ...{ id: 'tokens', head: t('history.tokens'), sort: 'server', isNumber: true },
+      ...{ id: 'tokens', head: t('history.tokens'), sort: 'server', isNumber: true, width: '7.5rem' },
       cell: ({ use }) => <Tokens of={use} />,
     },
     {
-      ...{ id: 'refused', head: t('users.refused'), sort: 'server', isNumber: true },
+      ...{ id: 'refused', head: t('users.refused'), sort: 'server', isNumber: true, width: '4.75rem' },
       cell: ({ id, use }) =>
         use?.refused ? (
           <a href={hashOf('refusals', null, { [use.of.kind]: id })}>{number(use.refused)}</a>
