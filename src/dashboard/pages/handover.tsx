@@ -4,7 +4,8 @@ import type { HandedOverResponse } from '../../contract/api.ts'
 import { call } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { visible } from '../logic/visible.ts'
-import { messageOf } from '../ui/failure.tsx'
+import { Failed } from '../ui/failure.tsx'
+import { useForm } from '../ui/form.tsx'
 import { Note } from '../ui/note.tsx'
 import { Copyable } from '../ui/small.tsx'
 import { Alone, AloneTitle } from './alone.tsx'
@@ -16,26 +17,17 @@ export const HANDOVER_PATH = '/handover'
 export function HandoverPage() {
   const { t } = useTexts()
   const [shown, setShown] = useState<HandedOverResponse | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const [busy, setBusy] = useState(false)
-  useEffect(() => {
-    document.title = `${t('handover.title')} · Tollgate`
-  }, [t])
-
-  async function open(): Promise<void> {
-    setBusy(true)
-    setError(null)
-    try {
+  const { error, busy, submit } = useForm({
+    async send() {
       const code = location.hash.slice(1)
       setShown((await call<HandedOverResponse>('POST', '/api/handover', { body: { code } })).data)
       // It is good no more, and is not to stay among the pages that the browser remembers.
       history.replaceState(null, '', HANDOVER_PATH)
-    } catch (caught) {
-      setError(caught as Error)
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+  })
+  useEffect(() => {
+    document.title = `${t('handover.title')} · Tollgate`
+  }, [t])
 
   return (
     <Alone>
@@ -43,7 +35,7 @@ export function HandoverPage() {
       {shown === null ? (
         <>
           <p>{t('handover.text')}</p>
-          <Button onClick={open} loading={busy}>
+          <Button onClick={() => submit()} loading={busy}>
             {t('handover.open')}
           </Button>
         </>
@@ -53,11 +45,7 @@ export function HandoverPage() {
           <Copyable text={shown.token} label={t('handover.title')} />
         </Note>
       )}
-      {error && (
-        <Note tone="bad" live>
-          {messageOf(error, t)}
-        </Note>
-      )}
+      <Failed error={error} />
     </Alone>
   )
 }

@@ -1,9 +1,9 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useTexts } from '../i18n/text.tsx'
-import { fieldProblems, messageOf } from './failure.tsx'
-import { useFocusBack, useFocusKept } from './focus-back.ts'
-import { Note } from './note.tsx'
+import { Failed } from './failure.tsx'
+import { useFocusBack } from './focus-back.ts'
+import { bound, useForm } from './form.tsx'
 
 /** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
 export const DIALOGS = 'dialogs'
@@ -39,25 +39,15 @@ export function Confirm({
 }: ConfirmProps) {
   const { t } = useTexts()
   const [reason, setReason] = useState(given)
-  const [error, setError] = useState<Error | null>(null)
-  const [missing, setMissing] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const button = useFocusKept(busy)
-  // A modal returns the focus when it is asked to close, and this one is gone then.
-  useFocusBack(() => document.activeElement)
-
-  async function confirm(): Promise<void> {
-    if (needsReason && reason.trim() === '') return setMissing(true)
-    setBusy(true)
-    setError(null)
-    try {
+  const { problems, error, busy, form, submitter } = useForm({
+    check: () => ({ reason: needsReason === true && reason.trim() === '' && t('problem.reason') }),
+    async send() {
       await onConfirm(reason.trim() === '' ? {} : { reason: reason.trim() })
       onClose()
-    } catch (caught) {
-      setError(caught as Error)
-      setBusy(false)
-    }
-  }
+    },
+  })
+  // A modal returns the focus when it is asked to close, and this one is gone then.
+  useFocusBack(() => document.activeElement)
 
   // What was sent is done, or not: who closed the dialog meanwhile would never read which.
   const close = (): void => {
@@ -76,30 +66,19 @@ export function Confirm({
       closeOnClickOutside={false}
       closeButtonProps={{ 'aria-label': t('word.close'), disabled: busy }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void confirm()
-        }}
-        noValidate
-      >
+      <form {...form}>
         {children}
         <TextInput
           label={t('word.reason')}
           description={t('word.reasonHelp')}
           required={needsReason === true}
           maxLength={500}
-          value={reason}
-          onChange={(event) => {
-            setMissing(false)
-            setReason(event.currentTarget.value)
-          }}
-          error={missing ? t('problem.reason') : fieldProblems(error).reason}
+          {...bound(reason, setReason, problems.reason)}
           data-autofocus
         />
-        {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+        <Failed error={error} />
         <div className="actions">
-          <Button ref={button} type="submit" color={danger ? 'red' : 'blue'} loading={busy}>
+          <Button {...submitter} color={danger ? 'red' : 'blue'}>
             {action}
           </Button>
           <Button variant="default" onClick={close} disabled={busy}>

@@ -2,7 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { serverNow } from '../api/client.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
 import { type Expiry, endOfFriday, endOfTomorrow, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
-import { bound } from './bound.ts'
+import { bound } from './form.tsx'
 
 interface ExpiryProps {
   readonly label: string

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { ApiError, LostError, UnknownError } from '../api/client.ts'
 import type { Polled } from '../api/use-poll.ts'
 import { en, type TextKey } from '../i18n/en.ts'
@@ -25,6 +26,18 @@ function messageOfLost(error: LostError, t: Texts['t']): string {
 export function fieldProblems(error: Error | null): Readonly<Record<string, string>> {
   const problems = error instanceof ApiError ? (error.response.problems ?? []) : []
   return Object.fromEntries(problems.map(({ path, msg }) => [path, msg]))
+}
+
+/** Why something was not done; nothing if it was. */
+export function Failed({ error, children }: { readonly error: Error | null; readonly children?: ReactNode }) {
+  const { t } = useTexts()
+  return (
+    error && (
+      <Note tone="bad">
+        {messageOf(error, t)} {children}
+      </Note>
+    )
+  )
 }
 
 /** Why a poll failed, unless the banner or the sign-in page says it already. */

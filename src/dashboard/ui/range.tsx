@@ -5,8 +5,8 @@ import { type Texts, useTexts } from '../i18n/text.tsx'
 import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf, usualRange } from '../logic/range.ts'
 import { useFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
+import { bound } from './form.tsx'
 import './range.css'
-import { bound } from './bound.ts'
 
 /** The range that the page looks at: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {

@@ -6,11 +6,11 @@ import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
 import { GROUPS, hashOf, LEADS_PAGES, type Page } from '../logic/location.ts'
 import { Dropdown } from './dropdown.tsx'
+import { bound } from './form.tsx'
 import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
 import { RangeControl } from './range.tsx'
 import './shell.css'
-import { bound } from './bound.ts'
 import { StatusLine } from './status-line.tsx'
 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */

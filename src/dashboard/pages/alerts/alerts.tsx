@@ -9,6 +9,7 @@ import { type AlertState, alertStates } from '../../logic/alert-state.ts'
 import type { Standing } from '../../ui/acknowledged.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { messageOf } from '../../ui/failure.tsx'
+import { useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -110,37 +111,31 @@ function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
 /** Sends the receiver an event that says it is a test, and shows what it said. */
 function Test({ alert }: { readonly alert: string }) {
   const { t } = useTexts()
-  const [state, setState] = useState<'idle' | 'busy' | AlertTestResponse | Error>('idle')
-  async function send(): Promise<void> {
-    setState('busy')
-    const path = `/api/alerts/${encodeURIComponent(alert)}/test`
-    setState(
-      await call<AlertTestResponse>('POST', path, { body: {} }).then(
-        ({ data }) => data,
-        (error: Error) => error,
-      ),
-    )
-  }
+  const [said, setSaid] = useState<AlertTestResponse | null>(null)
+  const { error, busy, submit } = useForm({
+    async send() {
+      setSaid(null)
+      const path = `/api/alerts/${encodeURIComponent(alert)}/test`
+      setSaid((await call<AlertTestResponse>('POST', path, { body: {} })).data)
+    },
+  })
   return (
     <div>
       <Button
         size="compact-sm"
         variant="default"
-        loading={state === 'busy'}
+        loading={busy}
         aria-label={t('alerts.testOf', { alert })}
-        onClick={() => void send()}
+        onClick={() => submit()}
       >
         {t('alerts.test')}
       </Button>{' '}
       <span aria-live="polite">
-        {state instanceof Error ? (
-          <Tag tone="bad">{messageOf(state, t)}</Tag>
-        ) : (
-          typeof state === 'object' && (
-            <Tag tone={state.delivered ? 'good' : 'bad'}>
-              {state.delivered ? t('alerts.testTaken') : t('alerts.testNotTaken', { error: state.error ?? '' })}
-            </Tag>
-          )
+        {error && <Tag tone="bad">{messageOf(error, t)}</Tag>}
+        {said && (
+          <Tag tone={said.delivered ? 'good' : 'bad'}>
+            {said.delivered ? t('alerts.testTaken') : t('alerts.testNotTaken', { error: said.error ?? '' })}
+          </Tag>
         )}
       </span>
     </div>

@@ -5,12 +5,12 @@ import { useTexts } from '../../i18n/text.tsx'
 import { endsOf } from '../../logic/range.ts'
 import { useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
+import { bound } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import './alerts.css'
-import { bound } from '../../ui/bound.ts'
 import { Alerts, scopeWord, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]

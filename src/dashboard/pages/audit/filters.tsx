@@ -2,7 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
-import { bound } from '../../ui/bound.ts'
+import { bound } from '../../ui/form.tsx'
 
 export interface AuditFilters {
   /** As it was typed. */

@@ -5,10 +5,9 @@ import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { useFields } from '../../ui/address.tsx'
-import { bound } from '../../ui/bound.ts'
 import type { Reason } from '../../ui/confirm.tsx'
-import { messageOf } from '../../ui/failure.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Failed } from '../../ui/failure.tsx'
+import { bound } from '../../ui/form.tsx'
 import { KeyTable } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
 import { Revoke } from './revoke.tsx'
@@ -59,7 +58,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
     <>
       <KeySearch wish={wish} change={change} />
       <Count all={keys.length} found={found.length} />
-      {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
+      {isUnknown && <Failed error={unknown.error} />}
       {made && <MadeKey made={made} />}
       {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
       {old && <Rotate accessKey={old} onConfirm={(rotation) => rotate(old, rotation)} onClose={() => setOld(null)} />}

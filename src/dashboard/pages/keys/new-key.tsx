@@ -7,13 +7,9 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { factsOf } from '../../logic/key-facts.ts'
 import { hashOf } from '../../logic/location.ts'
-import { bound } from '../../ui/bound.ts'
-import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
-import { messageOf } from '../../ui/failure.tsx'
-import { useFocusKept } from '../../ui/focus-back.ts'
-import { useFocusWrong } from '../../ui/focus-wrong.ts'
-import { Note } from '../../ui/note.tsx'
+import { Failed } from '../../ui/failure.tsx'
+import { bound, Discard } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
@@ -43,7 +39,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   // What a lead's keys name the gateway says.
   const isLead = useLed() !== null
   const known = { keys, lines: found ?? [], plans }
-  const { draft, chosen, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey({
+  const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey({
     ...reading,
     factsOf: (user) => (isLead ? {} : factsOf(user, known)),
   })
@@ -52,12 +48,10 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
     setTyped(user)
     edit({ user, organisation: null, plan: null })
   }
-  const button = useFocusKept(busy)
-  const ref = useFocusWrong(problems)
   return (
     <Panel title={t('keys.create')}>
       <Changing label={t('keys.create')}>
-        <form ref={ref} onSubmit={make} noValidate>
+        <form {...form}>
           <div className="key-line">
             <TextInput label={t('word.user')} required {...bound(draft.user, name, problems.user)} autoComplete="off" />
             <TextInput
@@ -69,7 +63,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
               autoComplete="off"
             />
             <div className="actions">
-              <Button ref={button} type="submit" loading={busy} disabled={isLooking}>
+              <Button {...submitter} disabled={isLooking}>
                 {t('keys.make')}
               </Button>
               {!isEmpty && <Discard disabled={false} onDiscard={discard} />}
@@ -79,11 +73,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
           {!isEmpty && <Further {...{ draft, chosen, plans, edit, problems }} />}
         </form>
       </Changing>
-      {error && (
-        <Note tone="bad">
-          {messageOf(error, t)} {isOutcomeUnknown(error) && t('keys.unknown')}
-        </Note>
-      )}
+      <Failed error={error}>{isOutcomeUnknown(error) && t('keys.unknown')}</Failed>
       {made && <MadeKey made={made} />}
     </Panel>
   )

@@ -6,10 +6,10 @@ import { useTexts } from '../../i18n/text.tsx'
 import { patchOf } from '../../logic/settings.ts'
 import { notesOfPatch } from '../../logic/settings-layers.ts'
 import { Conflict } from '../../ui/conflict.tsx'
-import { Discard } from '../../ui/discard.tsx'
-import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { Failed, fieldProblems } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
+import { Discard } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Name } from '../../ui/small.tsx'
@@ -158,7 +158,6 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
 }
 
 function ErrorNote({ error }: { readonly error: Error }) {
-  const { t } = useTexts()
-  if (error instanceof ApiError && error.status === 412) return <Conflict what="settings" subject={null} />
-  return <Note tone="bad">{messageOf(error, t)}</Note>
+  const isConflict = error instanceof ApiError && error.status === 412
+  return isConflict ? <Conflict what="settings" subject={null} /> : <Failed error={error} />
 }

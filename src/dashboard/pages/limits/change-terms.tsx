@@ -1,8 +1,8 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { GUARD_TIMES, type GuardTime, type Terms } from '../../logic/change-terms.ts'
-import { bound } from '../../ui/bound.ts'
 import { ExpiryField } from '../../ui/expiry.tsx'
+import { bound } from '../../ui/form.tsx'
 
 interface TermsProps {
   readonly terms: Terms

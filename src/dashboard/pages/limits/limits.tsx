@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
-import { bound } from '../../ui/bound.ts'
+import { bound } from '../../ui/form.tsx'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 import { useWantedField } from './wanted.ts'

@@ -3,7 +3,7 @@ import type { KeyboardEvent } from 'react'
 import { MODES } from '../../../quota/limit-layers.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { steppedMultiplier } from '../../logic/settings.ts'
-import { bound } from '../../ui/bound.ts'
+import { bound } from '../../ui/form.tsx'
 import { Origin, useEditing, useShown } from './edit.tsx'
 
 /** Everything but the tables: mode, global switch, multiplier, shadow. */

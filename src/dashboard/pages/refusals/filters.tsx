@@ -5,9 +5,9 @@ import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
+import { bound } from '../../ui/form.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
-import { bound } from '../../ui/bound.ts'
 
 /** What the choices are made of changes seldom. */
 const EVERY_MS = 60_000

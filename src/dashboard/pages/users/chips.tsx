@@ -1,7 +1,7 @@
 import { Chip, NativeSelect } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
-import { bound } from '../../ui/bound.ts'
+import { bound } from '../../ui/form.tsx'
 import type { ListResponse } from './line.ts'
 
 interface ChipsProps {

@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react'
 import { ApiError, isOutcomeUnknown } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
 import { Ask, type ConfirmProps, type Reason } from '../../ui/confirm.tsx'
-import { messageOf } from '../../ui/failure.tsx'
+import { Failed } from '../../ui/failure.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Changing } from '../../ui/small.tsx'
@@ -19,7 +18,6 @@ interface DeedProps<T> extends Pick<Polled<unknown>, 'read' | 'reload'>, Omit<Co
 
 /** What is done to a user or an organisation once, after a question, and what became of it. */
 export function Deed<T extends object>({ name, label, button, send, done, read, reload, ...question }: DeedProps<T>) {
-  const { t } = useTexts()
   const [outcome, change] = useKept<T | Error | null>(name, null)
   async function act(reason: Reason): Promise<void> {
     change(() => null)
@@ -41,7 +39,7 @@ export function Deed<T extends object>({ name, label, button, send, done, read, 
         button={button}
         danger
         onConfirm={act}
-        outcome={outcome instanceof Error && <Note tone="bad">{messageOf(outcome, t)}</Note>}
+        outcome={outcome instanceof Error && <Failed error={outcome} />}
       />
       {outcome !== null && !(outcome instanceof Error) && (
         <Note tone="good" live>

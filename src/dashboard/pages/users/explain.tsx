@@ -1,14 +1,12 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
-import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { LENGTHS, useTexts } from '../../i18n/text.tsx'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
-import { bound } from '../../ui/bound.ts'
-import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { Failed } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
-import { useFocusKept } from '../../ui/focus-back.ts'
-import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { bound, useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note, type Tone } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -42,53 +40,38 @@ export function ExplainForm({ user }: { readonly user: string }) {
   const [value, setValue] = useState('')
   const [body, setBody] = useState('')
   const [explained, setExplained] = useState<Explained | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const [problems, setProblems] = useState<{ readonly path?: string }>({})
-  const [busy, setBusy] = useState(false)
-  const button = useFocusKept(busy)
-
   const known = { ...(value !== '' && { value }), ...(body !== '' && { body }) }
   const query = new URLSearchParams({ user, method, path, ...known })
-
-  async function explain(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    setError(null)
-    setProblems({})
-    if (!path.startsWith('/')) return setProblems({ path: t('problem.path') })
-    setBusy(true)
-    try {
+  const { problems, error, form, submitter } = useForm({
+    check: () => ({ path: !path.startsWith('/') && t('problem.path') }),
+    async send() {
       const { data } = await call<ExplainResponse>('GET', `/api/explain?${query}`)
       setExplained({ response: data, asked: String(query), at: new Date(serverNow()) })
-    } catch (caught) {
-      setError(caught as Error)
-      setExplained(null)
-    } finally {
-      setBusy(false)
-    }
-  }
-
-  const fields = fieldProblems(error)
-  const form = useFocusWrong(problems, error)
+    },
+    onError: () => setExplained(null),
+  })
   return (
     <Panel title={t('explain.title')} text={t('explain.text')}>
-      <form ref={form} onSubmit={explain} noValidate>
+      <form {...form}>
         <div className="fields">
-          <NativeSelect label={t('explain.method')} data={METHODS} {...bound(method, setMethod, fields.method)} />
-          <TextInput
-            label={t('explain.path')}
-            placeholder="/v1/…"
-            {...bound(path, setPath, problems.path ?? fields.path)}
+          <NativeSelect label={t('explain.method')} data={METHODS} {...bound(method, setMethod, problems.method)} />
+          <TextInput label={t('explain.path')} placeholder="/v1/…" {...bound(path, setPath, problems.path)} />
+          <TextInput label={t('explain.cost')} {...bound(value, setValue, problems.value ?? problems.cost)} />
+          <Textarea
+            label={t('explain.body')}
+            autosize
+            minRows={1}
+            maxRows={8}
+            {...bound(body, setBody, problems.body)}
           />
-          <TextInput label={t('explain.cost')} {...bound(value, setValue, fields.value ?? fields.cost)} />
-          <Textarea label={t('explain.body')} autosize minRows={1} maxRows={8} {...bound(body, setBody, fields.body)} />
         </div>
         <div className="actions">
-          <Button ref={button} type="submit" variant="default" loading={busy}>
+          <Button {...submitter} variant="default">
             {t('explain.do')}
           </Button>
         </div>
       </form>
-      {error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      <Failed error={error} />
       {explained?.asked === String(query) && <Explanation {...explained} />}
     </Panel>
   )

@@ -1,18 +1,16 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { GrantResponse, GrantsResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
-import { bound } from '../../ui/bound.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
-import { fieldProblems, messageOf } from '../../ui/failure.tsx'
-import { useFocusKept } from '../../ui/focus-back.ts'
-import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Failed } from '../../ui/failure.tsx'
+import { bound, useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -139,50 +137,41 @@ const EMPTY: Draft = { category: null, tokens: '', expiry: { kind: 'hours', hour
 function NewGrant({ of, categories, read, reload }: NewGrantProps) {
   const { t } = useTexts()
   const [draft, setDraft] = useKept(`grant to ${JSON.stringify(of)}`, EMPTY)
-  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
-  const [outcome, setOutcome] = useState<GrantResponse | Error | null>(null)
-  const [busy, setBusy] = useState(false)
+  const [given, setGiven] = useState(false)
   const [sent, setSent] = useKept<Sent | null>(`sent grant to ${JSON.stringify(of)}`, null)
-  const button = useFocusKept(busy)
-  const ref = useFocusWrong(problems)
   const edit = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
   const category = draft.category ?? categories[0] ?? ''
-
-  async function give(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    setOutcome(null)
-    const until = expiryOf(draft.expiry, serverNow())
-    const [tokens, reason] = [Number(draft.tokens.trim()), draft.reason.trim()]
-    const found = {
-      ...(!(Number.isSafeInteger(tokens) && tokens > 0) && { tokens: t('grants.problem.tokens') }),
-      ...(until == null && { until: t('problem.expiry') }),
-      ...(reason === '' && { reason: t('problem.required') }),
-    }
-    setProblems(found)
-    if (Object.keys(found).length > 0) return
-    setBusy(true)
-    // What may have arrived is sent again as it was, so that it gives once.
-    const wish =
-      sent?.draft === draft ? sent.wish : { body: { ...of, category, tokens, until, reason }, idempotencyKey: newKey() }
-    setSent(() => ({ draft, wish }))
-    try {
-      setOutcome((await call<GrantResponse>('POST', '/api/grants', wish)).data)
+  const [tokens, reason] = [Number(draft.tokens.trim()), draft.reason.trim()]
+  const { problems, error, form, submitter } = useForm({
+    check() {
+      setGiven(false)
+      return {
+        tokens: !(Number.isSafeInteger(tokens) && tokens > 0) && t('grants.problem.tokens'),
+        until: expiryOf(draft.expiry, serverNow()) == null && t('problem.expiry'),
+        reason: reason === '' && t('problem.required'),
+      }
+    },
+    async send() {
+      const until = expiryOf(draft.expiry, serverNow())
+      const fresh = { body: { ...of, category, tokens, until, reason }, idempotencyKey: newKey() }
+      // What may have arrived is sent again as it was, so that it gives once.
+      const wish = sent?.draft === draft ? sent.wish : fresh
+      setSent(() => ({ draft, wish }))
+      await call<GrantResponse>('POST', '/api/grants', wish)
+      setGiven(true)
       setSent(() => null)
       setDraft(() => EMPTY)
       await read()
-    } catch (caught) {
-      setOutcome(caught as Error)
-      setProblems(fieldProblems(caught as Error))
-      if (isOutcomeUnknown(caught)) reload()
+    },
+    onError(error) {
+      if (isOutcomeUnknown(error)) reload()
       else setSent(() => null)
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+  })
 
   return (
     <Changing label={t('grants.give')}>
-      <form ref={ref} onSubmit={give} noValidate>
+      <form {...form}>
         <div className="fields">
           <NativeSelect
             label={t('word.category')}
@@ -213,17 +202,15 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
           autoComplete="off"
         />
         <div className="actions">
-          <Button ref={button} type="submit" loading={busy}>
-            {t('grants.give')}
-          </Button>
+          <Button {...submitter}>{t('grants.give')}</Button>
         </div>
       </form>
-      {outcome !== null && !(outcome instanceof Error) && (
+      {given && (
         <Note tone="good" live>
           {t('grants.given')}
         </Note>
       )}
-      {outcome instanceof Error && <Note tone="bad">{messageOf(outcome, t)}</Note>}
+      <Failed error={error} />
     </Changing>
   )
 }

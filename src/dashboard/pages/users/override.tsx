@@ -5,13 +5,11 @@ import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
-import { bound } from '../../ui/bound.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
-import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
-import { fieldProblems, messageOf } from '../../ui/failure.tsx'
-import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Failed, fieldProblems } from '../../ui/failure.tsx'
+import { bound, Discard, useFocusWrong } from '../../ui/form.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { At, Changing, ForOperators } from '../../ui/small.tsx'
@@ -215,9 +213,11 @@ function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeP
           {t('override.overText', { time: time(draft.until) })}
         </Note>
       )}
-      {stage.at === 'overtaken'
-        ? !isOver && <Conflict key={etag} what={WORDS[kind].what} subject={id} />
-        : error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      {stage.at === 'overtaken' ? (
+        !isOver && <Conflict key={etag} what={WORDS[kind].what} subject={id} />
+      ) : (
+        <Failed error={error} />
+      )}
     </>
   )
 }

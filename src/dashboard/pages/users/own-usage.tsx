@@ -5,9 +5,9 @@ import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { monthOf } from '../../logic/range.ts'
-import { bound } from '../../ui/bound.ts'
 import { CategoryChart } from '../../ui/category-chart.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
+import { bound } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 
 const EVERY_MS = 60_000

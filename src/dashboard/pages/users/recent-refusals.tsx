@@ -1,10 +1,10 @@
 import { Button, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
-import { bound } from '../../ui/bound.ts'
+import { bound, useForm } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { RefusalTable } from '../refusals/refusal-table.tsx'
 
@@ -48,23 +48,18 @@ export function RecentRefusals({ of }: { readonly of: Whose }) {
 function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) {
   const { t } = useTexts()
   const [local, setLocal] = useState('')
-  const [isWrong, setIsWrong] = useState(false)
-  function look(event: FormEvent): void {
-    event.preventDefault()
-    const at = Date.parse(local)
-    setIsWrong(Number.isNaN(at))
-    if (Number.isNaN(at)) return
-    const iso = (time: number): string => new Date(time).toISOString()
-    const fields = { from: iso(at - NEAR_MS), to: iso(at + NEAR_MS), at: iso(at) }
-    location.hash = hashOf('refusals', null, { ...of, ...fields })
-  }
+  const at = Date.parse(local)
+  const { problems, form } = useForm({
+    check: () => ({ at: Number.isNaN(at) && t('problem.time') }),
+    send() {
+      const iso = (time: number): string => new Date(time).toISOString()
+      const fields = { from: iso(at - NEAR_MS), to: iso(at + NEAR_MS), at: iso(at) }
+      location.hash = hashOf('refusals', null, { ...of, ...fields })
+    },
+  })
   return (
-    <form className="at-a-time" onSubmit={look} noValidate>
-      <TextInput
-        type="datetime-local"
-        label={label}
-        {...bound(local, setLocal, isWrong ? t('problem.time') : undefined)}
-      />
+    <form className="at-a-time" {...form}>
+      <TextInput type="datetime-local" label={label} {...bound(local, setLocal, problems.at)} />
       <Button type="submit" variant="default">
         {t('users.refusals.look')}
       </Button>
