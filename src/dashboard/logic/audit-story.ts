@@ -146,11 +146,14 @@ export function isUndoable(entry: Entry): boolean {
 
 /** What an undo puts back: each value as it is after the change, and as it was before. */
 export function comesBack(entry: Entry, file: SettingsResponse | null): readonly Change[] {
+  return changesIn(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
+}
+
+/** What a change of the settings or of an override made different. */
+export function changesIn(entry: Entry, file: SettingsResponse | null): readonly Change[] {
   // There may be thousands of them.
   if (entry.what === 'overrides') return []
-  return entry.what === 'settings'
-    ? changesOf(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
-    : overrideChanges(entry, true)
+  return entry.what === 'settings' ? changesOf(entry, file) : overrideChanges(entry)
 }
 
 /** Whose windows a `quota_reset` has emptied: those of a category, and of one organisation if it names one. */
@@ -306,9 +309,9 @@ function storyOfOverride(entry: Entry): Story {
 }
 
 /** Without the reason, which is that of the entry, and without what is off before and after. */
-function overrideChanges({ at, from: before, to: after }: Entry, isBack = false): readonly Change[] {
+function overrideChanges({ at, from: before, to: after }: Entry): readonly Change[] {
   const [from, to] = [overrideAt(before, Date.parse(at)), overrideAt(after, Date.parse(at))]
-  return leaves(isBack ? to : from, isBack ? from : to, null).filter(
+  return leaves(from, to, null).filter(
     ({ path, from, to }) => path !== 'reason' && (from ?? false) !== (to ?? false) && (from ?? null) !== (to ?? null),
   )
 }

@@ -6,6 +6,7 @@ import { windowWords } from '../../logic/format.ts'
 import { isLimit, limitWords } from '../../logic/limit-words.ts'
 import { namesOf } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
+import { FromTo, type FromToLine } from '../../ui/from-to.tsx'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
 export function changedName(path: string, { t, language }: Texts): string {
@@ -51,37 +52,25 @@ export function changedValue(path: string, value: unknown, { t, exact, time }: T
 
 /** The values that a change made different, one line each. */
 export function ChangeLines({ changes }: { readonly changes: readonly Change[] }) {
-  if (changes.length === 0) return null
-  return (
-    <ul className="differences">
-      {changes.map((each) => (
-        <li key={each.path}>
-          <ChangeLine change={each} />
-        </li>
-      ))}
-    </ul>
-  )
+  const texts = useTexts()
+  return <FromTo lines={changes.map((each) => lineOf(each, texts))} />
 }
 
 /** What was not there before needs no `none`. */
-function ChangeLine({ change: { path, from, to, file } }: { readonly change: Change }) {
-  const texts = useTexts()
+function lineOf({ path, from, to, file }: Change, texts: Texts): FromToLine {
   const { t } = texts
   const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =
     file === undefined
       ? null
       : t(isOfSettings ? 'audit.fileValue' : 'audit.defaultValue', { value: changedValue(path, file, texts) })
-  const before = from === undefined && file !== undefined ? unset : null
   const nothing = t(isOfSettings ? 'audit.asFile' : path.startsWith('limits.') ? 'audit.asDefault' : 'word.none')
-  const shownFrom = from === undefined ? before : changedValue(path, from, texts)
-  return (
-    <>
-      <bdi>{changedName(path, texts)}</bdi>: {shownFrom !== null && <del>{shownFrom}</del>}
-      {shownFrom !== null && <span aria-hidden="true"> → </span>}
-      <ins>{to === undefined ? (unset ?? nothing) : changedValue(path, to, texts)}</ins>
-    </>
-  )
+  return {
+    key: path,
+    name: <bdi>{changedName(path, texts)}</bdi>,
+    from: from === undefined ? unset : changedValue(path, from, texts),
+    to: to === undefined ? (unset ?? nothing) : changedValue(path, to, texts),
+  }
 }
 
 const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'periodDay', 'plan', 'within', 'expiresAt'])

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import type { LayerResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { useTexts } from '../../i18n/text.tsx'
 import { leavesOf } from '../../logic/change-terms.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import type { Value } from '../../logic/settings.ts'
@@ -10,6 +10,7 @@ import { followsIn, isOnTop } from '../../logic/settings-layers.ts'
 import { Ask, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Filled } from '../../ui/filled.tsx'
+import { FromTo } from '../../ui/from-to.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
@@ -202,18 +203,13 @@ interface LinesProps {
 function PatchLines({ patch, next = null }: LinesProps) {
   const texts = useTexts()
   const { t } = texts
+  const shown = (value: unknown) => (value == null ? t('word.file') : shownValue(value as Value, texts))
   return (
-    <ul className="differences">
-      {leavesOf(patch).map(([path, value]) => (
-        <li key={path}>
-          {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
-          {next !== null && <span className="muted">{t('pending.next', { value: nextValue(next(path), texts) })}</span>}
-        </li>
-      ))}
-    </ul>
+    <FromTo
+      lines={leavesOf(patch).map(([path, value]) => ({
+        ...{ key: path, name: nameOf(path, texts), to: shown(value) },
+        more: next && <span className="muted">{t('pending.next', { value: shown(next(path)) })}</span>,
+      }))}
+    />
   )
-}
-
-function nextValue(value: unknown, texts: Texts): string {
-  return value === undefined ? texts.t('word.file') : shownValue(value as Value, texts)
 }

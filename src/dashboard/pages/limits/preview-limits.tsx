@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { DataTable } from '../../ui/data-table.tsx'
+import { FromTo } from '../../ui/from-to.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Tag } from '../../ui/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames, wordOf } from './names.ts'
@@ -15,15 +16,18 @@ export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceRe
   return (
     <>
       <h4>{t('preview.changes')}</h4>
-      <ul className="differences">
-        {changesOf(quota, draft).map(({ path, from, to, toFile }) => (
-          <li key={path}>
-            {nameOf(path, texts)}: <del>{shownValue(from, texts)}</del>
-            <span aria-hidden="true"> → </span>
-            <ins>{shownValue(to, texts)}</ins> {toFile && <Tag tone="info">{t('preview.toFile')}</Tag>}
-          </li>
-        ))}
-      </ul>
+      <FromTo
+        lines={changesOf(quota, draft).map(({ path, from, to, toFile }) => ({
+          ...{ key: path, name: nameOf(path, texts) },
+          ...{ from: shownValue(from, texts), to: shownValue(to, texts) },
+          more: toFile && (
+            <>
+              {' '}
+              <Tag tone="info">{t('preview.toFile')}</Tag>
+            </>
+          ),
+        }))}
+      />
     </>
   )
 }

@@ -3,6 +3,7 @@ import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Overridable } from '../../logic/override.ts'
 import { type OverrideLine, overrideLines } from '../../logic/override-lines.ts'
 import { visible } from '../../logic/visible.ts'
+import { FromTo } from '../../ui/from-to.tsx'
 import { changedName, changedValue } from '../audit/values.tsx'
 
 interface LinesProps {
@@ -20,16 +21,17 @@ interface LinesProps {
 export function OverrideLines({ from, to, of, quota, without = [] }: LinesProps) {
   const texts = useTexts()
   const lines = overrideLines({ from, to }, of, quota).filter(({ path }) => !without.includes(path))
-  if (lines.length === 0) return null
+  const shown = (line: OverrideLine, value: unknown, isBefore: boolean) =>
+    value === undefined ? nothingOf(line, isBefore, texts) : changedValue(line.path, value, texts)
   return (
-    <ul className="differences">
-      {lines.map((line) => (
-        <li key={line.path}>
-          <bdi>{lineName(line, texts)}</bdi>: <Side line={line} value={line.from} isBefore />
-          <Side line={line} value={line.to} />
-        </li>
-      ))}
-    </ul>
+    <FromTo
+      lines={lines.map((line) => ({
+        key: line.path,
+        name: <bdi>{lineName(line, texts)}</bdi>,
+        from: shown(line, line.from, true),
+        to: shown(line, line.to, false),
+      }))}
+    />
   )
 }
 
@@ -37,27 +39,7 @@ function lineName({ path }: OverrideLine, texts: Texts): string {
   return path === 'reason' ? texts.t('override.name.reason') : changedName(path, texts)
 }
 
-interface SideProps {
-  readonly line: OverrideLine
-  readonly value: unknown
-  readonly isBefore?: boolean
-}
-
-/** An end and a reason that were not there before need no word. */
-function Side({ line, value, isBefore = false }: SideProps) {
-  const texts = useTexts()
-  const text = value === undefined ? nothingOf(line, isBefore, texts) : changedValue(line.path, value, texts)
-  if (!isBefore) return <ins>{text}</ins>
-  if (text === null) return null
-  return (
-    <>
-      <del>{text}</del>
-      <span aria-hidden="true"> → </span>
-    </>
-  )
-}
-
-/** What holds where nothing is set; `null` if there is nothing to say. */
+/** What holds where nothing is set; `null` if there is nothing to say: an end and a reason that were not there before need no word. */
 function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean, texts: Texts): string | null {
   const { t, exact } = texts
   if (path === 'plan') return t('override.planOfCredential')

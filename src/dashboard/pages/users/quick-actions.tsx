@@ -11,6 +11,7 @@ import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
+import { FromTo } from '../../ui/from-to.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Changing } from '../../ui/small.tsx'
 import { changedName } from '../audit/values.tsx'
@@ -169,16 +170,18 @@ function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: Qui
   const texts = useTexts()
   const { t, exact } = texts
   return (
-    <ul className="differences">
-      {quickLines(of, kind).map(({ category, window, plan, from, to }) => (
-        <li key={`${category} ${window} ${plan}`}>
-          <bdi>{changedName(`limits.${category}.${window}`, texts)}</bdi>
-          {plan !== null && <span className="muted"> ({t('quick.ofPlan', { plan: visible(plan) })})</span>}:{' '}
-          <del>{exact(from)}</del>
-          <span aria-hidden="true"> → </span>
-          <ins>{exact(to)}</ins>
-        </li>
-      ))}
-    </ul>
+    <FromTo
+      lines={quickLines(of, kind).map(({ category, window, plan, from, to }) => ({
+        key: `${category} ${window} ${plan}`,
+        name: (
+          <>
+            <bdi>{changedName(`limits.${category}.${window}`, texts)}</bdi>
+            {plan !== null && <span className="muted"> ({t('quick.ofPlan', { plan: visible(plan) })})</span>}
+          </>
+        ),
+        from: exact(from),
+        to: exact(to),
+      }))}
+    />
   )
 }

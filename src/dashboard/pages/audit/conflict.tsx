@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'react'
-import type { AuditResponse } from '../../contract/api.ts'
-import { call } from '../api/client.ts'
-import { useTexts } from '../i18n/text.tsx'
-import { Differences } from './differences.tsx'
-import { Note } from './note.tsx'
-
-type Entry = AuditResponse['entries'][number]
+import type { AuditResponse } from '../../../contract/api.ts'
+import { call } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { changesIn, type Entry } from '../../logic/audit-story.ts'
+import { Note } from '../../ui/note.tsx'
+import { ChangeLines } from './values.tsx'
 
 /** Says who else changed what one was about to change: the latest such entry of the audit. */
 export function Conflict({ what, subject }: { readonly what: Entry['what']; readonly subject: string | null }) {
@@ -22,7 +21,7 @@ export function Conflict({ what, subject }: { readonly what: Entry['what']; read
   return (
     <Note tone="bad" title={t('conflict.title')}>
       {entry === null ? t('conflict.unknown') : t('conflict.text', { who: entry.who, time: time(entry.at) })}
-      {entry && <Differences of={entry} />}
+      {entry && <ChangeLines changes={changesIn(entry, null)} />}
     </Note>
   )
 }
