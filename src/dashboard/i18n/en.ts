@@ -36,3 +36,12 @@ export const en = {
 }
 
 export type TextKey = keyof typeof en
+
+/** What follows a beginning in those keys that have it. */
+export type NameIn<Key extends string, Begin extends string> = Key extends `${Begin}${infer Name}` ? Name : never
+
+/** What is wrong with something that was typed. */
+export type Problem = Extract<TextKey, `problem.${string}`>
+
+/** By the path of the API; the whole has the empty one. */
+export type Problems = Readonly<Record<string, Problem>>

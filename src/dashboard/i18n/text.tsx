@@ -27,31 +27,7 @@ type Values = Readonly<Record<string, string | number>>
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
 const KEPT = 'tollgate.language'
 
-export interface Texts {
-  readonly language: Language
-  readonly setLanguage: (language: Language) => void
-  /** The words of a key, with `{name}` filled in. */
-  readonly t: (key: TextKey, values?: Values) => string
-  /** The sentence of a reason, with its `{name}` still to fill in. */
-  readonly reason: (code: ReasonCode) => string
-  readonly number: (value: number) => string
-  readonly exact: (value: number) => string
-  readonly short: (value: number) => string
-  readonly rate: (perSecond: number) => string
-  readonly share: (share: number) => string
-  readonly time: (at: Date | string, timeZone?: string) => string
-  readonly clock: (at: Date) => string
-  readonly minute: (at: Date) => string
-  readonly day: (at: Date) => string
-  readonly date: (at: number) => string
-  readonly dateMinute: (at: number) => string
-  readonly month: (day: string) => string
-  readonly span: (from: Date, to: Date, timeZone?: string) => string
-  readonly duration: (ms: number) => string
-  readonly relative: (ms: number) => string
-  /** The name of a window: in English as the configuration has it, in Chinese in words if it is a count and a unit. */
-  readonly windowName: (name: string) => string
-}
+export type Texts = ReturnType<typeof textsOf>
 
 const Context = createContext<Texts | null>(null)
 
@@ -76,29 +52,32 @@ export function useTexts(): Texts {
   return texts
 }
 
-function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
+function textsOf(language: Language, setLanguage: (language: Language) => void) {
   const { texts: words, reasons } = LOADED.get(language) ?? ENGLISH
   return {
     language,
     setLanguage,
-    t: (key, values = {}) => filled(words[key], withLengths(language, values)),
-    reason: (code) => reasons[code],
-    number: (value) => format.formatNumber(language, value),
-    exact: (value) => format.formatExact(language, value),
-    short: (value) => format.formatShort(language, value),
-    rate: (perSecond) => format.formatRate(language, perSecond),
-    share: (share) => format.formatShare(language, share),
-    time: (at, timeZone) => format.formatTime(language, at, timeZone),
-    clock: (at) => format.formatClock(language, at),
-    minute: (at) => format.formatMinute(language, at, new Date()),
-    day: (at) => format.formatDay(language, at),
-    date: (at) => format.formatDate(language, at, false),
-    month: (day) => format.formatMonth(language, day),
-    dateMinute: (at) => format.formatDate(language, at, true),
-    span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
-    duration: (ms) => format.formatDuration(language, ms),
-    relative: (ms) => format.formatRelative(language, ms),
-    windowName: (name) => format.windowName(language, name),
+    /** The words of a key, with `{name}` filled in. */
+    t: (key: TextKey, values: Values = {}) => filled(words[key], withLengths(language, values)),
+    /** The sentence of a reason, with its `{name}` still to fill in. */
+    reason: (code: ReasonCode) => reasons[code],
+    number: (value: number) => format.formatNumber(language, value),
+    exact: (value: number) => format.formatExact(language, value),
+    short: (value: number) => format.formatShort(language, value),
+    rate: (perSecond: number) => format.formatRate(language, perSecond),
+    share: (share: number) => format.formatShare(language, share),
+    time: (at: Date | string, timeZone?: string) => format.formatTime(language, at, timeZone),
+    clock: (at: Date) => format.formatClock(language, at),
+    minute: (at: Date) => format.formatMinute(language, at, new Date()),
+    day: (at: Date) => format.formatDay(language, at),
+    date: (at: number) => format.formatDate(language, at, false),
+    month: (day: string) => format.formatMonth(language, day),
+    dateMinute: (at: number) => format.formatDate(language, at, true),
+    span: (from: Date, to: Date, timeZone?: string) => format.formatSpan(language, from, to, timeZone),
+    duration: (ms: number) => format.formatDuration(language, ms),
+    relative: (ms: number) => format.formatRelative(language, ms),
+    /** The name of a window: in English as the configuration has it, in Chinese in words if it is a count and a unit. */
+    windowName: (name: string) => format.windowName(language, name),
   }
 }
 

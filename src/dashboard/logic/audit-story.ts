@@ -1,4 +1,5 @@
 import type { AuditResponse, GrantResponse, SettingsResponse } from '../../contract/api.ts'
+import type { NameIn, TextKey } from '../i18n/en.ts'
 import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
 import { type Layer, layersIn, overrideAt, settingsAt } from './layers.ts'
@@ -45,38 +46,8 @@ export interface Story {
   readonly why: string | null
 }
 
-export type Sentence =
-  | `one.${OneChange}`
-  | 'settings.many'
-  | 'settings.none'
-  | 'undo'
-  | 'scheduled'
-  | 'cancelled'
-  | 'unguarded'
-  | 'ends'
-  | 'schedule.begin'
-  | 'schedule.end'
-  | 'schedule.not'
-  | 'guard.back'
-  | 'guard.counted'
-  | 'guard.keeps'
-  | 'override.set'
-  | 'override.changed'
-  | 'override.removed'
-  | 'overrides'
-  | 'overrides.undo'
-  | 'grant.given'
-  | 'grant.ended'
-  | 'reset'
-  | 'quota_reset'
-  | 'quota_reset_organisation'
-  | 'token_created'
-  | 'token_rotated'
-  | 'token_revoked'
-  | 'token_opened'
-  | 'tokens_revoked'
-  | 'tokens_imported'
-  | 'user_forgotten'
+/** Each has a text. */
+export type Sentence = NameIn<TextKey, 'audit.say.'>
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
 

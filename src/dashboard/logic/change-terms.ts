@@ -1,5 +1,6 @@
 import type { QuotaPatch } from '../../contract/api.ts'
 import { isSoft } from '../../quota/limit-value.ts'
+import type { Problem, Problems } from '../i18n/en.ts'
 import { type Expiry, expiryOf } from './override.ts'
 
 /** How a change of the settings is made: when, for how long, guarded by what, and why. */
@@ -21,18 +22,14 @@ export interface Terms {
 
 export const NO_TERMS: Terms = { reason: '', guard: '', refused: '5', from: '', until: { kind: 'never' } }
 
-export type TermProblem = 'problem.expiry' | 'problem.refused' | 'problem.untilFrom'
-/** By the path of the API. */
-export type TermProblems = Readonly<Record<string, TermProblem>>
-
 export type TermsBody = Pick<QuotaPatch, 'reason' | 'guard' | 'from' | 'until'>
 
 /** Terms as a part of the body of the change. @param now milliseconds since the epoch */
-export function termsBodyOf(terms: Terms, now: number): { readonly body: TermsBody; readonly problems: TermProblems } {
+export function termsBodyOf(terms: Terms, now: number): { readonly body: TermsBody; readonly problems: Problems } {
   const reason = terms.reason.trim()
   const from = terms.from === '' ? null : expiryOf({ kind: 'at', local: terms.from }, now)
   const until = expiryOf(terms.until, now)
-  const problems: Record<string, TermProblem> = {}
+  const problems: Record<string, Problem> = {}
   if (terms.guard !== '' && !isShare(terms.refused)) problems['guard.refused'] = 'problem.refused'
   if (from === undefined) problems.from = 'problem.expiry'
   if (until === undefined) problems.until = 'problem.expiry'

@@ -1,14 +1,6 @@
 import type { OverrideBody, OverrideResponse } from '../../contract/api.ts'
-import {
-  bodyOf,
-  editsSince,
-  formOf,
-  isSet,
-  type Overridable,
-  type OverrideForm,
-  type OverrideProblems,
-  withFields,
-} from './override.ts'
+import type { Problems } from '../i18n/en.ts'
+import { bodyOf, editsSince, formOf, isSet, type Overridable, type OverrideForm, withFields } from './override.ts'
 
 /**
  * Editing an override, from the first letter to the response of the API. Until something is edited the form follows what is set.
@@ -25,12 +17,12 @@ import {
  */
 export type Stage =
   | { readonly at: 'idle'; readonly done: Done | null }
-  | { readonly at: 'edited'; readonly problems: OverrideProblems }
+  | { readonly at: 'edited'; readonly problems: Problems }
   | { readonly at: 'reviewed'; readonly review: Review; readonly error: Error | null }
   | { readonly at: 'sent'; readonly review: Review | null }
   /** @property removing what was to be taken away; `null` for a change. */
   | { readonly at: 'unknown'; readonly error: Error; readonly removing: Seen | null }
-  | { readonly at: 'overtaken'; readonly error: Error | null; readonly problems: OverrideProblems }
+  | { readonly at: 'overtaken'; readonly error: Error | null; readonly problems: Problems }
   | { readonly at: 'failed'; readonly error: Error }
 
 export type Done = 'override.saved' | 'override.removed' | 'override.over'
@@ -98,7 +90,7 @@ export type OverrideEvent =
 export type Failure = 'unknown' | 'conflict' | 'refused'
 
 export const NOTHING_EDITED: Editing = { draft: null, stage: { at: 'idle', done: null } }
-const NO_PROBLEMS: OverrideProblems = {}
+const NO_PROBLEMS: Problems = {}
 const EDITED: Stage = { at: 'edited', problems: NO_PROBLEMS }
 
 export function nextEditing(editing: Editing, event: OverrideEvent): Editing {

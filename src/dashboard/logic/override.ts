@@ -9,6 +9,7 @@ import type {
 import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { multiplied } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
+import type { Problem, Problems } from '../i18n/en.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'
 
 /** A window that an override may limit, with the limit in force; `null` for none. */
@@ -65,17 +66,6 @@ export type Expiry =
   | { readonly kind: 'at'; readonly local: string }
 
 export const PRESET_HOURS = [1, 24, 168, 720] as const
-
-export type OverrideProblem =
-  | 'problem.limit'
-  | 'problem.factor'
-  | 'problem.periodDay'
-  | 'problem.reason'
-  | 'problem.expiry'
-  | 'problem.nothing'
-
-/** By the path of the API; the whole has the empty one. */
-export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
 /**
  * Of what lies on top. A new one ends after a day, if nobody chooses otherwise: one without an end is forgotten.
@@ -157,8 +147,8 @@ function differing<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<
 export function bodyOf(
   form: OverrideForm,
   now: number,
-): { readonly body: OverrideBody | null; readonly problems: OverrideProblems } {
-  const problems: Record<string, OverrideProblem> = {}
+): { readonly body: OverrideBody | null; readonly problems: Problems } {
+  const problems: Record<string, Problem> = {}
   const limits: Record<string, Record<string, LimitValue>> = {}
   for (const [path, text] of Object.entries(form.limits)) {
     if (text.trim() === '') continue

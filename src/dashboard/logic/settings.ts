@@ -3,6 +3,7 @@ import { MODES, MULTIPLIER } from '../../quota/limit-layers.ts'
 import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { MAX_LIMIT } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
+import type { Problem, Problems } from '../i18n/en.ts'
 
 /** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
 
@@ -10,10 +11,6 @@ import { lacksRoom } from '../../quota/window.ts'
 export type Edit = string | boolean | null
 export type Draft = Readonly<Record<string, Edit>>
 export type Value = LimitValue | string | boolean | null
-
-/** What is wrong with an edit; the name of a text. */
-export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 'problem.empty'
-export type Problems = Readonly<Record<string, Problem>>
 
 /** The names of a dotted path. Those of plans may have dots, all others have none. */
 export function namesOf(path: string): string[] {

@@ -39,12 +39,12 @@ export const limits = {
   'preview.counted': 'Counted at {time}. Later use is not included.',
   'preview.changes': 'Changes',
   'preview.toFile': 'reset to file',
-  'preview.blocked':
+  'preview.users.blocked':
     'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
-  'preview.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
-  'preview.blockedOrganisations':
+  'preview.users.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
+  'preview.organisations.blocked':
     'Organisations without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
-  'preview.noOrganisation':
+  'preview.organisations.nobody':
     'Organisations without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
   'preview.first': 'The first {count} of them, newly blocked ones first:',
   'preview.newly': 'newly blocked',

@@ -113,13 +113,13 @@ export const users = {
   'users.refusals.look': 'Look',
 
   'override.title': 'Override',
-  'override.none': 'No override: this user follows the defaults.',
+  'users.override.none': 'No override: this user follows the defaults.',
   'override.now': 'In force: {reason}',
-  'override.limits': 'Personal limits',
-  'override.limitsText':
+  'users.override.limits': 'Personal limits',
+  'users.override.limitsText':
     'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default, 1000 + 200 lets 200 pass beyond 1,000, and unlimited leaves the window without a limit.',
   'override.periodDay': 'Months begin with day',
-  'override.periodDayText':
+  'users.override.periodDayText':
     'A day from 1 to 31, instead of that of the credential or the plan. 29 to 31 mean the last day of a shorter month',
   'problem.periodDay': 'Enter a day from 1 to 31.',
   'override.dayOfPlan': 'as the credential or the plan says',
@@ -128,7 +128,7 @@ export const users = {
   'periodDay.credential': 'by the last credential',
   'periodDay.plan': 'by the plan',
   'override.factor': 'Factor',
-  'override.factorText':
+  'users.override.factorText':
     'Multiplies the limits, 0 to 100. With an end and nothing else set, it multiplies whatever lies under it, also where that changes.',
   'problem.factor': 'Enter a number from 0 to 100 with three decimals at most.',
   'layers.title': 'Overrides that lie above each other, the newest first',
@@ -175,7 +175,7 @@ export const users = {
   'override.save': 'Set the override',
   'override.remove': 'Remove override',
   'override.removeTitle': 'Remove the override of {name}',
-  'override.removeText': 'All limits of this user follow the defaults again, within 2 seconds on every replica.',
+  'users.override.removeText': 'All limits of this user follow the defaults again, within 2 seconds on every replica.',
   'override.reviewText': 'In force within 2 seconds on every replica. Counters are kept.',
   'override.saved': 'The override is set.',
   'override.savedUntil': 'It ends at {time}.',
@@ -187,10 +187,10 @@ export const users = {
   'override.edited': 'Edits that are not set yet.',
   'override.removed': 'The override is removed.',
   'override.unknown': 'The default limits are not loaded yet. Then the page says whether they would block the user.',
-  'override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
-  'override.blocksLater':
+  'users.override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
+  'users.override.blocksLater':
     '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the user would be blocked.',
-  'override.blocksAll': '{category} {window}: no request fits into a limit of {limit}, so the user is blocked.',
+  'users.override.blocksAll': '{category} {window}: no request fits into a limit of {limit}, so the user is blocked.',
 
   'reset.title': 'Reset',
   'reset.text':

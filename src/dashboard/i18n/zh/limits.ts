@@ -37,12 +37,12 @@ export const limits = {
   'preview.counted': '统计于 {time}，此后的用量不计在内。',
   'preview.changes': '更改',
   'preview.toFile': '恢复为文件的值',
-  'preview.blocked':
+  'preview.users.blocked':
     '已无法再发任何请求的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
-  'preview.nobody': '已无法再发任何请求的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
-  'preview.blockedOrganisations':
+  'preview.users.nobody': '已无法再发任何请求的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
+  'preview.organisations.blocked':
     '已无法再发任何请求的组织：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
-  'preview.noOrganisation': '已无法再发任何请求的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
+  'preview.organisations.nobody': '已无法再发任何请求的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.first': '其中前 {count} 个，新受阻的在前：',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',

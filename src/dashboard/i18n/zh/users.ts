@@ -105,13 +105,13 @@ export const users = {
   'users.refusals.look': '查看',
 
   'override.title': '特别设置',
-  'override.none': '没有特别设置：此用户使用默认值。',
+  'users.override.none': '没有特别设置：此用户使用默认值。',
   'override.now': '生效中：{reason}',
-  'override.limits': '个人上限',
-  'override.limitsText':
+  'users.override.limits': '个人上限',
+  'users.override.limitsText':
     '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值，1000 + 200 表示超过 1,000 后还可再用 200，unlimited 表示该窗口无上限。',
   'override.periodDay': '每月起始日',
-  'override.periodDayText': '1 到 31，代替凭据或套餐中的日期；29 到 31 表示较短月份的最后一天',
+  'users.override.periodDayText': '1 到 31，代替凭据或套餐中的日期；29 到 31 表示较短月份的最后一天',
   'problem.periodDay': '请输入 1 到 31 之间的日期。',
   'override.dayOfPlan': '按凭据或套餐',
   periodDay: '每月从 {day} 日起',
@@ -119,7 +119,7 @@ export const users = {
   'periodDay.credential': '按上次的凭据',
   'periodDay.plan': '按套餐',
   'override.factor': '系数',
-  'override.factorText':
+  'users.override.factorText':
     '将上限乘以 0 到 100 之间的系数。若有结束时间且没有其他设置，则乘以其下的任何设置，也随其变化。',
   'problem.factor': '请输入 0 到 100 之间的数，最多三位小数。',
   'layers.title': '相互叠加的特别设置，最新的在前',
@@ -165,7 +165,7 @@ export const users = {
   'override.save': '保存特别设置',
   'override.remove': '取消特别设置',
   'override.removeTitle': '取消 {name} 的特别设置',
-  'override.removeText': '此用户的所有上限将在 2 秒内在所有副本上恢复为默认值。',
+  'users.override.removeText': '此用户的所有上限将在 2 秒内在所有副本上恢复为默认值。',
   'override.reviewText': '2 秒内在所有副本上生效。计数保留。',
   'override.saved': '特别设置已保存。',
   'override.savedUntil': '于 {time} 结束。',
@@ -176,10 +176,10 @@ export const users = {
   'override.edited': '有尚未保存的编辑。',
   'override.removed': '特别设置已取消。',
   'override.unknown': '默认上限尚未读到：读到后会立即说明它们是否会使该用户受阻。',
-  'override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
-  'override.blocksLater':
+  'users.override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
+  'users.override.blocksLater':
     '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该用户将受阻。',
-  'override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该用户将受阻。',
+  'users.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该用户将受阻。',
 
   'reset.title': '清零',
   'reset.text': '清空此用户的个人窗口：已用的不再计算。全局窗口的计数保留。',

@@ -5,14 +5,12 @@ import { Until } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Tag, WayTo } from '../../ui/small.tsx'
 
-/** The users who would be blocked. */
+/** The users who would be blocked, and the organisations, unless none of these has used anything. */
 export function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
-  const { t } = useTexts()
   const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
-  return <Blocked of={response} rows={rows} kind="users" title={t('page.users')} />
+  return <Blocked of={response} rows={rows} kind="users" />
 }
 
-/** Nothing if no organisation has used anything. */
 export function BlockedOrganisations({ response: { organisations } }: { readonly response: PreviewResponse }) {
   const { t } = useTexts()
   if (organisations.scanned === 0) return null
@@ -20,24 +18,18 @@ export function BlockedOrganisations({ response: { organisations } }: { readonly
   return (
     <>
       <h4>{t('page.organisations')}</h4>
-      <Blocked of={organisations} rows={rows} kind="organisations" title={t('page.organisations')} />
+      <Blocked of={organisations} rows={rows} kind="organisations" />
     </>
   )
 }
 
-const BLOCKED_WORDS = {
-  users: { some: 'preview.blocked', none: 'preview.nobody', one: 'word.user' },
-  organisations: { some: 'preview.blockedOrganisations', none: 'preview.noOrganisation', one: 'word.organisation' },
-} as const
-
 interface BlockedProps {
   readonly of: Omit<PreviewResponse['organisations'], 'blocked'>
   readonly rows: readonly (PreviewResponse['everybody'][number] & { readonly id: string })[]
-  readonly kind: keyof typeof BLOCKED_WORDS
-  readonly title: string
+  readonly kind: 'users' | 'organisations'
 }
 
-function Blocked({ of, rows, kind, title }: BlockedProps) {
+function Blocked({ of, rows, kind }: BlockedProps) {
   const { t, number, windowName } = useTexts()
   const words = {
     scanned: number(of.scanned),
@@ -45,20 +37,19 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
     newly: number(of.newlyBlockedCount),
     freed: number(of.freedCount),
   }
-  const { some, none, one } = BLOCKED_WORDS[kind]
   const isNone = of.blockedCount === 0
   return (
     <>
       <Note tone={of.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
-        {t(isNone ? none : some, words)}
+        {t(`preview.${kind}.${isNone ? 'nobody' : 'blocked'}`, words)}
       </Note>
       {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
       {!isNone && (
         <DataTable
-          label={title}
+          label={t(`page.${kind}`)}
           columns={[
             {
-              ...{ id: 'who', head: t(one) },
+              ...{ id: 'who', head: t(kind === 'users' ? 'word.user' : 'word.organisation') },
               cell: ({ id, blockedNow }) => (
                 <>
                   <WayTo page={kind} id={id} />{' '}

@@ -10,8 +10,9 @@ import type {
 } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
-import { NO_TERMS, type TermProblems, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
-import { type Draft, editsSince, type Problems, patchOf, stillEdits } from '../../logic/settings.ts'
+import type { Problems } from '../../i18n/en.ts'
+import { NO_TERMS, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
+import { type Draft, editsSince, patchOf, stillEdits } from '../../logic/settings.ts'
 import { useKept } from '../../ui/kept-state.tsx'
 
 /** A preview and what it was made of: the very change that can be applied. */
@@ -57,7 +58,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   const [draft, setDraft] = useKept<Draft>('quotas', NO_EDITS)
   const [terms, setTerms] = useKept<Terms>('terms of the quotas', NO_TERMS)
   const [problems, setProblems] = useState<Problems>({})
-  const [termProblems, setTermProblems] = useState<TermProblems>({})
+  const [termProblems, setTermProblems] = useState<Problems>({})
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
   const [applied, setApplied] = useState<Applied | null>(null)

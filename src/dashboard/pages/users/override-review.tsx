@@ -62,39 +62,30 @@ export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
     <UsedUpNote
       key={`${each.scope} ${each.category} ${each.window}`}
       of={each}
-      words={BLOCKS[response.kind]}
+      kind={response.kind}
       shadow={quota.shadow}
     />
   ))
 }
 
-const BLOCKS = {
-  user: { later: 'override.blocksLater', all: 'override.blocksAll', now: 'override.blocks' },
-  organisation: {
-    later: 'organisations.override.blocksLater',
-    all: 'organisations.override.blocksAll',
-    now: 'organisations.override.blocks',
-  },
-} as const
-
 interface UsedUpNoteProps {
   readonly of: UsedUp
-  readonly words: (typeof BLOCKS)[keyof typeof BLOCKS]
+  readonly kind: Overridable['kind']
   /** Of the gateway, which lets everybody through. */
   readonly shadow: boolean
 }
 
-function UsedUpNote({ of: each, words, shadow }: UsedUpNoteProps) {
+function UsedUpNote({ of: each, kind, shadow }: UsedUpNoteProps) {
   const { t, number } = useTexts()
   const { scope, window, used, limit, forever } = each
   const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
   return (
     <Note tone="warn" live>
       {shadow
-        ? t(words.later, { category, window, used: number(used), limit: number(limit) })
+        ? t(`${kind}s.override.blocksLater`, { category, window, used: number(used), limit: number(limit) })
         : forever
-          ? t(words.all, { category, window, limit: number(limit) })
-          : t(words.now, { category, window, used: number(used) })}
+          ? t(`${kind}s.override.blocksAll`, { category, window, limit: number(limit) })
+          : t(`${kind}s.override.blocks`, { category, window, used: number(used) })}
     </Note>
   )
 }

@@ -1,8 +1,9 @@
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
+import type { Problems } from '../../i18n/en.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCOPE_OF } from '../../logic/override.ts'
+import { flatOf, type Overridable, type OverrideForm, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -24,26 +25,8 @@ interface EditorProps extends OverrideProps {
   readonly quota: QuotaResponse | null
 }
 
-const WORDS = {
-  user: {
-    what: 'override',
-    none: 'override.none',
-    limits: 'override.limits',
-    limitsText: 'override.limitsText',
-    factorText: 'override.factorText',
-    periodDayText: 'override.periodDayText',
-    removeText: 'override.removeText',
-  },
-  organisation: {
-    what: 'organisation_override',
-    none: 'organisations.override.none',
-    limits: 'organisations.override.limits',
-    limitsText: 'organisations.override.limitsText',
-    factorText: 'organisations.override.factorText',
-    periodDayText: 'organisations.override.periodDayText',
-    removeText: 'organisations.override.removeText',
-  },
-} as const
+/** In the audit. */
+const NAMES = { user: 'override', organisation: 'organisation_override' } as const
 
 interface InForceProps {
   readonly override: OverrideResponse | OrganisationOverrideResponse | null
@@ -53,7 +36,7 @@ interface InForceProps {
 /** Why there is an override, and until when; or that there is none. */
 export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
   const { t } = useTexts()
-  if (override === null) return <p className="muted">{t(WORDS[kind].none)}</p>
+  if (override === null) return <p className="muted">{t(`${kind}s.override.none`)}</p>
   return (
     <>
       <p>
@@ -114,13 +97,13 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
 
 type EditingOverride = ReturnType<typeof useOverride>
 
-const NO_PROBLEMS: OverrideProblems = {}
+const NO_PROBLEMS: Problems = {}
 
 interface FormProps {
   readonly response: Overridable
   readonly quota: QuotaResponse | null
   readonly editing: EditingOverride
-  readonly problems: OverrideProblems
+  readonly problems: Problems
   readonly isBusy: boolean
   readonly onRemove: () => void
 }
@@ -142,14 +125,14 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
       <ForOperators>
         <TextInput
           label={t('override.factor')}
-          description={t(WORDS[response.kind].factorText)}
+          description={t(`${response.kind}s.override.factorText`)}
           inputMode="decimal"
           {...bound(form.factor, (factor) => edit({ factor }), problemOf('factor'))}
         />
         {(form.periodDay !== '' || hasMonths(quota)) && (
           <TextInput
             label={t('override.periodDay')}
-            description={t(WORDS[response.kind].periodDayText)}
+            description={t(`${response.kind}s.override.periodDayText`)}
             inputMode="numeric"
             {...bound(form.periodDay, (periodDay) => edit({ periodDay }), problemOf('periodDay'))}
           />
@@ -214,7 +197,7 @@ function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeP
         </Note>
       )}
       {stage.at === 'overtaken' ? (
-        !isOver && <Conflict key={etag} what={WORDS[kind].what} subject={id} />
+        !isOver && <Conflict key={etag} what={NAMES[kind]} subject={id} />
       ) : (
         <Failed error={error} />
       )}
@@ -242,7 +225,7 @@ function Removal({ response, quota, onConfirm, onClose }: RemovalProps) {
       onClose={onClose}
     >
       <OverrideLines from={flatOf(override)} to={null} of={response} quota={quota} without={['expiresAt', 'reason']} />
-      <p>{t(WORDS[kind].removeText)}</p>
+      <p>{t(`${kind}s.override.removeText`)}</p>
       <EndNotes override={override} body={null} />
       <UsedUpNotes body={null} response={response} quota={quota} />
     </Confirm>
@@ -318,8 +301,8 @@ function LimitFields({
   const { t, number, windowName } = useTexts()
   return (
     <fieldset className="limits">
-      <legend>{t(WORDS[response.kind].limits)}</legend>
-      <p className="muted">{t(WORDS[response.kind].limitsText)}</p>
+      <legend>{t(`${response.kind}s.override.limits`)}</legend>
+      <p className="muted">{t(`${response.kind}s.override.limitsText`)}</p>
       {Object.entries(response.windows).map(([category, windows]) => (
         <fieldset key={category} className="row">
           <legend>{category}</legend>

@@ -15,32 +15,28 @@ const NEAR_MS = 30 * 60_000
 
 type Whose = { readonly user: string } | { readonly organisation: string }
 
-const WORDS = {
-  user: { none: 'users.refusals.none', all: 'users.refusals.all', at: 'users.refusals.at' },
-  organisation: {
-    none: 'organisations.refusals.none',
-    all: 'organisations.refusals.all',
-    at: 'organisations.refusals.at',
-  },
-} as const
-
 /** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
 export function RecentRefusals({ of }: { readonly of: Whose }) {
   const { t } = useTexts()
   const query = new URLSearchParams({ ...of, limit: String(LATEST) })
-  const words = WORDS['user' in of ? 'user' : 'organisation']
+  const kind = 'user' in of ? 'users' : 'organisations'
   const poll = usePoll<RefusalsResponse>(`/api/refusals?${query}`, EVERY_MS)
   return (
     <Panel title={t('page.refusals')} text={t('users.refusals.text')}>
       <Loaded poll={poll} hasBanner>
         {({ refusals }) => (
-          <RefusalTable label={t('page.refusals')} refusals={refusals} none={t(words.none)} isOfOne={'user' in of} />
+          <RefusalTable
+            label={t('page.refusals')}
+            refusals={refusals}
+            none={t(`${kind}.refusals.none`)}
+            isOfOne={kind === 'users'}
+          />
         )}
       </Loaded>
       <p>
-        <a href={hashOf('refusals', null, { ...of })}>{t(words.all)}</a>
+        <a href={hashOf('refusals', null, { ...of })}>{t(`${kind}.refusals.all`)}</a>
       </p>
-      <AtATime of={of} label={t(words.at)} />
+      <AtATime of={of} label={t(`${kind}.refusals.at`)} />
     </Panel>
   )
 }
