@@ -220,7 +220,9 @@ test('an override that somebody else changes during an edit is told before the r
   await page.getByText('In force: they need more').waitFor()
   await button('Review').click()
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
-  await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read\.1h 20 → 90/)
+  await expect
+    .poll(() => conflict.innerText(), SOON)
+    .toMatch(/ops changed this at [\s\S]*read limit of 1 hour: 20 → 90/)
   expect(await button('Set the override').count()).toBe(0)
   expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('a better reason')
 
@@ -316,7 +318,7 @@ test('an override that somebody else sets while one is asked is not taken away u
   await page.getByText('In force: abuse').waitFor()
   await confirm()
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
-  await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read\.1h 20 → 0/)
+  await expect.poll(() => conflict.innerText(), SOON).toMatch(/ops changed this at [\s\S]*read limit of 1 hour: 20 → 0/)
   const user = await stage.api<UserResponse>('GET', '/api/users/olga')
   expect(user.override).toMatchObject({ reason: 'abuse' })
 

@@ -317,7 +317,7 @@ test('what was changed meanwhile is told with who did it, and applied only after
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
   await expect
     .poll(() => conflict.innerText(), SOON)
-    .toMatch(/ops changed this at [\s\S]*mode as in the file → conservative/)
+    .toMatch(/ops changed this at [\s\S]*mode: Normal .*→ Conservative/)
   expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 1 } })
   await expect.poll(() => page.getByRole('radio', { name: 'Conservative' }).isChecked(), SOON).toBe(true)
   expect(await multiplier().inputValue()).toBe('2')

@@ -187,15 +187,15 @@ describe('what an override uses up', () => {
 
   test('what an override uses up are windows under the limits that it sets', () => {
     const body = { ...BODY, read: { '1h': 100 } }
-    expect(usedUpUnder(body, userWith(100, null), QUOTA)).toEqual([
+    expect(usedUpUnder(body, userWith(100, null), QUOTA)).toMatchObject([
       { scope: 'Personal', category: 'read', window: '1h', used: 100, limit: 100, forever: false },
     ])
   })
 
   test('what an override uses up are windows that go back to their default, by another override or by none', () => {
     const found = [{ scope: 'Personal', category: 'read', window: '1h', used: 200, limit: 120, forever: false }]
-    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
-    expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
+    expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toMatchObject(found)
+    expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toMatchObject(found)
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
     expect(usedUpUnder({ ...BODY, read: { '1h': 'unlimited' } }, userWith(200, SET), QUOTA)).toEqual([])
   })
@@ -204,11 +204,11 @@ describe('what an override uses up', () => {
     const plans = { free: { personal: { read: { '1h': 60 } }, organisation: {} } }
     const quota = { ...QUOTA, effective: { ...QUOTA.effective, plans } }
     const window = { scope: 'Personal', category: 'read', window: '1h' }
-    expect(usedUpUnder({ ...BODY, plan: 'free' }, userWith(100, null), quota)).toEqual([
+    expect(usedUpUnder({ ...BODY, plan: 'free' }, userWith(100, null), quota)).toMatchObject([
       { ...window, used: 100, limit: 60, forever: false },
     ])
     const free = { ...SET, limits: { read: { '1h': 500 } }, plan: 'free' }
-    expect(usedUpUnder(null, userWith(130, free), quota)).toEqual([
+    expect(usedUpUnder(null, userWith(130, free), quota)).toMatchObject([
       { ...window, used: 130, limit: 120, forever: false },
     ])
     expect(usedUpUnder({ ...BODY, plan: 'free', read: { '1h': 500 } }, userWith(130, free), quota)).toEqual([])
@@ -227,9 +227,9 @@ describe('what an override uses up', () => {
     const quota = { ...QUOTA, windows: { read: [full] } }
     const found = [{ scope: 'Global', category: 'read', window: '1h', used: 99, limit: 100, forever: false }]
     const bypassing = userWith(0, { ...SET, bypassGlobal: true })
-    expect(usedUpUnder(null, bypassing, quota)).toEqual(found)
-    expect(usedUpUnder(BODY, bypassing, quota)).toEqual(found)
-    expect(usedUpUnder(BODY, userWith(0, { ...SET, shadow: true }), quota)).toEqual(found)
+    expect(usedUpUnder(null, bypassing, quota)).toMatchObject(found)
+    expect(usedUpUnder(BODY, bypassing, quota)).toMatchObject(found)
+    expect(usedUpUnder(BODY, userWith(0, { ...SET, shadow: true }), quota)).toMatchObject(found)
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, bypassing, quota)).toEqual([])
     expect(usedUpUnder(null, userWith(0, SET), quota)).toEqual([])
   })

@@ -18,6 +18,8 @@ export interface OverridableWindow {
   readonly window: string
   readonly used: number
   readonly limit: number | null
+  /** When it ends, in ISO 8601; `null` if it does not run. Missing: it is not known. */
+  readonly resetAt?: string | null
   /** Tokens that pass beyond it. Default none. */
   readonly over?: number | undefined
   /** The limit without an override; `null` for none. Missing: that of everybody, or of the user's plan. */
@@ -268,6 +270,7 @@ export interface UsedUp {
   readonly window: string
   readonly used: number
   readonly limit: number
+  readonly resetAt?: string | null | undefined
   /** Waiting helps nothing: no request fits into the limit. */
   readonly forever: boolean
 }
@@ -277,11 +280,13 @@ export interface UsedUp {
  * them now and then no more.
  * @param body `null` for none: all limits are the defaults
  * @param quota for the defaults
+ * @param isAbove whether it comes to lie over what is set, else in its place
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   of: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
   quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'>,
+  isAbove = true,
 ): UsedUp[] {
   const { windows, override, kind = 'user' } = of
   if (body?.shadow === true) return []
@@ -291,7 +296,7 @@ export function usedUpUnder(
     if (cost === undefined) return []
     const global = endsSparing ? (quota.windows[category] ?? []) : []
     const own = list.flatMap((each) => {
-      const { scope, window, used } = each
+      const { scope, window, used, resetAt } = each
       if (scope !== SCOPE_OF[kind]) return []
       const set = (body?.[category] as Record<string, LimitValue> | undefined)?.[window]
       if (set === NO_LIMIT) return []
@@ -299,15 +304,17 @@ export function usedUpUnder(
       const without =
         limitOf(set) ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
       // A factor alone multiplies what lies under it.
-      const base = body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
+      const base = isAbove && body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
       const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
       const beyond = set === undefined ? each.over : isSoft(set) ? set.over : undefined
       const over = body?.factor == null ? beyond : undefined
-      return limit == null ? [] : [{ scope, window, used, limit, over }]
+      return limit == null ? [] : [{ scope, window, used, limit, over, resetAt }]
     })
     return [...own, ...global]
       .filter((each) => lacksRoom(each, cost))
-      .map(({ scope, window, used, limit }) => ({ scope, category, window, used, limit, forever: limit < cost }))
+      .map(({ scope, window, used, limit, resetAt }) => {
+        return { scope, category, window, used, limit, resetAt, forever: limit < cost }
+      })
   })
 }
 

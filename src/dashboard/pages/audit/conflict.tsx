@@ -1,13 +1,18 @@
 import { useEffect, useState } from 'react'
-import type { AuditResponse } from '../../../contract/api.ts'
+import type { AuditResponse, SettingsResponse } from '../../../contract/api.ts'
 import { call } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesIn, type Entry } from '../../logic/audit-story.ts'
 import { Note } from '../../ui/note.tsx'
 import { ChangeLines } from './values.tsx'
 
+interface ConflictProps extends Pick<Entry, 'what' | 'subject'> {
+  /** Of settings, what the file says. */
+  readonly file?: SettingsResponse
+}
+
 /** Says who else changed what one was about to change: the latest such entry of the audit. */
-export function Conflict({ what, subject }: { readonly what: Entry['what']; readonly subject: string | null }) {
+export function Conflict({ what, subject, file }: ConflictProps) {
   const { t, time } = useTexts()
   const [entry, setEntry] = useState<Entry | null>(null)
   useEffect(() => {
@@ -21,7 +26,7 @@ export function Conflict({ what, subject }: { readonly what: Entry['what']; read
   return (
     <Note tone="bad" title={t('conflict.title')}>
       {entry === null ? t('conflict.unknown') : t('conflict.text', { who: entry.who, time: time(entry.at) })}
-      {entry && <ChangeLines changes={changesIn(entry, null)} />}
+      {entry && <ChangeLines changes={changesIn(entry, file ?? null)} />}
     </Note>
   )
 }

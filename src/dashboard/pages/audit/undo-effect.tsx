@@ -4,6 +4,7 @@ import { call, PREVIEW } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Change, Entry } from '../../logic/audit-story.ts'
+import type { Overridable } from '../../logic/override.ts'
 import { fullAfter, type OverrideBack, patchOf, withDefaults } from '../../logic/undo-effect.ts'
 import { visible } from '../../logic/visible.ts'
 import { Filled } from '../../ui/filled.tsx'
@@ -77,16 +78,17 @@ function OfUser({ user, back, changes }: OfUserProps) {
   const now = usePoll<UserResponse>(`/api/users/${encodeURIComponent(user)}`, EVERY_MS).data
   const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
   if (now === null || quota === null) return <ChangeLines changes={changes} />
+  const of: Overridable = { kind: 'user', id: user, ...now }
   return (
     <>
-      <ChangeLines changes={withDefaults(changes, back, now, quota)} />
-      {fullAfter(back, now, quota).map(({ category, window, used, limit, resetAt }) => (
+      <ChangeLines changes={withDefaults(changes, back, of, quota)} />
+      {fullAfter(back, of, quota).map(({ category, window, used, limit, resetAt }) => (
         <Note key={`${category} ${window}`} tone="warn" live>
           <Filled
-            text={t(resetAt === null ? 'undo.overAll' : 'undo.over', {
+            text={t(resetAt == null ? 'undo.overAll' : 'undo.over', {
               ...{ category, window, used: number(used), limit: number(limit) },
             })}
-            parts={{ user: <Name of={user} />, at: resetAt !== null && <Until at={resetAt} /> }}
+            parts={{ user: <Name of={user} />, at: resetAt != null && <Until at={resetAt} /> }}
           />
         </Note>
       ))}

@@ -158,6 +158,7 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
 }
 
 function ErrorNote({ error }: { readonly error: Error }) {
+  const { quota } = useEditing()
   const isConflict = error instanceof ApiError && error.status === 412
-  return isConflict ? <Conflict what="settings" subject={null} /> : <Failed error={error} />
+  return isConflict ? <Conflict what="settings" subject={null} file={quota.file} /> : <Failed error={error} />
 }

@@ -7,8 +7,8 @@ import { useTexts } from '../../i18n/text.tsx'
 import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded, Panel } from '../../ui/panel.tsx'
-import { fullestFirst, LimitRows } from '../users/limit-rows.tsx'
+import { Loaded } from '../../ui/panel.tsx'
+import { WindowsPanel } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
 import { OwnPage } from '../users/own-page.tsx'
 import { OwnParts } from '../users/own-parts.tsx'
@@ -93,25 +93,25 @@ function isMadeBy(source: string, plan: string): boolean {
   return [source, source.split(' x ')[0]].includes(`plan ${plan}`)
 }
 
-function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
+/** One row for each plan that limits a window, since users of one organisation may have different plans. */
+function rowsOf(response: OrganisationResponse, quota: QuotaResponse | null) {
   return Object.entries(response.windows).flatMap(([category, list]) =>
     list.flatMap((each) =>
-      limitingOf(response, category, each)
-        .filter((of) => lacksRoom({ ...of, used: each.used }, quota?.cheapest[category]))
-        .map(({ plan, limit }) => {
-          const { window, used, resetAt } = each
-          return {
-            scope: 'Organisation' as const,
-            category,
-            window,
-            limit,
-            used,
-            resetAt,
-            ...(plan !== null && { plan }),
-          }
-        }),
+      limitingOf(response, category, each).map(({ plan, ...limit }) => {
+        const { window, used, resetAt } = each
+        const isInForce = plan === null || isMadeBy(each.source, plan)
+        const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
+        const isFull = lacksRoom({ used, ...limit }, quota?.cheapest[category])
+        const row = { category, scope: 'Organisation', window, ...limit, ...made } as const
+        return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
+      }),
     ),
   )
+}
+
+function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
+  const full = rowsOf(response, quota).filter((row) => row.lacksRoom)
+  return full.map(({ usage, ...row }) => ({ ...row, ...usage }))
 }
 
 const LISTED_EVERY_MS = 60_000
@@ -124,38 +124,24 @@ function useListed(organisation: string): { readonly plans: readonly string[] | 
   return { plans: first?.organisation === organisation && first.plans.length > 0 ? first.plans : null }
 }
 
-/** One line for each plan that limits a window, since users of one organisation may have different plans; those that no user has are folded away. */
+/** Those of plans that no user has are folded away. */
 function Windows({ response, quota }: WindowsProps) {
   const { t, number } = useTexts()
-  const limits = Object.entries(response.windows).flatMap(([category, list]) =>
-    list.flatMap((each) =>
-      limitingOf(response, category, each).map(({ plan, ...limit }) => {
-        const { window, used, resetAt } = each
-        const isInForce = plan === null || isMadeBy(each.source, plan)
-        const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
-        const isFull = lacksRoom({ used, ...limit }, quota?.cheapest[category])
-        const row = { category, scope: 'Organisation', window, ...limit, ...made } as const
-        return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
-      }),
-    ),
-  )
   const { plans } = useListed(response.organisation)
+  const rows = rowsOf(response, quota)
   const isHeld = ({ plan }: { readonly plan?: string }) => plan === undefined || plans === null || plans.includes(plan)
-  const [held, others] = [limits.filter(isHeld), limits.filter((limit) => !isHeld(limit))]
-  const rows = (of: typeof limits) => (
-    <LimitRows label={t('users.windows')} limits={fullestFirst(of)} shadow={quota?.shadow === true} />
-  )
+  const others = rows.filter((row) => !isHeld(row))
   return (
-    <Panel title={t('users.windows')} text={t('organisations.windowsText')}>
+    <WindowsPanel
+      text={t('organisations.windowsText')}
+      none={t('organisations.noLimits')}
+      shown={rows.filter(isHeld)}
+      others={others}
+      summary={t('organisations.otherPlans', { count: number(others.length) })}
+      isOpen={others.length === rows.length}
+      shadow={quota?.shadow === true}
+    >
       {response.periodDay !== undefined && <PeriodDayInForce periodDay={response.periodDay} />}
-      {limits.length === 0 && <p className="muted">{t('organisations.noLimits')}</p>}
-      {held.length > 0 && rows(held)}
-      {others.length > 0 && (
-        <details open={held.length === 0}>
-          <summary>{t('organisations.otherPlans', { count: number(others.length) })}</summary>
-          {rows(others)}
-        </details>
-      )}
-    </Panel>
+    </WindowsPanel>
   )
 }

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { limitName } from '../../logic/limit-words.ts'
@@ -5,9 +6,10 @@ import { sourceWords } from '../../logic/source-words.ts'
 import { stepWords } from '../../logic/step-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
+import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag } from '../../ui/small.tsx'
 
-interface Row extends LimitInForceResponse {
+export interface Row extends LimitInForceResponse {
   /** `null` if it is not known. */
   readonly usage: Pick<LimitResponse, 'used' | 'resetAt'> | null
   readonly category?: string
@@ -22,9 +24,41 @@ export function rowOf<T extends LimitResponse>(limit: T): T & Pick<Row, 'usage'>
   return { ...limit, usage: limit }
 }
 
+interface WindowsPanelProps {
+  readonly text: string
+  /** What is said where there is no window. */
+  readonly none: string
+  readonly shown: readonly Row[]
+  /** Folded away below them, unless it is open, and how they are called. */
+  readonly others: readonly Row[]
+  readonly summary: string
+  readonly isOpen: boolean
+  readonly shadow: boolean
+  /** What stands above them. Default nothing. */
+  readonly children?: ReactNode
+}
+
+/** The windows of a user or an organisation. */
+export function WindowsPanel({ text, none, shown, others, summary, isOpen, shadow, children }: WindowsPanelProps) {
+  const { t } = useTexts()
+  return (
+    <Panel title={t('users.windows')} text={text}>
+      {children}
+      {shown.length + others.length === 0 && <p className="muted">{none}</p>}
+      {shown.length > 0 && <LimitRows label={t('users.windows')} limits={fullestFirst(shown)} shadow={shadow} />}
+      {others.length > 0 && (
+        <details open={isOpen}>
+          <summary>{summary}</summary>
+          <LimitRows label={summary} limits={others} shadow={shadow} />
+        </details>
+      )}
+    </Panel>
+  )
+}
+
 /** What is nearest to its limit first. */
-export function fullestFirst<T extends Pick<Row, 'usage' | 'limit'>>(rows: readonly T[]): readonly T[] {
-  const part = ({ usage, limit }: T) => (usage?.used ?? 0) / Math.max(limit, 0.5)
+function fullestFirst(rows: readonly Row[]): readonly Row[] {
+  const part = ({ usage, limit }: Row) => (usage?.used ?? 0) / Math.max(limit, 0.5)
   return rows.toSorted((a, b) => part(b) - part(a))
 }
 

@@ -11,7 +11,7 @@ import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Name, WayTo } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
-import { fullestFirst, LimitRows, rowOf } from './limit-rows.tsx'
+import { LimitRows, rowOf, WindowsPanel } from './limit-rows.tsx'
 import { OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OwnPage } from './own-page.tsx'
@@ -138,19 +138,17 @@ function Windows({ response, quota }: WindowsProps) {
       lacksRoom: isRefusing && lacksRoom(limit, quota?.cheapest[category]),
     })),
   )
-  const own = limits.filter(({ scope }) => scope !== 'Global')
   const shared = limits.filter(({ scope }) => scope === 'Global')
   return (
-    <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
-      {limits.length === 0 && <p className="muted">{t('users.none.windows')}</p>}
-      {own.length > 0 && <LimitRows label={t('users.windows')} limits={fullestFirst(own)} shadow={shadow} />}
-      {shared.length > 0 && (
-        <details open={shared.some((each) => each.lacksRoom)}>
-          <summary>{t('users.shared', { count: number(shared.length) })}</summary>
-          <LimitRows label={t('now.windows')} limits={shared} shadow={shadow} />
-        </details>
-      )}
-    </Panel>
+    <WindowsPanel
+      text={t('word.tokensUsed')}
+      none={t('users.none.windows')}
+      shown={limits.filter(({ scope }) => scope !== 'Global')}
+      others={shared}
+      summary={t('users.shared', { count: number(shared.length) })}
+      isOpen={shared.some((each) => each.lacksRoom)}
+      shadow={shadow}
+    />
   )
 }
 
