@@ -12,7 +12,7 @@ export interface SeriesPoint {
   readonly values: readonly number[]
 }
 
-/** Colour and pattern of a series: `.part`, `.line` and `.key` of series-chart.css. */
+/** Colour and pattern of a series. */
 export type ChartTone =
   | 'personal'
   | 'organisation'

@@ -6,7 +6,7 @@ import { Preferences } from '../ui/shell.tsx'
 export function Alone({ children }: { readonly children: ReactNode }) {
   return (
     <div className="sign-in">
-      <header className="top-end">
+      <header className="wrap top-end">
         <Preferences />
       </header>
       <main>{children}</main>

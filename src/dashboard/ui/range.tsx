@@ -34,7 +34,7 @@ export function RangeControl() {
   const { name } = rangeOf(place)
   const names = usual === 'all' ? [...NAMED, 'all' as const] : NAMED
   return (
-    <search className="range" aria-label={t('range.label')}>
+    <search className="wrap range" aria-label={t('range.label')}>
       <SegmentedControl
         size="xs"
         aria-label={t('range.label')}
@@ -92,7 +92,7 @@ function DaysForm({ range }: { readonly range: Range }) {
     if (!isWrong) change({ ...NOWHERE, range: null, from: first, to: dayLater(last, 1) })
   }
   return (
-    <form onSubmit={submit} noValidate>
+    <form className="wrap ends" onSubmit={submit} noValidate>
       <TextInput type="date" size="xs" label={t('range.first')} {...bound(first, setFirst)} />
       <TextInput
         type="date"

@@ -4,7 +4,7 @@ import { serverNow } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type ChartSeries, moved, type SeriesPoint, sumsOf } from '../logic/series.ts'
 import { useZoom } from './range.tsx'
-import { Drawing, MARGIN, Numbers, xOf } from './series-drawing.tsx'
+import { Drawing, keyOf, MARGIN, Numbers, xOf } from './series-drawing.tsx'
 import './series-chart.css'
 import { SeriesTable } from './series-table.tsx'
 
@@ -152,12 +152,12 @@ function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
     <p className="readout" aria-hidden="true">
       <strong>{span(point.from, point.to)}</strong>
       {series.map(({ label, tone }, i) => (
-        <span key={label} className={tone === null ? undefined : `key ${tone} bars`}>
+        <span key={label} {...(tone !== null && keyOf(tone))}>
           {label}: <strong>{number(point.values[i] ?? 0)}</strong>
         </span>
       ))}
       {before !== null && (
-        <span className="key before lines">
+        <span className="key before">
           {before.label}: <strong>{number(before.values[at] ?? 0)}</strong>
         </span>
       )}

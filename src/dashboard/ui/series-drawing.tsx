@@ -2,7 +2,7 @@ import { AxisBottom, AxisLeft } from '@visx/axis'
 import { PatternLines } from '@visx/pattern'
 import { scaleBand, scaleLinear } from '@visx/scale'
 import { Bar, LinePath } from '@visx/shape'
-import { memo } from 'react'
+import { type CSSProperties, memo } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../logic/series.ts'
 
@@ -101,8 +101,17 @@ function Patterns({ id }: { readonly id: string }) {
   ))
 }
 
-function fillOf(id: string, tone: ChartTone): string {
-  return tone in HATCHED ? `url("#${id}-${tone}")` : `var(--${tone})`
+const LEANS = { diagonal: '135deg', diagonalRightToLeft: '45deg', horizontal: '0deg', vertical: '90deg' } as const
+
+function isHatched(tone: ChartTone): tone is keyof typeof HATCHED {
+  return tone in HATCHED
+}
+
+/** Of what stands before the name of a series. */
+export function keyOf(tone: ChartTone) {
+  const lean = isHatched(tone) ? LEANS[HATCHED[tone]] : undefined
+  const style = { '--tone': `var(--${tone})`, '--lean': lean } as CSSProperties
+  return { className: `key ${tone}${lean === undefined ? '' : ' hatched'}`, style }
 }
 
 function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonly x: X }) {
@@ -121,7 +130,9 @@ function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonl
         <Bar
           key={label}
           className={`part ${tone}`}
-          fill={fillOf(id, tone)}
+          fill={isHatched(tone) ? `url("#${id}-${tone}")` : `var(--${tone})`}
+          stroke={`var(--${tone})`}
+          strokeWidth={0.5}
           x={x(i) ?? 0}
           y={bottom - height}
           width={x.bandwidth()}

@@ -23,7 +23,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         {t('app.skip')}
       </button>
-      <header className="top">
+      <header className="wrap top">
         <a className="brand" href={hashOf('overview')}>
           <img src={icon} alt="" width="26" height="26" />
           Tollgate
@@ -40,7 +40,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         </Button>
         {led === null && <Jump />}
         <RangeControl />
-        <div className="top-end">
+        <div className="wrap top-end">
           <Who />
         </div>
       </header>

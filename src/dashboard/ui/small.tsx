@@ -67,7 +67,7 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
     }
   }
   return (
-    <section className="copyable" aria-label={label}>
+    <section className="wrap copyable" aria-label={label}>
       <pre ref={shown}>{text}</pre>
       <Button size="compact-sm" variant="default" onClick={() => void copy()}>
         <span aria-live="polite">{t(`word.${state}`)}</span>

@@ -33,7 +33,7 @@ export function Filters({
   const { t } = useTexts()
   const isAny = filters.who === '' && filters.what === '' && filters.about === ''
   return (
-    <search className="audit-filters">
+    <search className="filters">
       <NativeSelect
         label={t('audit.kind')}
         {...bound(filters.what, (what) => onChange({ what: what as Kind | '' }))}

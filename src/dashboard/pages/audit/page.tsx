@@ -62,7 +62,7 @@ export function AuditPage() {
           {({ entries, next, forgotten }) => (
             <>
               {entries.length === 0 && <p className="muted">{t(noneText(hasFilter, next))}</p>}
-              <ol className="audit" aria-label={t('audit.title')}>
+              <ol className="plain audit" aria-label={t('audit.title')}>
                 {entries.map((entry) => (
                   <EntryItem
                     key={entry.version}

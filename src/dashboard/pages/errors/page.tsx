@@ -36,7 +36,7 @@ export function ErrorsPage() {
   return (
     <>
       <PageTitle>{t('page.errors')}</PageTitle>
-      <search className="error-search">
+      <search className="wrap ends error-search">
         <RouteSelect route={route} />
         <span className="muted">{t('errors.byHalfHour')}</span>
       </search>

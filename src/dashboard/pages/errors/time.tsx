@@ -12,7 +12,7 @@ export function TimeInQuestion() {
   const range = useRange()
   const chosen = halfHourOf(half)
   return (
-    <p className="error-time">
+    <p className="wrap error-time">
       <span aria-live="polite">
         {chosen === null
           ? t(range.name === null ? 'errors.ofDates' : 'errors.ofRange', { range: rangeWords(range, texts) })

@@ -52,7 +52,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
     <Panel title={t('keys.create')}>
       <Changing label={t('keys.create')}>
         <form {...form}>
-          <div className="key-line">
+          <div className="wrap key-line">
             <TextInput label={t('word.user')} required {...bound(draft.user, name, problems.user)} autoComplete="off" />
             <TextInput
               label={t('keys.name')}

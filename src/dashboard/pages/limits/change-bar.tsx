@@ -55,7 +55,7 @@ function Change({ editing, out }: BarProps) {
   }
   return (
     <>
-      <div className="change-line">
+      <div className="wrap change-line">
         <span className="change-said">
           <span role="status">{said()}</span>{' '}
           {may && previewed === null && work === null && !out && <span className="muted">{t('bar.previewFirst')}</span>}
@@ -134,7 +134,7 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
   const { message, version, at, unfollowed = [] } = applied
   return (
     <>
-      <div className="change-done">
+      <div className="wrap change-done">
         <Note tone="good" live>
           {t(message, { version, time: at === undefined ? '' : time(at) })}
         </Note>

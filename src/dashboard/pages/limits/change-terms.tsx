@@ -18,7 +18,7 @@ interface TermsProps {
 export function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsProps) {
   const { t } = useTexts()
   return (
-    <fieldset id="change-terms" className="change-terms" data-open={isOpen} disabled={!mayChange}>
+    <fieldset id="change-terms" className="wrap ends change-terms" data-open={isOpen} disabled={!mayChange}>
       <legend className="heard">{t('bar.more')}</legend>
       <TextInput
         label={t('word.reason')}

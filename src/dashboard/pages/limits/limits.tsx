@@ -37,7 +37,7 @@ function Scaling() {
   const { change, quota } = useEditing()
   const by = (factor: number) => () => change((draft) => scaledPersonal(quota, draft, factor))
   return (
-    <p className="scaling">
+    <p className="wrap">
       {t('quotas.all')}{' '}
       <Button
         size="compact-sm"

@@ -139,7 +139,7 @@ function Item({ why, cancel, move, children }: ItemProps) {
   const { t } = useTexts()
   const may = useMayChange()
   return (
-    <li>
+    <li className="wrap">
       <div>
         {children}
         {why !== null && (

@@ -53,7 +53,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
       <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
       <SeriesChart title={t('refusals.overTime')} series={scopeSeries(t)} points={points} />
       <p className="muted">{t('refusals.spread')}</p>
-      <div className="refusal-groups-head">
+      <div className="actions">
         <SegmentedControl
           size="xs"
           aria-label={t('refusals.by')}

@@ -29,7 +29,7 @@ export function RoutesPage() {
         {({ routes, file, unmatched }) => (
           <>
             <Panel title={t('routes.title')} text={t('routes.text', { file })}>
-              <search className="route-search">
+              <search className="wrap route-search">
                 <TextInput
                   aria-label={t('routes.find')}
                   placeholder={t('routes.find')}

@@ -70,7 +70,7 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
   return (
     <Panel title={title} isHidden={organisation === undefined}>
       {out && organisation === undefined && <OutageBanner inForce={inForce} />}
-      <div className="list-tools">
+      <div className="wrap list-tools">
         <Search kind={kind} onEnter={enter} change={change} />
         {plans.length > 0 && <PlanSelect plans={plans} plan={filter.plan} change={change} />}
         <Chips kind={kind} filter={filter} counts={page?.counts} change={change} />
@@ -144,7 +144,7 @@ function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, ch
     total: number(total),
   }
   return (
-    <div className="list-foot">
+    <div className="wrap list-foot">
       <span role="status">{t(complete === false ? 'users.ofMore' : 'users.ofAll', words)}</span>
       <Turning
         onBefore={before === null ? null : () => turn(before)}

@@ -24,7 +24,7 @@ export function OwnPage({ kind, id, children }: OwnPageProps) {
   const isStep = id === '.' || id === '..'
   return (
     <>
-      <div className="own-head">
+      <div className="wrap own-head">
         <PageTitle>
           <Name of={id} />
         </PageTitle>

@@ -54,7 +54,7 @@ function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) 
     },
   })
   return (
-    <form className="at-a-time" {...form}>
+    <form className="wrap ends" {...form}>
       <TextInput type="datetime-local" label={label} {...bound(local, setLocal, problems.at)} />
       <Button type="submit" variant="default">
         {t('users.refusals.look')}

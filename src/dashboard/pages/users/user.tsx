@@ -157,7 +157,7 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
   const { t } = useTexts()
   if (plan === undefined && organisation === undefined && periodDay === undefined) return null
   return (
-    <div className="member">
+    <div className="wrap member">
       {plan !== undefined && <PlanInForce plan={plan} />}
       {organisation !== undefined && (
         <p>
