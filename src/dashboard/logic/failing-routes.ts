@@ -1,5 +1,5 @@
-import { type Counted, countedIn } from './route-usage.ts'
-import type { UsageRow } from './series.ts'
+import { COUNTS, type Counted, countedIn } from './route-usage.ts'
+import { totalOf, type UsageRow } from './series.ts'
 
 /** The routes that fail, and what failed without one. Pure. */
 
@@ -25,18 +25,6 @@ function failedOf({ status5xx, status0, gateway5xx }: Counted): number {
 
 /** Both are read a moment apart: the sum of the routes may be the newer one. */
 function withoutRoute(routes: readonly Counted[], all: Counted): FailingRoute {
-  const rest = (field: Exclude<keyof Counted, 'p95'>): number =>
-    Math.max(0, all[field] - routes.reduce((sum, row) => sum + row[field], 0))
-  return {
-    route: null,
-    requests: rest('requests'),
-    tokens: rest('tokens'),
-    refused: rest('refused'),
-    status4xx: rest('status4xx'),
-    status5xx: rest('status5xx'),
-    status0: rest('status0'),
-    gateway5xx: rest('gateway5xx'),
-    forwarded: rest('forwarded'),
-    p95: null,
-  }
+  const rest = COUNTS.map((field) => [field, Math.max(0, all[field] - totalOf(routes.map((row) => row[field])))])
+  return { ...all, ...Object.fromEntries(rest), route: null, p95: null }
 }

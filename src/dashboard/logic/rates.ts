@@ -1,18 +1,10 @@
 import type { NowResponse } from '../../contract/api.ts'
 
-/** A second, between two looks. */
-export interface Rates {
-  /** Of the later look, in milliseconds since the epoch. */
-  readonly at: number
-  readonly requests: number
-  readonly refused: number
-  readonly shadowed: number
-  readonly tokens: number
-  readonly forwarded: number
-  readonly failed: number
-}
+const FIELDS = ['requests', 'refused', 'shadowed', 'tokens', 'forwarded', 'failed'] as const
+type Field = (typeof FIELDS)[number]
 
-type Field = Exclude<keyof Rates, 'at'>
+/** A second, between two looks; `at` is that of the later one, in milliseconds since the epoch. */
+export type Rates = Readonly<Record<Field | 'at', number>>
 
 /**
  * What each replica did between two looks, a second, by instance. One that is new counts from its start, one that is gone not at all:
@@ -42,15 +34,7 @@ export function ratesBetween(before: NowResponse, after: NowResponse): Rates | n
 }
 
 function ratesBy(at: number, rate: (field: Field) => number): Rates {
-  return {
-    at,
-    requests: rate('requests'),
-    refused: rate('refused'),
-    shadowed: rate('shadowed'),
-    tokens: rate('tokens'),
-    forwarded: rate('forwarded'),
-    failed: rate('failed'),
-  }
+  return { at, ...(Object.fromEntries(FIELDS.map((field) => [field, rate(field)])) as Record<Field, number>) }
 }
 
 /** Looks that are kept, and over how many of them a rate is taken: replicas report their counts in beats. */

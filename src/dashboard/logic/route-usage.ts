@@ -9,20 +9,20 @@ export const OTHER_ROUTES = 'other'
 export type Rule = RoutesResponse['routes'][number]
 type UsageRow = UsageResponse['rows'][number]
 
+/**
+ * What is counted of a route. Forwarded requests with the status 0 got no response; `gateway5xx` are those to which the gateway itself
+ * responded so; tunnels are not among the forwarded ones.
+ */
+export const COUNTS = [
+  ...(['requests', 'tokens', 'refused', 'forwarded'] as const),
+  ...(['status4xx', 'status5xx', 'status0', 'gateway5xx'] as const),
+] as const
+
+type Counts = Readonly<Record<(typeof COUNTS)[number], number>>
+
 /** What a range had of one route, or of all together. */
-export interface Counted {
-  readonly requests: number
-  readonly tokens: number
-  readonly refused: number
-  readonly status4xx: number
-  readonly status5xx: number
-  /** Forwarded requests that got no response. */
-  readonly status0: number
-  /** Requests that the gateway itself answered with 5xx. */
-  readonly gateway5xx: number
-  /** Forwarded requests, without tunnels. */
-  readonly forwarded: number
-  /** Of those: 95 % took no longer. `null` if there were none. */
+export interface Counted extends Counts {
+  /** Of the forwarded requests 95 % took no longer. `null` if there were none. */
   readonly p95: LatencyBound | null
 }
 
@@ -45,25 +45,13 @@ export function routeUsages(rules: readonly Rule[], rows: readonly UsageRow[]): 
 }
 
 /** @param row of a range; `undefined` if nothing was counted */
-export function countedIn(row: UsageRow | undefined): Counted {
-  const {
-    requests = 0,
-    tokens = 0,
-    status4xx = 0,
-    status5xx = 0,
-    status0 = 0,
-    gateway5xx = 0,
-    latency = [],
-  } = row ?? {}
-  const { refusedPersonal = 0, refusedOrganisation = 0, refusedGlobal = 0 } = row ?? {}
+export function countedIn(row: Partial<UsageRow> = {}): Counted {
+  const { requests = 0, tokens = 0, status4xx = 0, status5xx = 0, status0 = 0, gateway5xx = 0, latency = [] } = row
+  const { refusedPersonal = 0, refusedOrganisation = 0, refusedGlobal = 0 } = row
   return {
-    requests,
+    ...{ requests, status4xx, status5xx, status0, gateway5xx },
     tokens: Math.max(0, tokens),
     refused: refusedPersonal + refusedOrganisation + refusedGlobal,
-    status4xx,
-    status5xx,
-    status0,
-    gateway5xx,
     forwarded: latency.reduce((sum, count) => sum + count, 0),
     p95: boundOf(latency, 0.95),
   }

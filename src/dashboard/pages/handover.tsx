@@ -40,7 +40,7 @@ export function HandoverPage() {
           </Button>
         </>
       ) : (
-        <Note tone="good" live title={t('keys.made', { user: visible(shown.user) })}>
+        <Note tone="good" title={t('keys.made', { user: visible(shown.user) })}>
           <p>{t('handover.once')}</p>
           <Copyable text={shown.token} label={t('handover.title')} />
         </Note>

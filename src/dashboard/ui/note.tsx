@@ -8,7 +8,7 @@ const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as c
 export function Note({
   tone,
   title,
-  live = tone === 'bad',
+  live = tone === 'bad' || tone === 'good',
   children,
 }: {
   readonly tone: Tone

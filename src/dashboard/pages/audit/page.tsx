@@ -54,9 +54,7 @@ export function AuditPage() {
           </a>
         </p>
         {done !== null && (
-          <Note tone="good" live>
-            {t(done.wasNeeded ? 'undo.done' : 'undo.already', { version: done.version })}
-          </Note>
+          <Note tone="good">{t(done.wasNeeded ? 'undo.done' : 'undo.already', { version: done.version })}</Note>
         )}
         <Loaded poll={poll}>
           {({ entries, next, forgotten }) => (

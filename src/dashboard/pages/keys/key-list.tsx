@@ -8,10 +8,9 @@ import { useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
 import { Failed } from '../../ui/failure.tsx'
 import { bound } from '../../ui/form.tsx'
+import { Revoke, Rotate, type Rotation } from './key-questions.tsx'
 import { KeyTable } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
-import { Revoke } from './revoke.tsx'
-import { Rotate, type Rotation } from './rotate.tsx'
 import type { Reading } from './use-new-key.ts'
 
 /** More rows than anybody reads; the search finds the others. */

@@ -32,7 +32,7 @@ export function MadeKey({ made }: { readonly made: Made }) {
   const title = t('keys.made', { user: visible(made.user) })
   const isLink = 'handover' in made
   return (
-    <Note tone="good" live title={title}>
+    <Note tone="good" title={title}>
       <p>{isLink ? t('keys.linkOnce', { time: time(made.handover.expiresAt) }) : t('keys.once')}</p>
       <Copyable text={isLink ? location.origin + made.handover.path : made.token} label={title} />
     </Note>

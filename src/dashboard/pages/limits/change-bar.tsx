@@ -135,9 +135,7 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
   return (
     <>
       <div className="wrap change-done">
-        <Note tone="good" live>
-          {t(message, { version, time: at === undefined ? '' : time(at) })}
-        </Note>
+        <Note tone="good">{t(message, { version, time: at === undefined ? '' : time(at) })}</Note>
         {may && message !== 'quotas.undone' && (
           <Button
             variant="default"

@@ -2,9 +2,8 @@ import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
-import { Origin, useEditing, useShown } from './edit.tsx'
+import { Origin, useEditing, useShown, useWantedField } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
-import { useWantedField } from './wanted.ts'
 
 /** The baselines or the custom values: a field for each scope, category and window. */
 export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {

@@ -7,9 +7,8 @@ import { visible } from '../../logic/visible.ts'
 import { DataTable } from '../../ui/data-table.tsx'
 import { bound } from '../../ui/form.tsx'
 import { Tag } from '../../ui/small.tsx'
-import { Origin, useEditing, useShown } from './edit.tsx'
+import { Origin, useEditing, useShown, useWantedField } from './edit.tsx'
 import { nameOf, windowNames, wordOf } from './names.ts'
-import { useWantedField } from './wanted.ts'
 
 type Scope = 'personal' | 'organisation'
 

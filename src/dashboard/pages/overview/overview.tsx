@@ -1,16 +1,18 @@
 import type { NowResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
 import { latestRates, rateHistory } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
-import { Loaded, PageTitle } from '../../ui/panel.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Meanwhile } from '../../ui/outage.tsx'
+import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { ReplicaNotes } from '../replicas/notes.tsx'
 import { Attention } from './attention.tsx'
 import { Figures } from './figures.tsx'
 import { Health } from './health.tsx'
 import { History } from './history.tsx'
-import { Outage } from './notes.tsx'
 import './overview.css'
-import { ReplicaPanel } from './replica-panel.tsx'
 import { StandingNotes } from './standing.tsx'
 import { Top } from './top.tsx'
 import { Windows } from './windows.tsx'
@@ -31,7 +33,11 @@ export function OverviewPage() {
       <Loaded poll={poll}>
         {(now) => (
           <>
-            {!now.store.answers && <Outage now={now} />}
+            {!now.store.answers && (
+              <Note tone="warn">
+                {t('now.withoutStore')} <Meanwhile storeOutage={now.storeOutage} />
+              </Note>
+            )}
             <StandingNotes now={now} />
             <Figures latest={latest(now)} />
             <div className="tops">
@@ -41,7 +47,12 @@ export function OverviewPage() {
             <History />
             <Windows now={now} />
             <Health now={now} latest={latest(now)} />
-            <ReplicaPanel now={now} left={left} />
+            <Panel title={t('page.replicas')}>
+              <ReplicaNotes now={now} left={left} />
+              <p>
+                <a href={hashOf('replicas')}>{t('replicas.all')}</a>
+              </p>
+            </Panel>
           </>
         )}
       </Loaded>

@@ -1,14 +1,14 @@
-import type { AlertsResponse, NowResponse } from '../../../contract/api.ts'
+import type { AlertsResponse, NowResponse, ScopedTable } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { raisedAlerts } from '../../logic/alert-state.ts'
+import { baselinesText } from '../../logic/baselines-text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Acknowledgeable, type Standing } from '../../ui/acknowledged.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
 import { receiverNotes, useAlerts } from '../alerts/alerts.tsx'
 import { AilingNote, ailingOf } from '../replicas/notes.tsx'
-import { LetIn, Unwritten } from './notes.tsx'
 
 /** Subjects that a line names. */
 const NAMED = 3
@@ -56,3 +56,27 @@ function raised(alerts: AlertsResponse | null, { t, share, number }: Texts): Sta
     }
   })
 }
+
+/** Limits that nobody wrote, as the lines of the file that would. */
+function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly file: string }) {
+  const { t } = useTexts()
+  return (
+    <Note tone="warn" title={t('now.unwritten')}>
+      {t('now.unwrittenText', { file })}
+      <pre>{baselinesText(limits)}</pre>
+    </Note>
+  )
+}
+
+/** Who would get 401, were it not for `auth.shadow`. */
+function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
+  const { t, number } = useTexts()
+  const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
+  return (
+    <Note tone="warn">
+      {t('now.authShadow')} {counts.length > 0 && t('now.letIn', { counts: counts.join(t('word.listComma')) })}
+    </Note>
+  )
+}
+
+const WHY = ['missing', 'invalid', 'ambiguous', 'unchecked'] as const

@@ -41,11 +41,7 @@ export function Deed<T extends object>({ name, label, button, send, done, read, 
         onConfirm={act}
         outcome={outcome instanceof Error && <Failed error={outcome} />}
       />
-      {outcome !== null && !(outcome instanceof Error) && (
-        <Note tone="good" live>
-          {done(outcome)}
-        </Note>
-      )}
+      {outcome !== null && !(outcome instanceof Error) && <Note tone="good">{done(outcome)}</Note>}
     </Changing>
   )
 }

@@ -205,11 +205,7 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
           <Button {...submitter}>{t('grants.give')}</Button>
         </div>
       </form>
-      {given && (
-        <Note tone="good" live>
-          {t('grants.given')}
-        </Note>
-      )}
+      {given && <Note tone="good">{t('grants.given')}</Note>}
       <Failed error={error} />
     </Changing>
   )

@@ -186,11 +186,7 @@ function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeP
   return (
     <>
       {done === 'override.saved' && <Saved until={override?.expiresAt ?? null} />}
-      {done !== null && done !== 'override.saved' && (
-        <Note tone="good" live>
-          {t(done)}
-        </Note>
-      )}
+      {done !== null && done !== 'override.saved' && <Note tone="good">{t(done)}</Note>}
       {isOver && draft?.until && (
         <Note tone="warn" live title={t('override.overTitle')}>
           {t('override.overText', { time: time(draft.until) })}

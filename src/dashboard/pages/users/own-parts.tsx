@@ -9,11 +9,10 @@ import { ForOperators } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { Grants } from './grants.tsx'
 import { OverrideEditor } from './override.tsx'
+import { Person, Reset } from './own-data.tsx'
 import { OwnUsage } from './own-usage.tsx'
-import { Person } from './person.tsx'
 import { QuickActions } from './quick-actions.tsx'
 import { RecentRefusals } from './recent-refusals.tsx'
-import { Reset } from './reset.tsx'
 import type { OverrideProps } from './use-override.ts'
 
 interface OwnPartsProps extends OverrideProps {
@@ -46,7 +45,7 @@ export function OwnParts({ quota, exempt = false, unseen = false, windows, ...pr
   const data = (
     <>
       <Reset {...{ id, path, read, reload }} text={isUser ? 'reset.text' : 'organisations.reset'} />
-      {isUser && <Person {...{ path, read, reload }} user={id} />}
+      {isUser && <Person {...{ id, path, read, reload }} />}
     </>
   )
   return (

@@ -89,7 +89,7 @@ function whyFixed({
 export function Saved({ until }: { readonly until: string | null }) {
   const { t, time } = useTexts()
   return (
-    <Note tone="good" live>
+    <Note tone="good">
       {t('override.saved')}{' '}
       {until === null ? t('override.savedForever') : t('override.savedUntil', { time: time(until) })}
     </Note>

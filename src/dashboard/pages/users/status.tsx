@@ -35,7 +35,13 @@ export function Status({ full, exempt = false, shadow, block, room = 'users.stat
   const { t } = useTexts()
   if (exempt) return <Note tone="info">{t('users.status.exempt')}</Note>
   if (block !== null && !shadow) return <Blocked {...block} />
-  if (full.length === 0) return <Note tone="good">{t(room)}</Note>
+  if (full.length === 0) {
+    return (
+      <Note tone="good" live={false}>
+        {t(room)}
+      </Note>
+    )
+  }
   return (
     <Note
       tone={shadow ? 'warn' : 'bad'}

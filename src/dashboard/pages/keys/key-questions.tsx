@@ -5,8 +5,32 @@ import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { bound } from '../../ui/form.tsx'
-import { KeyFacts } from './key-facts.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Fact, Facts, Name } from '../../ui/small.tsx'
 import { ByLink } from './made-key.tsx'
+
+interface QuestionProps<T> {
+  readonly accessKey: TokenResponse
+  readonly onConfirm: (wish: T) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** The question before a key is revoked. */
+export function Revoke({ accessKey, onConfirm, onClose }: QuestionProps<Reason>) {
+  const { t } = useTexts()
+  return (
+    <Confirm
+      title={t('keys.revokeOf', { name: visible(accessKey.name), user: visible(accessKey.user) })}
+      action={t('keys.revoke')}
+      danger
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <KeyFacts accessKey={accessKey} />
+      <p>{t('keys.revokeText')}</p>
+    </Confirm>
+  )
+}
 
 /** How long the old key may stay good. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
@@ -19,14 +43,8 @@ export interface Rotation extends Reason {
   readonly handover?: true
 }
 
-interface RotateProps {
-  readonly accessKey: TokenResponse
-  readonly onConfirm: (rotation: Rotation) => Promise<void>
-  readonly onClose: () => void
-}
-
 /** The question before another key takes the place of one. */
-export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
+export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation>) {
   const { t } = useTexts()
   const [grace, setGrace] = useState<string>('24h')
   const [byLink, setByLink] = useState(false)
@@ -50,5 +68,26 @@ export function Rotate({ accessKey, onConfirm, onClose }: RotateProps) {
       />
       <ByLink checked={byLink} onChange={setByLink} />
     </Confirm>
+  )
+}
+
+/** Which key it is: several may have one user and name. */
+function KeyFacts({ accessKey: { id, user, name, createdAt } }: { readonly accessKey: TokenResponse }) {
+  const { t } = useTexts()
+  return (
+    <Facts>
+      <Fact name={t('word.user')}>
+        <Name of={user} />
+      </Fact>
+      <Fact name={t('keys.name')}>
+        <Name of={name} />
+      </Fact>
+      <Fact name={t('keys.created')}>
+        <Moment at={createdAt} isPast />
+      </Fact>
+      <Fact name={t('keys.id')}>
+        <code>{id}</code>
+      </Fact>
+    </Facts>
   )
 }
