@@ -53,9 +53,9 @@ const GATEWAY: Readonly<Record<ErrorCode, Told>> = {
   },
   idempotency_key_reused: {
     means:
-      'Another request was sent with the same idempotency key, and its target or body differs by at least one byte.',
+      'An earlier request with the same idempotency key had another body, `Content-Type`, `Content-Encoding` or priced header.',
     charged: 'no',
-    cure: 'Repeat the identical bytes, or take a new key for a new request.',
+    cure: 'To repeat the earlier request, send it exactly as before: with a new key the service may carry it out twice. Take a new key only for a new request.',
   },
   quota_exceeded: {
     means: 'A limit of the user, of the organisation or of all users together has no room for the request.',
@@ -189,7 +189,7 @@ const ADMIN: Readonly<Record<AdminError, Omit<Told, 'charged'>>> = {
   },
   idempotency_key_reused: {
     means: 'Another request was sent with the same `Idempotency-Key`, and has made something else.',
-    cure: 'Send a new key with each new request. Send the old key only with exactly the same request.',
+    cure: 'To repeat the earlier request, send it exactly as before: with a new key you may make the same twice. Take a new key only for a new request.',
   },
   too_many_attempts: {
     means: 'An address sent ten wrong tokens or codes within a minute.',

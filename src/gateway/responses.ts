@@ -137,7 +137,7 @@ export function unknownYet(): Denial {
 
 /** @param header as the configuration has it */
 export function keyReused({ header }: Repetition): Denial {
-  const msg = `The ${header} of this request is that of an earlier one that differs: send a new one with each new request.`
+  const msg = `An earlier request with this ${header} had another body, Content-Type, Content-Encoding or priced header. To repeat it, send it exactly as before. Use a new ${header} only for a new request.`
   return denial('idempotency_key_reused', msg)
 }
 

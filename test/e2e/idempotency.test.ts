@@ -128,7 +128,7 @@ describe('a request that comes again with its key', () => {
       expect(response.status).toBe(422)
       expect(await response.json()).toEqual({
         error: 'idempotency_key_reused',
-        msg: 'The Idempotency-Key of this request is that of an earlier one that differs: send a new one with each new request.',
+        msg: 'An earlier request with this Idempotency-Key had another body, Content-Type, Content-Encoding or priced header. To repeat it, send it exactly as before. Use a new Idempotency-Key only for a new request.',
       })
       expect([upstream.seen.length, await used(app)]).toEqual([1, COST])
       expect(replay(await send(app, { key: 'k' }))).toBe('1')

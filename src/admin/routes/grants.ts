@@ -67,7 +67,7 @@ const TOO_MANY = refusal(
 )
 const KEY_REUSED = refusal(
   'idempotency_key_reused',
-  'The Idempotency-Key of this request is that of an earlier one that gave another grant: send a new one with each new request.',
+  'An earlier request with this Idempotency-Key gave another grant. To repeat it, send it exactly as before. Use a new Idempotency-Key only for a new grant.',
 )
 
 const Asked = z.strictObject({
