@@ -90,9 +90,9 @@ function progressLine(): (copied: Copied) => void {
 }
 
 function summary(copied: Copied): string {
-  const { users, organisations, windows, everybody, known, tokens, settings, audit, failures } = copied
-  const { overrides, organisationOverrides, grants } = copied
-  const { memberships, series, refusals } = copied
+  const { users = 0, organisations = 0, windows = 0, everybody = 0, known = 0, memberships = 0, tokens = 0 } = copied
+  const { settings = 0, overrides = 0, organisationOverrides = 0, grants = 0, audit = 0 } = copied
+  const { failures = 0, series = 0, refusals = 0 } = copied
   return [
     counted(users, 'user'),
     ...(organisations === 0 ? [] : [counted(organisations, 'organisation')]),

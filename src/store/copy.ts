@@ -53,31 +53,37 @@ export interface RememberedNamed extends Named {
   readonly ends: number
 }
 
-/** A part of what a store holds. Never empty. */
-export type Portion =
-  | { readonly kind: 'memberships'; readonly members: readonly RememberedMember[] }
-  | { readonly kind: 'named'; readonly organisations: readonly RememberedNamed[] }
-  /** Comes behind counters: without them it says nothing. */
-  | { readonly kind: 'counted'; readonly since: CountedSince; readonly keeping: KeptStates }
-  | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
-  | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
-  | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }
-  | { readonly kind: 'settings'; readonly settings: Versioned<Packed<Changes>> }
-  | {
-      readonly kind: 'overrides'
-      readonly overrides: readonly (readonly [user: string, Versioned<Packed<UserOverride>>])[]
-    }
-  | {
-      readonly kind: 'organisation_overrides'
-      readonly overrides: readonly (readonly [organisation: string, Versioned<Packed<OrganisationOverride>>])[]
-    }
-  | { readonly kind: 'grants'; readonly grants: readonly (readonly [id: string, Versioned<GivenGrant>])[] }
-  | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
-  | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
-  | { readonly kind: 'series'; readonly entries: readonly SeriesEntry[] }
+/** The lists that a store holds, by what an entry of each is. What the implementations of Copyable do is a table of these. */
+export interface Lists {
+  readonly memberships: RememberedMember
+  readonly named: RememberedNamed
+  /** One entry, behind counters: without them it says nothing. */
+  readonly counted: { readonly since: CountedSince; readonly keeping: KeptStates }
+  readonly counters: Owner
+  readonly known: RememberedUser
+  readonly tokens: AccessKeyRecord
+  /** One entry. */
+  readonly settings: Versioned<Packed<Changes>>
+  readonly overrides: readonly [user: string, Versioned<Packed<UserOverride>>]
+  readonly organisationOverrides: readonly [organisation: string, Versioned<Packed<OrganisationOverride>>]
+  readonly grants: readonly [id: string, Versioned<GivenGrant>]
+  readonly audit: AuditEntry
+  readonly failures: Bucket
+  readonly series: SeriesEntry
   /** Comes behind series: without them it says nothing. */
-  | { readonly kind: 'silences'; readonly silences: readonly Silence[] }
-  | { readonly kind: 'refusals'; readonly episodes: readonly Episode[] }
+  readonly silences: Silence
+  readonly refusals: Episode
+}
+
+/** A part of a list. Never empty. */
+export type Portion = {
+  [K in keyof Lists]: { readonly kind: K; readonly entries: readonly Lists[K][] }
+}[keyof Lists]
+
+/** Entries of a list as a portion, or none. */
+export function* portionOf<K extends keyof Lists>(kind: K, entries: readonly Lists[K][]): Generator<Portion, void> {
+  if (entries.length > 0) yield { kind, entries } as unknown as Portion
+}
 
 /** A store as it is read and filled by whoever copies it. */
 export interface Copyable {
@@ -127,30 +133,11 @@ export function lastingOf(
   return new Map(lasting.filter(([, counter]) => counter.length > 0))
 }
 
-/** How much of what was copied. */
-export interface Copied {
-  users: number
-  organisations: number
-  windows: number
-  /** Categories with a global counter. */
-  everybody: number
-  /** Users whose first charge is remembered. */
-  known: number
-  /** Users whose organisation or plan is remembered. */
-  memberships: number
-  tokens: number
-  settings: number
-  overrides: number
-  organisationOverrides: number
-  grants: number
-  audit: number
-  /** Half hours of the failure histogram. */
-  failures: number
-  /** Half hours of series, of each name. */
-  series: number
-  /** Episodes. */
-  refusals: number
-}
+/**
+ * How many entries of each list were copied, and of the counters how many users, organisations, windows, and categories that have one of
+ * everybody. What is missing is none.
+ */
+export type Copied = Partial<Record<keyof Lists | 'users' | 'organisations' | 'windows' | 'everybody', number>>
 
 /** Why nothing was copied, and what to do. Nothing was changed. */
 class NotCopied extends Error {}
@@ -174,23 +161,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
   const portions = from.portions()
   const first = await portions.next()
   if (first.done) throw new NotCopied('--from holds nothing: check the URL, and the prefix of its keys')
-  const copied = {
-    users: 0,
-    organisations: 0,
-    windows: 0,
-    everybody: 0,
-    known: 0,
-    memberships: 0,
-    tokens: 0,
-    settings: 0,
-    overrides: 0,
-    organisationOverrides: 0,
-    grants: 0,
-    audit: 0,
-    failures: 0,
-    series: 0,
-    refusals: 0,
-  }
+  const copied: Copied = {}
   const refill = await to.refill()
   await checkApart(from, refill)
   try {
@@ -243,23 +214,15 @@ async function checkApart(from: Copyable, refill: Refill): Promise<void> {
   throw new NotCopied('--from and --to are the same store')
 }
 
-function count(portion: Portion, copied: Copied): void {
-  if (portion.kind === 'counters') for (const owner of portion.owners) countOwner(owner, copied)
-  else if (portion.kind === 'known') copied.known += portion.users.length
-  else if (portion.kind === 'tokens') copied.tokens += portion.records.length
-  else if (portion.kind === 'settings') copied.settings++
-  else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length
-  else if (portion.kind === 'organisation_overrides') copied.organisationOverrides += portion.overrides.length
-  else if (portion.kind === 'grants') copied.grants += portion.grants.length
-  else if (portion.kind === 'audit') copied.audit += portion.entries.length
-  else if (portion.kind === 'failures') copied.failures += portion.buckets.length
-  else if (portion.kind === 'series') copied.series += portion.entries.length
-  else if (portion.kind === 'refusals') copied.refusals += portion.episodes.length
-  else if (portion.kind === 'memberships') copied.memberships += portion.members.length
-}
-
-function countOwner({ scope, counters }: Owner, copied: Copied): void {
-  if (scope === 'global') copied.everybody += counters.size
-  else copied[scope === 'personal' ? 'users' : 'organisations']++
-  for (const counter of counters.values()) copied.windows += counter.length
+function count({ kind, entries }: Portion, copied: Copied): void {
+  const add = (name: keyof Copied, more: number): void => {
+    copied[name] = (copied[name] ?? 0) + more
+  }
+  add(kind, entries.length)
+  if (kind !== 'counters') return
+  for (const { scope, counters } of entries) {
+    if (scope === 'global') add('everybody', counters.size)
+    else add(scope === 'personal' ? 'users' : 'organisations', 1)
+    for (const counter of counters.values()) add('windows', counter.length)
+  }
 }

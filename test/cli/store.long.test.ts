@@ -63,7 +63,7 @@ async function filled(file: string, users: number): Promise<void> {
         counters: new Map([['read', [{ seconds: 86_400, startedAt, used: 5 }]]]),
       }
     })
-    await refill.put({ kind: 'counters', owners })
+    await refill.put({ kind: 'counters', entries: owners })
   }
   await refill.done()
   await store.close()

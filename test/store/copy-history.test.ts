@@ -73,7 +73,7 @@ it.each([
         { scope: 'personal' as const, id: 'bob', counters: new Map(), history, ends },
         { scope: 'organisation' as const, id: 'bob', counters: over, ends },
       ]
-      await refill.put({ kind: 'counters', owners })
+      await refill.put({ kind: 'counters', entries: owners })
       await refill.done()
     })
     await using(one.copyable(), (source) =>

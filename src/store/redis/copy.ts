@@ -7,17 +7,8 @@ import { NO_RETENTION } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
-import {
-  type Copyable,
-  lastingOf,
-  type Owner,
-  type Portion,
-  type Refill,
-  type RememberedMember,
-  type RememberedNamed,
-  type RememberedUser,
-} from '../copy.ts'
-import { createRecords } from '../records.ts'
+import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
+import { createRecords, type Records } from '../records.ts'
 import { redisAccessKeys, withUse, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
@@ -52,14 +43,10 @@ export function openRedisCopyable(
   redis.connect().catch(() => {})
   const keys = createKeys(prefix)
   const records = createRecords(observe)
-  const known = knownUserRecords(redis, keys, records)
-  const memberships = membershipRecords(redis, keys, records)
-  const ofOrganisations = namedRecords(redis, keys, records)
-  const failures = failureRecords(redis, keys, records)
-  const accessKeys = redisAccessKeys(redis, keys, records)
   const changes = redisControl(redis, keys, records)
-  const usage = usageRecords(redis, keys, records)
   const replicas = redisReplicas(redis, keys, records)
+  const usage = usageRecords(redis, keys, records)
+  const remembered = rememberedLists(redis, keys, records)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     let hasCounters = false
@@ -67,32 +54,28 @@ export function openRedisCopyable(
     for await (const names of keysBeginning(redis, keys, keys.all, STEP)) {
       const owners = await readOwners(redis, keys, names)
       hasCounters ||= owners.length > 0
-      if (owners.length > 0) yield { kind: 'counters', owners }
-      const members = await readMembers(redis, keys, memberships, names)
-      if (members.length > 0) yield { kind: 'memberships', members }
-      const organisations = await readNamed(redis, keys, ofOrganisations, names)
-      if (organisations.length > 0) yield { kind: 'named', organisations }
-      const users = await readKnown(redis, keys, known, names)
-      if (users.length > 0) yield { kind: 'known', users }
+      yield* portionOf('counters', owners)
+      for (const { prefix, portion } of remembered) yield* portion(await readEnding(redis, names, prefix))
       for (const name of names) {
         const day = dayOfKey(keys, name)
         if (day !== null) days.set(name, day)
       }
     }
     const { since, keeping } = await redisHistory(redis, keys).readCounted()
-    if (hasCounters && since.size > 0) yield { kind: 'counted', since, keeping }
-    yield* tokens(accessKeys, await call(() => redis.hgetall(keys.tokenUses)))
+    if (hasCounters && since.size > 0) yield { kind: 'counted', entries: [{ since, keeping }] }
+    yield* tokens(redisAccessKeys(redis, keys, records), await call(() => redis.hgetall(keys.tokenUses)))
     yield* control(changes)
-    const { buckets } = await readBuckets(redis, keys, failures)
-    if (buckets.length > 0) yield { kind: 'failures', buckets }
+    yield* portionOf('failures', (await readBuckets(redis, keys, failureRecords(redis, keys, records))).buckets)
     let hasSeries = false
     for await (const portion of series(redis, usage, [...days.values()])) {
       hasSeries = true
       yield portion
     }
-    const silences = hasSeries ? await replicas.readSilences() : []
-    if (silences.length > 0) yield { kind: 'silences', silences }
-    yield* refusals(usage)
+    if (hasSeries) yield* portionOf('silences', await replicas.readSilences())
+    yield* pages('refusals', async (behind: Place | null) => {
+      const entries: readonly Episode[] = await usage.readEpisodes(behind)
+      return { entries, next: entries.at(-1) ?? null }
+    })
   }
 
   return {
@@ -186,53 +169,44 @@ function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner,
   return id === '' ? undefined : { scope, id }
 }
 
-/** Of the keys that hold the first charge of a user. */
-async function readKnown(
-  redis: RedisClient,
-  keys: Keys,
-  records: ReturnType<typeof knownUserRecords>,
-  names: readonly string[],
-): Promise<RememberedUser[]> {
-  const prefix = keys.known('')
-  const known = names.filter((name) => name.startsWith(prefix))
-  if (known.length === 0) return []
-  const values = await call(() => redis.mget(known))
-  return known.flatMap((name, i) => {
-    const text = values[i] ?? null
-    const user = name.slice(prefix.length)
-    const known = text === null ? null : records.read(user, text)
-    return known === null ? [] : [{ user, ...known }]
-  })
+/** What lies under a key that ends by itself. */
+interface Ending {
+  readonly id: string
+  readonly text: string
+  readonly ends: number
 }
 
-async function readMembers(
-  redis: RedisClient,
-  keys: Keys,
-  records: ReturnType<typeof membershipRecords>,
-  names: readonly string[],
-): Promise<RememberedMember[]> {
-  const found = await readEnding(redis, names, keys.membership(''))
-  return found.flatMap(({ id, text, ends }) => {
-    const membership = records.read(id, text)
-    return membership === null ? [] : [{ ...membership, user: id, ends }]
+/** Lists with such a key for each entry: what the keys begin with, and how one is read. */
+function rememberedLists(redis: RedisClient, keys: Keys, records: Records) {
+  const list = <K extends keyof Lists>(kind: K, prefix: string, read: (found: Ending) => Lists[K] | null) => ({
+    prefix,
+    portion: (found: readonly Ending[]) =>
+      portionOf(
+        kind,
+        found.map(read).filter((entry) => entry !== null),
+      ),
   })
-}
-
-async function readNamed(
-  redis: RedisClient,
-  keys: Keys,
-  records: ReturnType<typeof namedRecords>,
-  names: readonly string[],
-): Promise<RememberedNamed[]> {
-  const found = await readEnding(redis, names, keys.named(''))
-  return found.flatMap(({ id, text, ends }) => {
-    const named = records.read(id, text)
-    return named === null ? [] : [{ ...named, organisation: id, ends }]
-  })
+  const known = knownUserRecords(redis, keys, records)
+  const members = membershipRecords(redis, keys, records)
+  const named = namedRecords(redis, keys, records)
+  return [
+    list('memberships', keys.membership(''), ({ id, text, ends }) => {
+      const membership = members.read(id, text)
+      return membership && { ...membership, user: id, ends }
+    }),
+    list('named', keys.named(''), ({ id, text, ends }) => {
+      const last = named.read(id, text)
+      return last && { ...last, organisation: id, ends }
+    }),
+    list('known', keys.known(''), ({ id, text }) => {
+      const first = known.read(id, text)
+      return first && { user: id, ...first }
+    }),
+  ]
 }
 
 /** What lies under the keys that begin so, and when each ends. */
-async function readEnding(redis: RedisClient, names: readonly string[], prefix: string) {
+async function readEnding(redis: RedisClient, names: readonly string[], prefix: string): Promise<Ending[]> {
   const ours = names.filter((name) => name.startsWith(prefix))
   if (ours.length === 0) return []
   const [time, values, ...left] = await reading<[[string, string], (string | null)[], ...number[]]>(
@@ -250,31 +224,36 @@ async function readEnding(redis: RedisClient, names: readonly string[], prefix: 
   })
 }
 
-async function* tokens(
-  { readTokens }: AccessKeyStore,
-  uses: Readonly<Record<string, string>>,
-): AsyncGenerator<Portion, void> {
-  let from: string | null = null
-  do {
-    const { records: read, next } = await readTokens(from)
-    const records = read.map((record) => withUse(record, uses))
-    if (records.length > 0) yield { kind: 'tokens', records }
-    from = next
-  } while (from !== null)
+function tokens({ readTokens }: AccessKeyStore, uses: Readonly<Record<string, string>>) {
+  return pages('tokens', async (from: string | null) => {
+    const { records, next } = await readTokens(from)
+    return { entries: records.map((record) => withUse(record, uses)), next }
+  })
 }
 
 async function* control({ readControl, readAudit }: ReturnType<typeof redisControl>): AsyncGenerator<Portion, void> {
   const { settings, overrides, organisationOverrides, grants } = await readControl()
-  if (settings.version > 0) yield { kind: 'settings', settings }
-  for (const some of inSteps([...overrides])) yield { kind: 'overrides', overrides: some }
-  for (const some of inSteps([...organisationOverrides])) yield { kind: 'organisation_overrides', overrides: some }
-  for (const some of inSteps([...grants])) yield { kind: 'grants', grants: some }
-  for (let before: number | null = null; ; ) {
+  if (settings.version > 0) yield { kind: 'settings', entries: [settings] }
+  for (const entries of inSteps([...overrides])) yield { kind: 'overrides', entries }
+  for (const entries of inSteps([...organisationOverrides])) yield { kind: 'organisationOverrides', entries }
+  for (const entries of inSteps([...grants])) yield { kind: 'grants', entries }
+  yield* pages('audit', async (before: number | null) => {
     const entries = await readAudit(before, STEP)
-    if (entries.length === 0) return
-    yield { kind: 'audit', entries }
-    before = entries.at(-1)?.version ?? 0
-  }
+    return { entries, next: entries.at(-1)?.version ?? null }
+  })
+}
+
+/** A list page by page. */
+async function* pages<K extends keyof Lists, Next>(
+  kind: K,
+  read: (from: Next | null) => Promise<{ readonly entries: readonly Lists[K][]; readonly next: Next | null }>,
+): AsyncGenerator<Portion, void> {
+  let from: Next | null = null
+  do {
+    const page: Awaited<ReturnType<typeof read>> = await read(from)
+    yield* portionOf(kind, page.entries)
+    from = page.next
+  } while (from !== null)
 }
 
 async function* series(
@@ -292,16 +271,6 @@ async function* series(
     for await (const rows of seriesRows(places)) {
       for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ ...place, ...row })) }
     }
-  }
-}
-
-async function* refusals({ readEpisodes }: UsageRecords): AsyncGenerator<Portion, void> {
-  for (let behind: Place | null = null; ; ) {
-    const episodes: readonly Episode[] = await readEpisodes(behind)
-    const last = episodes.at(-1)
-    if (last === undefined) return
-    yield { kind: 'refusals', episodes }
-    behind = last
   }
 }
 
@@ -325,12 +294,47 @@ function isOfProcess(keys: Keys, name: string): boolean {
 
 type Multi = ReturnType<RedisClient['multi']>
 
-async function put(redis: RedisClient, keys: Keys, portion: Portion): Promise<void> {
-  if (portion.kind !== 'counters') return transaction(redis, (multi) => void putRest(multi, keys, portion))
-  for (const owners of inSteps(portion.owners)) {
-    await transaction(redis, (multi) => {
-      for (const owner of owners) putOwner(multi, keys, owner)
-    })
+async function put(redis: RedisClient, keys: Keys, { kind, entries }: Portion): Promise<void> {
+  for (const some of inSteps<unknown>(entries)) {
+    await transaction(redis, (multi) => void PUT[kind](multi, keys, some as never))
+  }
+}
+
+/** How entries of each list are written, as the scripts have it. */
+const PUT: {
+  readonly [K in keyof Lists]: (multi: Multi, keys: Keys, entries: readonly Lists[K][]) => void
+} = {
+  counters: each(putOwner),
+  known: each((multi, keys, { user, first, ends }) =>
+    multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends),
+  ),
+  memberships: each((multi, keys, { user, ends, ...facts }) =>
+    multi.set(keys.membership(user), JSON.stringify(facts), 'PXAT', ends),
+  ),
+  named: each((multi, keys, { organisation, ends, ...named }) =>
+    multi.set(keys.named(organisation), JSON.stringify(named), 'PXAT', ends),
+  ),
+  counted: each((multi, keys, { since, keeping }) => {
+    for (const [name, at] of since) multi.hset(keys.counted, name, at)
+    if (keeping.size > 0) multi.hset(keys.counted, textsOf(keeping))
+  }),
+  tokens: each(writeToken),
+  settings: each((multi, keys, settings) => multi.set(keys.settings, textOf(settings))),
+  overrides: each((multi, keys, [user, override]) => multi.hset(keys.overrides, user, textOf(override))),
+  organisationOverrides: each((multi, keys, [id, override]) =>
+    multi.hset(keys.organisationOverrides, id, textOf(override)),
+  ),
+  grants: each((multi, keys, [id, grant]) => multi.hset(keys.grants, id, textOf(grant))),
+  audit: each((multi, keys, entry) => multi.zadd(keys.audit, entry.version, JSON.stringify(entry))),
+  failures: writeBuckets,
+  series: writeSeries,
+  silences: writeSilences,
+  refusals: writeEpisodes,
+}
+
+function each<T>(write: (multi: Multi, keys: Keys, entry: T) => unknown) {
+  return (multi: Multi, keys: Keys, entries: readonly T[]): void => {
+    for (const entry of entries) write(multi, keys, entry)
   }
 }
 
@@ -345,35 +349,6 @@ function putOwner(multi: Multi, keys: Keys, { scope, id, counters, history, ends
       multi.set(historyKey(keys, scope, id), Buffer.from(history), 'PXAT', ends)
     }
   }
-}
-
-function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'counters' }>): void {
-  if (portion.kind === 'known') {
-    for (const { user, first, ends } of portion.users)
-      multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends)
-  } else if (portion.kind === 'memberships') {
-    for (const { user, ends, ...facts } of portion.members)
-      multi.set(keys.membership(user), JSON.stringify(facts), 'PXAT', ends)
-  } else if (portion.kind === 'named') {
-    for (const { organisation, ends, ...named } of portion.organisations)
-      multi.set(keys.named(organisation), JSON.stringify(named), 'PXAT', ends)
-  } else if (portion.kind === 'counted') {
-    for (const [name, since] of portion.since) multi.hset(keys.counted, name, since)
-    if (portion.keeping.size > 0) multi.hset(keys.counted, textsOf(portion.keeping))
-  } else if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
-  else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
-  else if (portion.kind === 'overrides') {
-    for (const [user, override] of portion.overrides) multi.hset(keys.overrides, user, textOf(override))
-  } else if (portion.kind === 'organisation_overrides') {
-    for (const [id, override] of portion.overrides) multi.hset(keys.organisationOverrides, id, textOf(override))
-  } else if (portion.kind === 'grants') {
-    for (const [id, grant] of portion.grants) multi.hset(keys.grants, id, textOf(grant))
-  } else if (portion.kind === 'audit') {
-    for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
-  } else if (portion.kind === 'series') writeSeries(multi, keys, portion.entries)
-  else if (portion.kind === 'silences') writeSilences(multi, keys, portion.silences)
-  else if (portion.kind === 'refusals') writeEpisodes(multi, keys, portion.episodes)
-  else writeBuckets(multi, keys, portion.buckets)
 }
 
 /** As control.lua stores it. */

@@ -61,8 +61,6 @@ function notedSilence(text: string): Silence[] {
 
 /** For a copy. */
 export function writeSilences(multi: ReturnType<RedisClient['multi']>, keys: Keys, silences: readonly Silence[]): void {
-  silences.forEach(({ from, to }, i) => {
-    multi.hset(keys.silences, `copied-${i}`, `${from} ${to}`)
-  })
+  for (const { from, to } of silences) multi.hset(keys.silences, `copied ${from} ${to}`, `${from} ${to}`)
   multi.pexpire(keys.silences, KEEP_SILENCES_MS)
 }

@@ -1,11 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { BUCKET_MS, BUCKETS, bucketStart } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
 import { packCounts } from '../../usage/series.ts'
-import { type Copyable, lastingOf, type Owner, type Portion, type Refill } from '../copy.ts'
+import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { createRecords, type Records } from '../records.ts'
@@ -17,7 +17,7 @@ import { IN_FORCE } from './editions.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
 import { keptStates } from './history.ts'
 import { knownUserRecords } from './known-users.ts'
-import { membershipRecords, namedRecords, PUT_MEMBERSHIP, PUT_NAMED } from './memberships.ts'
+import { membershipRecords, namedRecords } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { usageRecords } from './usage-log.ts'
@@ -50,14 +50,14 @@ export function openSqliteCopyable(
 
   async function refill(): Promise<Refill> {
     await attempt(() => database.exec('BEGIN IMMEDIATE'))
-    const put = putting(database)
+    const put = putting(database, records)
     return {
       mark: null,
       clear: async () => {
         for (const table of FILLED) await attempt(() => database.exec(`DELETE FROM ${table}`))
         await attempt(() => database.exec('DELETE FROM editions WHERE ends IS NOT NULL'))
       },
-      put: (portion) => attempt(() => put(portion)),
+      put: ({ kind, entries }) => attempt(() => void entries.forEach(put[kind] as (entry: unknown) => void)),
       done: () => attempt(() => database.exec('COMMIT')),
       abandon: () => attempt(() => database.exec('ROLLBACK')),
     }
@@ -100,78 +100,73 @@ const FILLED = [
 
 async function* reading(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
   yield* owners(database, now)
-  for await (const portion of readable(database, records, now)) if (!isEmptyPortion(portion)) yield portion
+  for (const { kind, sql, values, read } of rowLists(database, records, now)) {
+    for await (const rows of inSteps<Row>(database, sql, values)) yield* portionOf(kind, await read(rows))
+  }
 }
 
-/** What is read record by record. A portion may have none that can be read. */
-async function* readable(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
-  const rows = (sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
+/** What is read record by record, for those records that can be read: the rows of each list, and what they say. */
+function rowLists(database: DatabaseSync, records: Records, now: number) {
+  const list = <K extends keyof Lists>(
+    kind: K,
+    sql: string,
+    values: number[],
+    read: (rows: readonly Row[]) => readonly Lists[K][] | Promise<readonly Lists[K][]>,
+  ) => ({ kind, sql, values, read: read as (rows: readonly Row[]) => Promise<readonly never[]> })
   const control = controlRows(database, records)
   const usage = usageRecords(database, records)
   const known = knownUserRecords(database, records)
-  for await (const some of rows('SELECT * FROM known_users WHERE ends > ?', now)) {
-    yield { kind: 'known', users: known.readAll(some.map((row) => [nameOf(row.user), row])) }
-  }
   const memberships = membershipRecords(database, records, () => now)
-  for await (const some of rows('SELECT *, period_day AS periodDay FROM memberships WHERE ends > ?', now)) {
-    const members = some.flatMap((row) => {
-      const [user, membership] = [nameOf(row.user), memberships.read(nameOf(row.user), row)]
-      return membership === null ? [] : [{ ...membership, user, ends: Number(row.ends) }]
-    })
-    yield { kind: 'memberships', members }
-  }
-  const ofOrganisations = namedRecords(database, records, () => now)
-  for await (const some of rows('SELECT *, period_day AS periodDay FROM organisations_named WHERE ends > ?', now)) {
-    const organisations = some.flatMap((row) => {
-      const [organisation, named] = [nameOf(row.organisation), ofOrganisations.read(nameOf(row.organisation), row)]
-      return named === null ? [] : [{ ...named, organisation, ends: Number(row.ends) }]
-    })
-    yield { kind: 'named', organisations }
-  }
-  for await (const some of rows('SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)')) {
-    const since = new Map(some.map((row) => [nameOf(row.name), Number(row.since)]))
-    yield { kind: 'counted', since, keeping: keptStates(database).read() }
-  }
+  const named = namedRecords(database, records, () => now)
   const tokens = tokenRecords(database, records)
-  for await (const some of rows('SELECT * FROM tokens')) {
-    yield { kind: 'tokens', records: tokens.readAll(some.map((row) => [nameOf(row.hash), row])) }
-  }
-  const settings = control.settings.read()
-  if (settings !== null) yield { kind: 'settings', settings }
-  for await (const some of rows(OVERRIDES)) {
-    yield { kind: 'overrides', overrides: control.users.readable(some) }
-  }
-  for await (const some of rows(ORGANISATION_OVERRIDES)) {
-    yield { kind: 'organisation_overrides', overrides: control.organisations.readable(some) }
-  }
-  for await (const some of rows('SELECT * FROM grants')) {
-    yield { kind: 'grants', grants: control.grants.readable(some) }
-  }
-  for await (const some of rows('SELECT * FROM audit ORDER BY version')) {
-    yield { kind: 'audit', entries: control.audit.readable(some) }
-  }
-  const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
   const failures = failureRecords(database, records)
-  for await (const some of rows(`SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`, since)) {
-    yield { kind: 'failures', buckets: failures.readAll(some.map((row) => [nameOf(row.start), row])) }
-  }
-  let hasSeries = false
-  for await (const some of rows("SELECT * FROM series WHERE zone <> '' OR start >= ?", since)) {
-    hasSeries = true
-    yield { kind: 'series', entries: usage.series(some) }
-  }
-  if (hasSeries) yield { kind: 'silences', silences: await sqliteReplicas(database, () => now).readSilences() }
-  for await (const some of rows('SELECT id, episode FROM refusals WHERE last > ?', now - KEEP_EPISODES_MS)) {
-    yield { kind: 'refusals', episodes: usage.refusals(some) }
-  }
+  const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
+  const series = `series WHERE zone <> '' OR start >= ?`
+  return [
+    list('known', 'SELECT * FROM known_users WHERE ends > ?', [now], (rows) =>
+      known.readAll(rows.map((row) => [nameOf(row.user), row])),
+    ),
+    list('memberships', 'SELECT *, period_day AS periodDay FROM memberships WHERE ends > ?', [now], (rows) =>
+      rows.flatMap((row) => {
+        const [user, membership] = [nameOf(row.user), memberships.read(nameOf(row.user), row)]
+        return membership === null ? [] : [{ ...membership, user, ends: Number(row.ends) }]
+      }),
+    ),
+    list('named', 'SELECT *, period_day AS periodDay FROM organisations_named WHERE ends > ?', [now], (rows) =>
+      rows.flatMap((row) => {
+        const [organisation, last] = [nameOf(row.organisation), named.read(nameOf(row.organisation), row)]
+        return last === null ? [] : [{ ...last, organisation, ends: Number(row.ends) }]
+      }),
+    ),
+    list('counted', 'SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)', [], (rows) => [
+      {
+        since: new Map(rows.map((row) => [nameOf(row.name), Number(row.since)])),
+        keeping: keptStates(database).read(),
+      },
+    ]),
+    list('tokens', 'SELECT * FROM tokens', [], (rows) => tokens.readAll(rows.map((row) => [nameOf(row.hash), row]))),
+    list('settings', 'SELECT 1 FROM settings', [], () => [control.settings.read()].filter((one) => one !== null)),
+    list('overrides', inForce('overrides', 'user'), [], control.users.readable),
+    list(
+      'organisationOverrides',
+      inForce('organisation_overrides', 'organisation'),
+      [],
+      control.organisations.readable,
+    ),
+    list('grants', 'SELECT * FROM grants', [], control.grants.readable),
+    list('audit', 'SELECT * FROM audit ORDER BY version', [], control.audit.readable),
+    list('failures', `SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`, [since], (rows) =>
+      failures.readAll(rows.map((row) => [nameOf(row.start), row])),
+    ),
+    list('series', `SELECT * FROM ${series}`, [since], usage.series),
+    list('silences', `SELECT 1 FROM ${series} LIMIT 1`, [since], sqliteReplicas(database, () => now).readSilences),
+    list('refusals', 'SELECT id, episode FROM refusals WHERE last > ?', [now - KEEP_EPISODES_MS], usage.refusals),
+  ]
 }
 
-function isEmptyPortion(portion: Portion): boolean {
-  return Object.values(portion).some((value) => Array.isArray(value) && value.length === 0)
+function inForce(table: string, key: string): string {
+  return `SELECT ${key} AS id, version, value FROM ${table} WHERE edition = ${IN_FORCE}`
 }
-
-const OVERRIDES = `SELECT user AS id, version, value FROM overrides WHERE edition = ${IN_FORCE}`
-const ORGANISATION_OVERRIDES = `SELECT organisation AS id, version, value FROM organisation_overrides WHERE edition = ${IN_FORCE}`
 
 /** All rows of a query, some at a time, with the event loop free in between. */
 async function* inSteps<R>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<R[], void> {
@@ -236,101 +231,68 @@ async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Port
       open.counters.set(category, unpack(windows))
       open.ends = Math.max(open.ends, ends)
     }
-    if (whole.length > 0) yield { kind: 'counters', owners: whole.splice(0) }
+    yield* portionOf('counters', whole.splice(0))
   }
   if (open !== null) close(open)
-  if (whole.length > 0) yield { kind: 'counters', owners: whole.splice(0) }
+  yield* portionOf('counters', whole.splice(0))
   for (const scope of [SCOPE_NUMBERS.personal, SCOPE_NUMBERS.organisation]) {
     for await (const rows of inSteps<HistoryRow>(database, histories(scope), [now])) {
       const alone = rows.map(({ user, runs, ends }) => ({
         ...{ scope: scopeOf(scope), id: user, counters: new Map(), history: runs, ends },
       }))
-      yield { kind: 'counters', owners: alone }
+      yield* portionOf('counters', alone)
     }
   }
 }
 
-function putting(database: DatabaseSync): (portion: Portion) => void {
-  const counter = database.prepare(
-    'INSERT OR REPLACE INTO counters (scope, category, user, windows, ends) VALUES (?, ?, ?, ?, ?)',
-  )
-  const before = database.prepare('INSERT OR REPLACE INTO history (scope, user, runs, ends) VALUES (?, ?, ?, ?)')
-  const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
-  const member = database.prepare(PUT_MEMBERSHIP)
-  const ofOrganisation = database.prepare(PUT_NAMED)
-  const counted = database.prepare('INSERT OR REPLACE INTO counted (name, since) VALUES (?, ?)')
-  const kept = keptStates(database)
-  const token = putToken(database)
-  const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
-  const override = database.prepare(
-    `INSERT OR REPLACE INTO overrides (edition, user, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
-  )
-  const organisationOverride = database.prepare(
-    `INSERT OR REPLACE INTO organisation_overrides (edition, organisation, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
-  )
-  const grant = database.prepare('INSERT OR REPLACE INTO grants (id, version, value) VALUES (?, ?, ?)')
-  const entry = database.prepare(
-    `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why, vain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const bucket = database.prepare(
-    `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, status4xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  )
-
-  const series = database.prepare(
-    'INSERT OR REPLACE INTO series (kind, zone, start, name, counts) VALUES (?, ?, ?, ?, ?)',
-  )
-  const silence = database.prepare('INSERT OR REPLACE INTO silences (instance, since, until) VALUES (?, ?, ?)')
-  const refusal = database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)')
-
-  function putOwner({ scope, id, counters, history, ends = 0 }: Owner): void {
-    for (const [category, windows] of counters) {
-      counter.run(SCOPE_NUMBERS[scope], category, id, pack(windows), Math.max(ends, endsAt(windows)))
-    }
-    if (history !== undefined) {
-      before.run(SCOPE_NUMBERS[scope], id, history, packedHistoryEnds(Buffer.from(history)))
-    }
+/** How an entry of each list is written. */
+function putting(database: DatabaseSync, records: Records): { readonly [K in keyof Lists]: (entry: Lists[K]) => void } {
+  const into = (table: string, columns: string) => {
+    const places = columns.replace(/\w+/g, '?')
+    const sql = database.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (${places})`)
+    return (...values: SQLInputValue[]): void => void sql.run(...values)
   }
-
-  return function put(portion) {
-    if (portion.kind === 'counters') portion.owners.forEach(putOwner)
-    else if (portion.kind === 'known') for (const { user, first, ends } of portion.users) known.run(user, first, ends)
-    else if (portion.kind === 'memberships') {
-      for (const { user, plan, organisation, periodDay = null, ends } of portion.members)
-        member.run(user, plan, organisation, periodDay, ends)
-    } else if (portion.kind === 'named') {
-      for (const { organisation, plan, periodDay = null, ends } of portion.organisations)
-        ofOrganisation.run(organisation, plan, periodDay, ends)
-    } else if (portion.kind === 'counted') {
-      for (const [name, since] of portion.since) counted.run(name, since)
-      kept.note(portion.keeping)
-    } else if (portion.kind === 'tokens') portion.records.forEach(token)
-    else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
-    else if (portion.kind === 'overrides') {
-      for (const [user, { version, value }] of portion.overrides) override.run(user, version, JSON.stringify(value))
-    } else if (portion.kind === 'organisation_overrides') {
-      for (const [id, { version, value }] of portion.overrides)
-        organisationOverride.run(id, version, JSON.stringify(value))
-    } else if (portion.kind === 'grants') {
-      for (const [id, { version, value }] of portion.grants) grant.run(id, version, JSON.stringify(value))
-    } else if (portion.kind === 'audit') {
-      for (const { version, at, who, what, subject, from, to, why, vain } of portion.entries) {
-        const [before, after] = [JSON.stringify(from), JSON.stringify(to)]
-        entry.run(version, at, who, what, subject, before, after, why, vain === undefined ? null : JSON.stringify(vain))
+  const control = controlRows(database, records)
+  const kept = keptStates(database)
+  const counter = into('counters', 'scope, category, user, windows, ends')
+  const before = into('history', 'scope, user, runs, ends')
+  const known = into('known_users', 'user, first, ends')
+  const member = into('memberships', 'user, plan, organisation, period_day, ends')
+  const named = into('organisations_named', 'organisation, plan, period_day, ends')
+  const counted = into('counted', 'name, since')
+  const entry = into('audit', 'version, at, who, what, subject, before, after, why, vain')
+  const bucket = into('failures', 'start, total, status0, status5xx, status4xx, aside, aside_failed')
+  const series = into('series', 'kind, zone, start, name, counts')
+  const silence = into('silences', 'instance, since, until')
+  const refusal = into('refusals', 'id, last, episode')
+  return {
+    counters({ scope, id, counters, history, ends = 0 }) {
+      for (const [category, windows] of counters) {
+        counter(SCOPE_NUMBERS[scope], category, id, pack(windows), Math.max(ends, endsAt(windows)))
       }
-    } else if (portion.kind === 'series') {
-      for (const { by, start, zone, name, counts } of portion.entries) {
-        series.run(by, zone ?? '', start, name, packCounts(counts))
-      }
-    } else if (portion.kind === 'silences') {
-      portion.silences.forEach(({ from, to }, i) => {
-        silence.run(`copied-${i}`, from, to)
-      })
-    } else if (portion.kind === 'refusals') {
-      for (const { id, ...episode } of portion.episodes) refusal.run(id, episode.last, JSON.stringify(episode))
-    } else {
-      for (const { start, total, status0, status5xx, status4xx, aside, asideFailed } of portion.buckets) {
-        bucket.run(start, total, status0, status5xx, status4xx, aside, asideFailed)
-      }
-    }
+      if (history !== undefined) before(SCOPE_NUMBERS[scope], id, history, packedHistoryEnds(Buffer.from(history)))
+    },
+    known: ({ user, first, ends }) => known(user, first, ends),
+    memberships: ({ user, plan, organisation, periodDay = null, ends }) =>
+      member(user, plan, organisation, periodDay, ends),
+    named: ({ organisation, plan, periodDay = null, ends }) => named(organisation, plan, periodDay, ends),
+    counted({ since, keeping }) {
+      for (const [name, at] of since) counted(name, at)
+      kept.note(keeping)
+    },
+    tokens: putToken(database),
+    settings: ({ version, value }) => control.settings.put(version, JSON.stringify(value)),
+    overrides: ([user, { version, value }]) => control.users.put(user, version, JSON.stringify(value)),
+    organisationOverrides: ([id, { version, value }]) => control.organisations.put(id, version, JSON.stringify(value)),
+    grants: ([id, { version, value }]) => control.grants.put(id, version, JSON.stringify(value)),
+    audit({ version, at, who, what, subject, from, to, why, vain }) {
+      const values = [JSON.stringify(from), JSON.stringify(to), why, vain === undefined ? null : JSON.stringify(vain)]
+      entry(version, at, who, what, subject, ...values)
+    },
+    series: ({ by, start, zone, name, counts }) => series(by, zone ?? '', start, name, packCounts(counts)),
+    silences: ({ from, to }) => silence(`copied ${from} ${to}`, from, to),
+    refusals: ({ id, ...episode }) => refusal(id, episode.last, JSON.stringify(episode)),
+    failures: ({ start, total, status0, status5xx, status4xx, aside, asideFailed }) =>
+      bucket(start, total, status0, status5xx, status4xx, aside, asideFailed),
   }
 }
