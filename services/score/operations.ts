@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { examplesIn } from '../common/examples.ts'
 import type { ErrorCode } from './errors.ts'
-import * as examples from './examples.ts'
 import * as responses from './schemas/answers.ts'
 import {
   chargeBody,
@@ -31,6 +31,8 @@ export interface Doc {
   readonly errors?: readonly ErrorCode[]
 }
 
+const example = examplesIn(import.meta.url)
+
 /** No body at all counts as an empty one. */
 const nothing = () => emptyBody.prefault({})
 
@@ -46,13 +48,13 @@ export const DOCS = {
     summary: 'Whether the service is up',
     tag: 'Service',
     response: responses.health,
-    responseExample: examples.HEALTH,
+    responseExample: example('health.200'),
   },
   '/v1/charge/queue': {
     summary: 'The queue of purchases, which is always empty',
     tag: 'Tickets',
     response: responses.chargeQueue,
-    responseExample: examples.CHARGE_QUEUE,
+    responseExample: example('charge-queue.200'),
   },
 
   '/v1/user/preview': {
@@ -61,7 +63,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.preview,
-    responseExample: examples.PREVIEW,
+    responseExample: example('user-preview.200'),
   },
   '/v1/user/data': {
     summary: 'The user data',
@@ -69,7 +71,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.userData,
-    responseExample: examples.USER_DATA,
+    responseExample: example('user-data.200'),
   },
   '/v1/user/region': {
     summary: 'Where the user has played',
@@ -77,7 +79,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.regions,
-    responseExample: examples.REGIONS,
+    responseExample: example('user-region.200'),
   },
   '/v1/user/charge': {
     summary: 'The tickets of the user that are good',
@@ -85,7 +87,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.tickets,
-    responseExample: examples.TICKETS,
+    responseExample: example('user-charge.200'),
   },
   '/v1/user/item-list': {
     summary: 'The items of the user, of one kind only with itemKind',
@@ -93,7 +95,7 @@ export const DOCS = {
     body: () => itemListBody.prefault({}),
     bodyExample: { itemKind: 3 },
     response: responses.items,
-    responseExample: examples.ITEMS,
+    responseExample: example('user-item-list.200'),
   },
   '/v1/user/kaleidx-scope': {
     summary: 'The Gates of the user',
@@ -101,7 +103,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.gates,
-    responseExample: examples.GATES,
+    responseExample: example('user-kaleidx-scope.200'),
   },
   '/v1/user/music': {
     summary: 'All scores of the user',
@@ -110,7 +112,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.music,
-    responseExample: examples.MUSIC,
+    responseExample: example('user-music.200'),
   },
 
   '/v1/music/upsert': {
@@ -120,9 +122,9 @@ export const DOCS = {
       'All of the list is written or nothing. With `fuzzy` the dxScore is a number of stars from 0 to 5, and the least ' +
       'DX score that earns them is stored. A single record may stand alone instead of in musicList.',
     body: (listLimit) => musicListOf(scoreRecord, listLimit),
-    bodyExample: { musicList: [examples.RECORD] },
+    bodyExample: example('music-upsert-exact.request'),
     response: responses.upserted,
-    responseExample: examples.UPSERTED,
+    responseExample: example('music-upsert-exact.200'),
     errors: ['music_not_found', 'dx_score_out_of_range'],
   },
   '/v1/music/delete': {
@@ -132,7 +134,7 @@ export const DOCS = {
     body: (listLimit) => musicListOf(scoreKey, listLimit),
     bodyExample: { musicList: [{ musicId: 11466, level: 3 }] },
     response: responses.deleted,
-    responseExample: examples.DELETED,
+    responseExample: example('music-delete.200'),
     errors: ['music_not_found', 'score_not_found'],
   },
   '/v1/music/clear': {
@@ -141,7 +143,7 @@ export const DOCS = {
     body: () => clearBody,
     bodyExample: { confirm: true },
     response: responses.cleared,
-    responseExample: examples.CLEARED,
+    responseExample: example('music-clear.200'),
   },
   '/v1/charge': {
     summary: 'Buy one ticket',
@@ -151,7 +153,7 @@ export const DOCS = {
     body: () => chargeBody,
     bodyExample: { chargeId: 2 },
     response: responses.charged,
-    responseExample: examples.CHARGED,
+    responseExample: example('charge.200'),
     errors: ['ticket_limit', 'idempotency_conflict'],
   },
   '/v1/ticket/clear': {
@@ -160,7 +162,7 @@ export const DOCS = {
     body: nothing,
     bodyExample: {},
     response: responses.ticketsCleared,
-    responseExample: examples.TICKETS_CLEARED,
+    responseExample: example('ticket-clear.200'),
   },
 
   '/v1/update-lx': updateDoc('LXNS', 'key', 'lxns'),
@@ -185,7 +187,7 @@ function updateDoc(title: string, field: 'key' | 'token', platform: 'lxns' | 'fi
     body: () => updateBody(field),
     bodyExample: { [field]: `your-token-for-${title}`, mode: 'pull' },
     response: responses.updated(platform),
-    responseExample: examples.UPDATED(platform),
+    responseExample: example(field === 'key' ? 'update-lx.200' : 'update-fish.200'),
     errors: [
       'capability_missing',
       'external_auth_failed',

@@ -1,7 +1,7 @@
+import { examplesIn } from '../common/examples.ts'
 import type { Operation, ResponseDoc } from '../common/openapi.ts'
 import type { Handler } from './backend.ts'
 import { NO_PLAYER, NO_SNAPSHOT, NO_TOKEN, UPLOADING } from './errors.ts'
-import { CHUNK, CONFLICT, PARTIAL } from './examples.ts'
 import { abandonSnapshot, listSnapshots, readSnapshot, undoSnapshot } from './history.ts'
 import { readPlayer, readSummary, readTrend } from './player.ts'
 import {
@@ -24,6 +24,7 @@ export interface Route extends Operation {
   readonly handle: Handler
 }
 
+const example = examplesIn(import.meta.url)
 const SECURITY = ['BotToken']
 const SYNC = `**Incremental** (without full_snapshot): the records raise what is stored, field by field, and never lower it.
 
@@ -65,16 +66,16 @@ export const ROUTES: readonly Route[] = [
     description: SYNC,
     security: SECURITY,
     body: syncBody,
-    bodyExample: CHUNK,
+    bodyExample: example('chunk.request'),
     responses: {
-      200: { description: 'Stored', schema: syncResponse, example: PARTIAL },
+      200: { description: 'Stored', schema: syncResponse, example: example('chunk.answer') },
       400: BAD,
       401: STRANGER,
       409: {
         description:
           'Another snapshot is not finished (try again after Retry-After seconds), this one is over already, or its chunks do not fit together',
         schema: conflictResponse,
-        example: CONFLICT,
+        example: example('conflict.answer'),
       },
       413: { description: 'The body is larger than 8 MiB', schema: errorResponse },
       422: MALFORMED,
@@ -142,7 +143,7 @@ stored again meanwhile is raised, field by field, and never lowered. Repeating t
     security: SECURITY,
     params: playerPath,
     body: undoBody,
-    bodyExample: { snapshot_id: CHUNK.snapshot_id },
+    bodyExample: { snapshot_id: 'qq-123456789-20260825-01' },
     responses: {
       200: { description: 'Put back', schema: undoResponse },
       ...readingResponses(LOST),

@@ -35,7 +35,7 @@ const DOCUMENT = scoreDocument(LIST_LIMIT)
 
 /** A documented body: what a request sends, or the answer with that status. */
 export function golden(name: string): string {
-  return readFileSync(fileURLToPath(new URL(`./golden/${name}.json`, import.meta.url)), 'utf8')
+  return readFileSync(fileURLToPath(new URL(`../../score/examples/${name}.json`, import.meta.url)), 'utf8')
 }
 
 /** A running score service with a clock that the test moves. Each response is held against its OpenAPI document. */

@@ -81,35 +81,6 @@ describe('the OpenAPI document of score', () => {
     expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER))
   })
 
-  it.each([
-    ['/v1/health', 'health'],
-    ['/v1/user/data', 'user-data'],
-    ['/v1/user/region', 'user-region'],
-    ['/v1/user/charge', 'user-charge'],
-    ['/v1/user/item-list', 'user-item-list'],
-    ['/v1/music/upsert', 'music-upsert-exact'],
-    ['/v1/music/delete', 'music-delete'],
-    ['/v1/music/clear', 'music-clear'],
-    ['/v1/charge', 'charge'],
-    ['/v1/ticket/clear', 'ticket-clear'],
-    ['/v1/update-lx', 'update-lx'],
-  ])('the OpenAPI document of score shows of %s what the service sends', (path, name) => {
-    const [operation]: Json[] = Object.values(document.paths[path])
-    expect(operation.responses['200'].content['application/json'].example).toEqual(JSON.parse(golden(`${name}.200`)))
-  })
-
-  it('the OpenAPI document of score shows of a list that is longer one entry as the service sends it', () => {
-    const shown = (path: string) => {
-      const example = document.paths[path].post.responses['200'].content['application/json'].example
-      return example.businessData as Json
-    }
-    const answered = (name: string) => JSON.parse(golden(`${name}.200`)).businessData as Json
-    const details = ({ userMusicList }: Json) => userMusicList.flatMap((music: Json) => music.userMusicDetailList)
-    expect(details(answered('user-music'))).toContainEqual(details(shown('/v1/user/music'))[0])
-    const [gate] = shown('/v1/user/kaleidx-scope').userKaleidxScopeList
-    expect(answered('user-kaleidx-scope').userKaleidxScopeList).toContainEqual(gate)
-  })
-
   it('the OpenAPI document of score describes the response of every refusal, with the numbers that clients know', () => {
     for (const [name, { responses, security }] of operations) {
       expect(Object.keys(responses), name).toEqual(
