@@ -441,9 +441,13 @@ test('a page of the list is no longer than three screens, and who comes back fro
   await last.click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
   await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBe(0)
-  await page.goBack()
-  await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
-  await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBeGreaterThan(300)
+  for (const back of [() => page.goBack(), () => page.getByRole('link', { name: 'All users' }).click()]) {
+    await back()
+    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+    await expect.poll(() => page.evaluate('window.scrollY'), SOON).toBeGreaterThan(300)
+    await page.goForward()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+  }
 })
 
 test.each(['.', '..'])('%s, which no browser can ask for, is shown as no user id', async (user) => {

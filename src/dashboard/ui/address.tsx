@@ -5,10 +5,9 @@ import { rangeFields, usualRange } from '../logic/range.ts'
 /** The range that was chosen last. It goes along to each place whose address names none. */
 let carried = rangeFields(placeOf(location.hash).fields)
 
-/** How far down each place of the history was, by the number that its entry has. */
-const tops = new Map<number, number>()
+/** The entries of the history by their place in it: what each names, and how far down it was. */
+const entries = new Map<number, { readonly hash: string; readonly top: number }>()
 let entry = numberOf(history.state) ?? 0
-let newest = entry
 
 /** Of an entry that was visited before. */
 function numberOf(state: unknown): number | undefined {
@@ -17,18 +16,26 @@ function numberOf(state: unknown): number | undefined {
 
 /** How far down this place was left; `undefined` if one comes to it for the first time. In pixels. */
 export function leftAt(): number | undefined {
-  return tops.get(entry)
+  return entries.get(entry)?.top
+}
+
+/** Goes back to a place, if it is the one before: to where it was left. @returns whether it does */
+export function goBackTo(hash: string): boolean {
+  if (entries.get(entry - 1)?.hash !== hash) return false
+  history.back()
+  return true
 }
 
 history.scrollRestoration = 'manual'
-window.addEventListener('scroll', () => tops.set(entry, window.scrollY), { passive: true })
+window.addEventListener('scroll', () => entries.set(entry, { hash: location.hash, top: window.scrollY }), {
+  passive: true,
+})
 
 // Before anybody else hears of a place.
 window.addEventListener('hashchange', () => {
   const known = numberOf(history.state)
-  entry = known ?? newest + 1
-  newest = Math.max(newest, entry)
-  if (known === undefined) tops.delete(entry)
+  entry = known ?? entry + 1
+  if (known === undefined) entries.delete(entry)
   history.replaceState(entry, '')
   const place = placeOf(location.hash)
   const { page, rest, fields } = place

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, NativeSelect, type NativeSelectProps } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useTexts } from '../i18n/text.tsx'
 import { fieldProblems } from './failure.tsx'
@@ -14,6 +14,24 @@ export function bound<T extends string | null | undefined>(
     ...{ value, error },
     onChange: (event: { readonly currentTarget: { readonly value: string } }) => onChange(event.currentTarget.value),
   }
+}
+
+interface ChoiceProps<T extends string> extends Omit<NativeSelectProps, 'value' | 'onChange' | 'data'> {
+  readonly values: readonly T[]
+  /** How each is called. Default as it is. */
+  readonly nameOf?: (value: T) => string
+  /** What it is called that none of them is chosen. */
+  readonly none: string
+  /** The one that is chosen, also if it is not among them any more; empty for none. */
+  readonly value: string
+  readonly onChoose: (value: T | '') => void
+}
+
+/** A choice of one of some values, or of none. */
+export function Choice<T extends string>({ values, nameOf = String, none, value, onChoose, ...props }: ChoiceProps<T>) {
+  const all = values.some((each) => each === value) || value === '' ? values : [...values, value as T]
+  const data = [{ value: '', label: none }, ...all.map((each) => ({ value: each, label: nameOf(each) }))]
+  return <NativeSelect data={data} {...bound(value, (text) => onChoose(text as T | ''))} {...props} />
 }
 
 /** What is wrong, in words, by the field of the API. */

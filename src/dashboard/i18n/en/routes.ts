@@ -18,8 +18,6 @@ export const routes = {
   'price.query': 'by {name} of the query',
   'price.header': 'by the header {name}',
   'price.size': 'by the length of the body',
-  'routes.refusedOf': 'Refused',
-  'routes.errors': 'Upstream errors',
   'routes.status4xx': '4xx',
   'routes.p95': '95% within',
   'routes.upTo': '≤ {ms} ms',

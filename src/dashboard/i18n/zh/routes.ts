@@ -18,8 +18,6 @@ export const routes = {
   'price.query': '取决于查询参数 {name}',
   'price.header': '取决于请求头 {name}',
   'price.size': '取决于请求体的长度',
-  'routes.refusedOf': '拒绝',
-  'routes.errors': '上游错误',
   'routes.status4xx': '4xx',
   'routes.p95': '95% 以内',
   'routes.upTo': '≤ {ms} 毫秒',

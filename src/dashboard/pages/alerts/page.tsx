@@ -1,11 +1,10 @@
-import { NativeSelect } from '@mantine/core'
 import type { AlertsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { endsOf } from '../../logic/range.ts'
 import { useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
-import { bound } from '../../ui/form.tsx'
+import { Choice } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -60,11 +59,10 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
   })
   return (
     <Panel title={t('alerts.events')} text={t('alerts.eventsText')}>
-      <NativeSelect
+      <Choice
         className="alert-choice"
-        label={t('alerts.name')}
-        data={[{ value: '', label: t('refusals.any') }, ...names]}
-        {...bound(alert, (alert) => change({ alert }))}
+        {...{ label: t('alerts.name'), none: t('refusals.any'), value: alert, values: names }}
+        onChoose={(alert) => change({ alert })}
       />
       <EventTable events={shown} />
     </Panel>

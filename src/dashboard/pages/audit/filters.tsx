@@ -1,8 +1,8 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
-import { bound } from '../../ui/form.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 
 export interface AuditFilters {
   /** As it was typed. */
@@ -34,13 +34,10 @@ export function Filters({
   const isAny = filters.who === '' && filters.what === '' && filters.about === ''
   return (
     <search className="filters">
-      <NativeSelect
-        label={t('audit.kind')}
-        {...bound(filters.what, (what) => onChange({ what: what as Kind | '' }))}
-        data={[
-          { value: '', label: t('audit.kind.any') },
-          ...KINDS.map((kind) => ({ value: kind, label: t(`audit.${kind}`) })),
-        ]}
+      <Choice
+        {...{ label: t('audit.kind'), none: t('audit.kind.any'), value: filters.what, values: KINDS }}
+        nameOf={(kind) => t(`audit.${kind}`)}
+        onChoose={(what) => onChange({ what })}
       />
       {TYPED.map((name) => (
         <TextInput

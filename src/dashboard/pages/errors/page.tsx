@@ -1,4 +1,3 @@
-import { NativeSelect } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
@@ -9,7 +8,7 @@ import { stepOf, timeQuery } from '../../logic/range.ts'
 import { countedIn } from '../../logic/route-usage.ts'
 import { pointsOf, type UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
-import { bound } from '../../ui/form.tsx'
+import { Choice } from '../../ui/form.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Verdict } from './blame.tsx'
@@ -80,14 +79,12 @@ function RouteSelect({ route }: { readonly route: string }) {
   const { t } = useTexts()
   const [, change] = useFields()
   const rules = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS).data?.routes ?? []
-  // The address may have one that the configuration has no more.
-  const names = new Set([...rules.map(({ match }) => match), ...(route === '' ? [] : [route])])
   return (
-    <NativeSelect
+    <Choice
       className="route-choice"
-      label={t('routes.match')}
-      data={[{ value: '', label: t('errors.allRoutes') }, ...names]}
-      {...bound(route, (route) => change({ route }))}
+      {...{ label: t('routes.match'), none: t('errors.allRoutes'), value: route }}
+      values={rules.map(({ match }) => match)}
+      onChoose={(route) => change({ route })}
     />
   )
 }

@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
@@ -7,7 +7,7 @@ import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../
 import { useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
 import { Failed } from '../../ui/failure.tsx'
-import { bound } from '../../ui/form.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 import { Revoke, Rotate, type Rotation } from './key-questions.tsx'
 import { KeyTable } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
@@ -83,21 +83,15 @@ function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
         maxLength={256}
         {...bound(query, (query) => change({ query }))}
       />
-      <NativeSelect
-        label={t('word.state')}
-        data={[
-          { value: '', label: t('refusals.any') },
-          ...KEY_STATES.map((value) => ({ value, label: t(`keys.state.${value}`) })),
-        ]}
-        {...bound(state, (state) => change({ state }))}
+      <Choice
+        {...{ label: t('word.state'), none: t('refusals.any'), value: state, values: KEY_STATES }}
+        nameOf={(value) => t(`keys.state.${value}`)}
+        onChoose={(state) => change({ state })}
       />
-      <NativeSelect
-        label={t('keys.unused')}
-        data={[
-          { value: '', label: t('refusals.any') },
-          ...UNUSED_DAYS.map((value) => ({ value, label: t(`keys.unused.${value}`) })),
-        ]}
-        {...bound(unused, (unused) => change({ unused }))}
+      <Choice
+        {...{ label: t('keys.unused'), none: t('refusals.any'), value: unused, values: UNUSED_DAYS }}
+        nameOf={(value) => t(`keys.unused.${value}`)}
+        onChoose={(unused) => change({ unused })}
       />
     </search>
   )

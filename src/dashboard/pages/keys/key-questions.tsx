@@ -62,7 +62,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation
       <p>{t('keys.rotateText')}</p>
       <NativeSelect
         label={t('keys.grace')}
-        data={graces.map((value) => ({ value, label: t(`keys.grace.${value}`) }))}
+        data={graces.map((value) => ({ value, label: t(value === '0m' ? 'keys.grace.0m' : `range.${value}`) }))}
         {...bound(chosen, setGrace)}
         mb="sm"
       />

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
@@ -9,7 +9,7 @@ import { factsOf } from '../../logic/key-facts.ts'
 import { hashOf } from '../../logic/location.ts'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed } from '../../ui/failure.tsx'
-import { bound, Discard } from '../../ui/form.tsx'
+import { bound, Choice, Discard } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
@@ -98,11 +98,10 @@ function Further({ draft, chosen, plans, edit, problems }: FurtherProps) {
             autoComplete="off"
           />
           {plans.length > 0 && (
-            <NativeSelect
-              label={t('override.plan')}
-              description={t('keys.factsHelp')}
-              data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
-              {...bound(chosen.plan ?? '', (plan) => edit({ plan }), problems.plan)}
+            <Choice
+              {...{ label: t('override.plan'), description: t('keys.factsHelp'), none: t('keys.noPlan') }}
+              {...{ value: chosen.plan ?? '', values: plans, error: problems.plan }}
+              onChoose={(plan) => edit({ plan })}
             />
           )}
         </div>

@@ -1,8 +1,8 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
-import { GUARD_TIMES, type GuardTime, type Terms } from '../../logic/change-terms.ts'
+import { GUARD_TIMES, type Terms } from '../../logic/change-terms.ts'
 import { ExpiryField } from '../../ui/expiry.tsx'
-import { bound } from '../../ui/form.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 
 interface TermsProps {
   readonly terms: Terms
@@ -45,17 +45,12 @@ export function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: T
 
 function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 'problemOf' | 'onChange'>) {
   const { t } = useTexts()
-  const data = [
-    { value: '', label: t('bar.guard.none') },
-    ...GUARD_TIMES.map((value) => ({ value, label: t(`bar.guard.${value}`) })),
-  ]
   return (
     <>
-      <NativeSelect
-        label={t('bar.guard')}
-        data={data}
-        value={terms.guard}
-        onChange={(event) => onChange({ guard: event.currentTarget.value as GuardTime | '' })}
+      <Choice
+        {...{ label: t('bar.guard'), none: t('bar.guard.none'), value: terms.guard, values: GUARD_TIMES }}
+        nameOf={(value) => t(`bar.guard.${value}`)}
+        onChoose={(guard) => onChange({ guard })}
         error={problemOf('guard') ?? problemOf('guard.for')}
       />
       {terms.guard !== '' && (

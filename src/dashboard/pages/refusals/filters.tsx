@@ -1,11 +1,11 @@
-import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core'
+import { Button, CloseButton, TextInput } from '@mantine/core'
 import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
-import { bound } from '../../ui/form.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
 
@@ -24,7 +24,7 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = useOperatorsPoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
-  const any = { value: '', label: t('refusals.any') }
+  const none = t('refusals.any')
   return (
     <search className="filters" aria-label={t('refusals.filters')}>
       <TextInput
@@ -33,28 +33,23 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         maxLength={256}
         {...bound(query, (query) => change({ query }))}
       />
-      <NativeSelect
-        label={t('refusals.scope')}
-        data={[any, ...SCOPES.map((value) => ({ value, label: t(SCOPE_WORDS[value]) }))]}
-        {...bound(scope, (scope) => change({ scope }))}
+      <Choice
+        {...{ label: t('refusals.scope'), none, value: scope, values: SCOPES }}
+        nameOf={(value) => t(SCOPE_WORDS[value])}
+        onChoose={(scope) => change({ scope })}
       />
-      <NativeSelect
-        label={t('word.category')}
-        data={[any, ...withChosen(quota?.categories ?? [], category)]}
-        {...bound(category, (category) => change({ category }))}
+      <Choice
+        {...{ label: t('word.category'), none, value: category, values: quota?.categories ?? [] }}
+        onChoose={(category) => change({ category })}
       />
-      <NativeSelect
-        label={t('routes.match')}
-        data={[any, ...withChosen(rules, route)]}
-        {...bound(route, (route) => change({ route }))}
+      <Choice
+        {...{ label: t('routes.match'), none, value: route, values: rules }}
+        onChoose={(route) => change({ route })}
       />
-      <NativeSelect
-        label={t('refusals.fate')}
-        data={[
-          { value: '', label: t('refusals.fate.refused') },
-          { value: 'true', label: t('refusals.fate.shadow') },
-        ]}
-        {...bound(shadow ? 'true' : '', (shadow) => change({ shadow }))}
+      <Choice
+        {...{ label: t('refusals.fate'), none: t('refusals.fate.refused'), value: shadow ? 'true' : '' }}
+        {...{ values: ['true'], nameOf: () => t('refusals.fate.shadow') }}
+        onChoose={(shadow) => change({ shadow })}
       />
       {(isFiltered(wish) || shadow) && (
         <Button variant="default" onClick={() => change(NOTHING)}>
@@ -100,9 +95,4 @@ const NOTHING = {
   route: null,
   shadow: null,
   at: null,
-}
-
-/** The choices, and what the address has chosen, though it may be gone from the configuration. */
-function withChosen(choices: readonly string[], chosen: string): readonly string[] {
-  return [...new Set(chosen === '' ? choices : [...choices, chosen])]
 }

@@ -45,7 +45,7 @@ function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>
       cell: ({ tokens }) => <Counted count={tokens} part={shareOf(tokens, allTokens)} />,
     },
     {
-      ...{ id: 'refused', head: t('routes.refusedOf'), isNumber: true },
+      ...{ id: 'refused', head: t('users.refused'), isNumber: true },
       sort: ({ refused }) => refused,
       cell: ({ match, refused, requests }) => (
         <Counted
@@ -61,7 +61,7 @@ function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>
     },
     count('status4xx', t('routes.status4xx')),
     {
-      ...{ id: 'errors', head: t('routes.errors'), isNumber: true },
+      ...{ id: 'errors', head: t('now.failed'), isNumber: true },
       sort: (row) => errorsOf(row),
       cell: (row) => (
         <Counted

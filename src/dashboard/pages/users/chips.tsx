@@ -1,7 +1,7 @@
-import { Chip, NativeSelect } from '@mantine/core'
+import { Chip } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
-import { bound } from '../../ui/form.tsx'
+import { Choice } from '../../ui/form.tsx'
 import type { ListResponse } from './line.ts'
 
 interface ChipsProps {
@@ -45,10 +45,9 @@ interface PlanSelectProps extends Pick<ChipsProps, 'change'> {
 export function PlanSelect({ plans, plan = '', change }: PlanSelectProps) {
   const { t } = useTexts()
   return (
-    <NativeSelect
-      aria-label={t('override.plan')}
-      data={[{ value: '', label: t('users.filter.anyPlan') }, ...plans]}
-      {...bound(plan, (plan) => change({ plan, cursor: null }))}
+    <Choice
+      {...{ 'aria-label': t('override.plan'), none: t('users.filter.anyPlan'), value: plan, values: plans }}
+      onChoose={(plan) => change({ plan, cursor: null })}
     />
   )
 }

@@ -12,7 +12,6 @@ import { useFields } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
-import { useScrolled } from '../../ui/scrolled.ts'
 import { useTyped } from '../../ui/typed.ts'
 import { Chips, PlanSelect } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
@@ -60,7 +59,6 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
   const page = poll.data
   useEffect(() => setMany((page?.counts?.all ?? 0) > MANY), [page])
   const lines = page === null ? null : linesOf(page, quota)
-  useScrolled(lines !== null && organisation === undefined)
   const enter = useOpenOnly(kind, query, lines === null ? null : { lines, isAll: page?.total === lines.length })
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out).data

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
+import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
 import type { Problems } from '../../i18n/en.ts'
@@ -9,7 +9,7 @@ import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed, fieldProblems } from '../../ui/failure.tsx'
-import { bound, Discard, useFocusWrong } from '../../ui/form.tsx'
+import { bound, Choice, Discard, useFocusWrong } from '../../ui/form.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { At, Changing, ForOperators } from '../../ui/small.tsx'
@@ -239,9 +239,16 @@ interface UserFieldsProps {
 /** What only the override of a user has. */
 function UserFields({ form, quota, edit, error }: UserFieldsProps) {
   const { t } = useTexts()
+  const plans = Object.keys(quota?.effective.plans ?? {})
   return (
     <>
-      <PlanField plan={form.plan} plans={Object.keys(quota?.effective.plans ?? {})} edit={edit} error={error} />
+      {(plans.length > 0 || form.plan !== '') && (
+        <Choice
+          {...{ label: t('override.plan'), description: t('override.planText') }}
+          {...{ none: t('override.planOfCredential'), value: form.plan, values: plans, error }}
+          onChoose={(plan) => edit({ plan })}
+        />
+      )}
       <div className="fields">
         <Switch
           label={t('override.bypass')}
@@ -257,29 +264,6 @@ function UserFields({ form, quota, edit, error }: UserFieldsProps) {
         />
       </div>
     </>
-  )
-}
-
-interface PlanFieldProps {
-  readonly plan: string
-  /** Those of the configuration. */
-  readonly plans: readonly string[]
-  readonly edit: (part: Partial<OverrideForm>) => void
-  readonly error: string | undefined
-}
-
-/** Shows nothing if there are no plans. A plan that is set is shown even if it is no longer configured, so that it can be taken away. */
-function PlanField({ plan, plans, edit, error }: PlanFieldProps) {
-  const { t } = useTexts()
-  const names = plan === '' || plans.includes(plan) ? plans : [...plans, plan]
-  if (names.length === 0) return null
-  return (
-    <NativeSelect
-      label={t('override.plan')}
-      description={t('override.planText')}
-      data={[{ value: '', label: t('override.planOfCredential') }, ...names]}
-      {...bound(plan, (plan) => edit({ plan }), error)}
-    />
   )
 }
 

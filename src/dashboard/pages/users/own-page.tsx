@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Kind } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
+import { goBackTo } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Note } from '../../ui/note.tsx'
 import { PageTitle } from '../../ui/panel.tsx'
@@ -20,6 +21,7 @@ interface OwnPageProps {
 export function OwnPage({ kind, id, children }: OwnPageProps) {
   const { t } = useTexts()
   const [fields] = useKept<Fields>(`${kind} search`, NO_FIELDS)
+  const list = hashOf(kind, null, fields)
   // These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address.
   const isStep = id === '.' || id === '..'
   return (
@@ -28,7 +30,12 @@ export function OwnPage({ kind, id, children }: OwnPageProps) {
         <PageTitle>
           <Name of={id} />
         </PageTitle>
-        <a href={hashOf(kind, null, fields)}>← {t(`${kind}.back`)}</a>
+        <a
+          href={list}
+          onClick={(event) => !event.ctrlKey && !event.metaKey && goBackTo(list) && event.preventDefault()}
+        >
+          ← {t(`${kind}.back`)}
+        </a>
       </div>
       {isStep ? (
         <Note tone="warn">

@@ -178,7 +178,7 @@ export function PeriodDayInForce({
   const { t } = useTexts()
   return (
     <p>
-      {t('periodDay', { day })} <span className="muted">({t(`periodDay.${from}`)})</span>
+      {t('periodDay', { day })} <span className="muted">({t(`by.${from}`)})</span>
     </p>
   )
 }
@@ -190,7 +190,7 @@ export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: 
     <>
       <p>
         {t('override.plan')}: {name === null ? t('word.none') : <Name of={name} />}
-        {from !== null && <span className="muted"> ({t(`users.plan.${from}`)})</span>}
+        {from !== null && <span className="muted"> ({t(`by.${from}`)})</span>}
       </p>
       {unknown !== null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(unknown) })}</Note>}
     </>
