@@ -46,8 +46,9 @@ function categoriesOf(rows: readonly UsageRow[]): readonly string[] {
   return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([category]) => category)
 }
 
+export type Owner = { readonly user: string } | { readonly organisation: string }
 /** Whose usage is drawn: of all, of one user or of one organisation. */
-export type Whose = { readonly all: true } | { readonly user: string } | { readonly organisation: string }
+export type Whose = { readonly all: true } | Owner
 
 /** The question to GET /api/usage. For one user or organisation a day has steps of an hour, and a week has steps of a day. */
 export function categoryPath(whose: Whose, range: Range, now: number): string {

@@ -48,6 +48,11 @@ export function hashOf(page: Page, rest?: string | null, fields: Fields = {}): s
   return `#/${page}${rest == null ? '' : `/${encodeURIComponent(rest)}`}${query === '' ? '' : `?${query}`}`
 }
 
+/** A query of the API, without what is empty. */
+export function queryOf(parts: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString()
+}
+
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text)

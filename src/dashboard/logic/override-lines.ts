@@ -1,4 +1,5 @@
 import type { OverrideBody, QuotaResponse } from '../../contract/api.ts'
+import { inOneList } from './by-category.ts'
 import { differences } from './diff.ts'
 import { type Overridable, type OverridableWindow, SCOPE_OF, withoutOverride } from './override.ts'
 
@@ -50,9 +51,7 @@ function isNews({ from, to }: { readonly from: unknown; readonly to: unknown }):
 }
 
 function inOrderOf({ windows }: Overridable, lines: readonly OverrideLine[]): readonly OverrideLine[] {
-  const paths = Object.entries(windows).flatMap(([category, list]) =>
-    list.map(({ window }) => `limits.${category}.${window}`),
-  )
+  const paths = inOneList(windows).map(({ category, window }) => `limits.${category}.${window}`)
   const placeOf = ({ path }: OverrideLine) => (paths.includes(path) ? paths.indexOf(path) : paths.length)
   return lines.toSorted((a, b) => placeOf(a) - placeOf(b))
 }

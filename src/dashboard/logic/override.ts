@@ -10,6 +10,7 @@ import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../q
 import { multiplied } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Problem, Problems } from '../i18n/en.ts'
+import { inOneList } from './by-category.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'
 
 /** A window that an override may limit, with the limit in force; `null` for none. */
@@ -104,9 +105,7 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
 
 /** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
 export function withFields(form: OverrideForm, { windows }: Pick<Overridable, 'windows'>): OverrideForm {
-  const fields = new Set(
-    Object.entries(windows).flatMap(([category, list]) => list.map(({ window }) => `${category}.${window}`)),
-  )
+  const fields = new Set(inOneList(windows).map(({ category, window }) => `${category}.${window}`))
   return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
 }
 

@@ -1,6 +1,7 @@
 import type { OverrideBody } from '../../contract/api.ts'
 import type { ValueTable } from '../../quota/limit-value.ts'
 import { multiplied } from '../../quota/multiplied.ts'
+import { inOneList } from './by-category.ts'
 import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
 import { isSameOverride, lying } from './override-layers.ts'
 
@@ -40,17 +41,15 @@ export interface QuickLine {
 /** What becomes of each limit. The same factor again only moves the end. */
 export function quickLines(of: Overridable, kind: QuickKind): readonly QuickLine[] {
   const factor = isOnTop(of, kind) ? 1 : FACTORS[kind]
-  const lines = Object.entries(of.windows).flatMap(([category, list]) =>
-    list.flatMap(({ scope, window, limit, byPlan = {} }) => {
-      if (scope !== SCOPE_OF[of.kind]) return []
-      const isSet = of.override?.limits[category]?.[window] !== undefined
-      const plans = of.kind === 'organisation' && !isSet ? Object.entries(byPlan) : [[null, limit] as const]
-      return plans.map(([plan, own]) => {
-        const now = own !== null && plan !== null ? multiplied(own, of.override?.factor ?? 1) : own
-        return { category, window, plan, from: now, to: now === null ? null : multiplied(now, factor) }
-      })
-    }),
-  )
+  const lines = inOneList(of.windows).flatMap(({ category, scope, window, limit, byPlan = {} }) => {
+    if (scope !== SCOPE_OF[of.kind]) return []
+    const isSet = of.override?.limits[category]?.[window] !== undefined
+    const plans = of.kind === 'organisation' && !isSet ? Object.entries(byPlan) : [[null, limit] as const]
+    return plans.map(([plan, own]) => {
+      const now = own !== null && plan !== null ? multiplied(own, of.override?.factor ?? 1) : own
+      return { category, window, plan, from: now, to: now === null ? null : multiplied(now, factor) }
+    })
+  })
   return lines.filter((line): line is QuickLine => line.from !== null)
 }
 
@@ -79,10 +78,6 @@ export function isBlock(
 ): boolean {
   if (override === null) return false
   if (override.factor === 0) return true
-  const own = Object.entries(windows).flatMap(([category, list]) =>
-    list
-      .filter(({ scope = 'Personal', limit }) => scope === 'Personal' && limit !== null)
-      .map(({ window }) => [category, window] as const),
-  )
-  return own.length > 0 && own.every(([category, window]) => override.limits[category]?.[window] === 0)
+  const own = inOneList(windows).filter(({ scope = 'Personal', limit }) => scope === 'Personal' && limit !== null)
+  return own.length > 0 && own.every(({ category, window }) => override.limits[category]?.[window] === 0)
 }

@@ -1,5 +1,5 @@
 import type { RefusalGroupsResponse, Scope } from '../../contract/api.ts'
-import type { Fields } from './location.ts'
+import { type Fields, queryOf } from './location.ts'
 import { isDay, type Range, type Step } from './range.ts'
 
 /** What of the refusals is looked for, as the address has it. Pure. */
@@ -37,8 +37,10 @@ export function refusalWishOf(fields: Fields): RefusalWish {
   }
 }
 
-export function isFiltered({ query, user, organisation, scope, category, route }: RefusalWish): boolean {
-  return [query, user, organisation, scope, category, route].some((each) => each.trim() !== '')
+export const FILTERS = ['query', 'user', 'organisation', 'scope', 'category', 'route'] as const
+
+export function isFiltered(wish: RefusalWish): boolean {
+  return FILTERS.some((name) => wish[name].trim() !== '')
 }
 
 /** The part of both questions to the API that says which refusals are meant. */
@@ -62,8 +64,4 @@ export function refusalQuery(wish: RefusalWish, range: Range, limit: number | 'c
 /** Of GET /api/refusals/groups, which counts them. */
 export function groupQuery(wish: RefusalWish, range: Range, step: Step): string {
   return queryOf({ ...filterQuery(wish, range), by: wish.by, step, limit: '100' })
-}
-
-function queryOf(parts: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString()
 }

@@ -79,6 +79,11 @@ export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }
   const { t } = useTexts()
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)
+  const ways = [
+    [of === 'list' ? 'word.first' : 'word.newest', onFirst],
+    ['word.before', onBefore],
+    [of === 'list' ? 'word.next' : 'word.older', onNext],
+  ] as const
   useFocusBack(() => buttons.current)
   useEffect(() => {
     const isGone = pressed.current?.isConnected === false && document.activeElement === document.body
@@ -94,20 +99,13 @@ export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }
         pressed.current = target
       }}
     >
-      {onFirst !== null && (
-        <Button variant="default" onClick={onFirst}>
-          {t(of === 'list' ? 'word.first' : 'word.newest')}
-        </Button>
-      )}
-      {onBefore !== null && (
-        <Button variant="default" onClick={onBefore}>
-          {t('word.before')}
-        </Button>
-      )}
-      {onNext !== null && (
-        <Button variant="default" onClick={onNext}>
-          {t(of === 'list' ? 'word.next' : 'word.older')}
-        </Button>
+      {ways.map(
+        ([word, go]) =>
+          go !== null && (
+            <Button key={word} variant="default" onClick={go}>
+              {t(word)}
+            </Button>
+          ),
       )}
     </div>
   )

@@ -86,15 +86,13 @@ function Refused({ status: { full, users, organisations, store, storeOutage } }:
       {full.map((window) => (
         <Full key={window.category} of={window} />
       ))}
-      {organisations > 0 && (
-        <Line tone="warn" href={refusals} cure={t('status.who')}>
-          {t(organisations === 1 ? 'status.organisation' : 'status.organisations', { count: number(organisations) })}
-        </Line>
-      )}
-      {users > 0 && (
-        <Line tone="warn" href={refusals} cure={t('status.who')}>
-          {t(users === 1 ? 'status.user' : 'status.users', { count: number(users) })}
-        </Line>
+      {Object.entries({ organisation: organisations, user: users }).map(
+        ([who, count]) =>
+          count > 0 && (
+            <Line key={who} tone="warn" href={refusals} cure={t('status.who')}>
+              {t(`status.${who as 'user' | 'organisation'}${count === 1 ? '' : 's'}`, { count: number(count) })}
+            </Line>
+          ),
       )}
     </>
   )

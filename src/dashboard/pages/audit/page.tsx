@@ -6,7 +6,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, isUndoable } from '../../logic/audit-story.ts'
 import { undoneBy } from '../../logic/audit-undone.ts'
-import type { Fields } from '../../logic/location.ts'
+import { type Fields, queryOf } from '../../logic/location.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
@@ -33,9 +33,7 @@ export function AuditPage() {
   const [who, about] = [useTyped(filters.who), useTyped(filters.about)]
   const asked = { who, what: filters.what, about, from, to: to ?? '' }
   const hasFilter = Object.values(asked).some((each) => each !== '')
-  const queryOf = (more: Readonly<Record<string, string>>) =>
-    new URLSearchParams(Object.entries({ ...asked, ...more }).filter(([, value]) => value !== ''))
-  const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ before, limit: String(A_PAGE) })}`, EVERY_MS)
+  const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ ...asked, before, limit: String(A_PAGE) })}`, EVERY_MS)
   const file = usePoll<QuotaResponse>('/api/quota', FILE_EVERY_MS).data?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
@@ -49,7 +47,7 @@ export function AuditPage() {
       <Panel title={t('audit.title')}>
         <Filters filters={filters} onChange={(part) => change({ ...part, before: null })} />
         <p>
-          <a href={`/api/audit?${queryOf({ format: 'csv' })}`} download>
+          <a href={`/api/audit?${queryOf({ ...asked, format: 'csv' })}`} download>
             {t('audit.csv')}
           </a>
         </p>

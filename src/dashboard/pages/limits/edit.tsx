@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { createContext, type RefObject, useContext, useEffect, useRef } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Draft, type Edit, fieldOf, isSetAtRunTime, shownIn, valueAt } from '../../logic/settings.ts'
@@ -77,32 +77,35 @@ export function Origin({ path }: { readonly path: string }) {
   )
 }
 
-/** For the element that a link of another page leads to. */
-interface Wanted<T> {
-  readonly ref: RefObject<T | null>
-  readonly 'aria-current': true | undefined
-  readonly className: string | undefined
+interface SettingProps {
+  readonly path: string
+  readonly children: ReactNode
 }
 
-/** Whether the address names the limit that a field makes in the mode of the form. @param path of the field */
-export function useWantedField(path: string): Wanted<HTMLDivElement> {
-  const [{ scope = '', category = '', window = '', plan }] = useFields()
-  const { quota } = useEditing()
-  const mode = String(useShown('mode') || quota.mode)
-  const place = { scope: scope === 'Global' ? 'global' : 'personal', category, window } as const
-  const ofPlan = `plans.${plan}.${scope.toLowerCase()}.${category}.${window}`
-  const isPersonalOrGlobal = scope === 'Personal' || scope === 'Global'
-  return useShownFirst(plan === undefined ? isPersonalOrGlobal && fieldOf(mode, place) === path : ofPlan === path)
-}
-
-/** Comes into the window once. */
-function useShownFirst<T extends HTMLElement>(isWanted: boolean): Wanted<T> {
-  const ref = useRef<T>(null)
+/** A field of the settings, and where its value comes from. A link of another page that leads to it brings it into the window. */
+export function Setting({ path, children }: SettingProps) {
+  const isWanted = useWanted(path)
+  const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isWanted) return
     // Behind the heading, which takes the focus when one comes to the page.
     const frame = requestAnimationFrame(() => ref.current?.scrollIntoView({ block: 'center' }))
     return () => cancelAnimationFrame(frame)
   }, [isWanted])
-  return { ref, 'aria-current': isWanted || undefined, className: isWanted ? 'wanted' : undefined }
+  return (
+    <div ref={ref} className={`field ${isWanted ? 'wanted' : ''}`} aria-current={isWanted || undefined}>
+      {children}
+      <Origin path={path} />
+    </div>
+  )
+}
+
+/** Whether the address names the limit that a field makes in the mode of the form. */
+function useWanted(path: string): boolean {
+  const [{ scope = '', category = '', window = '', plan }] = useFields()
+  const { quota } = useEditing()
+  const mode = String(useShown('mode') || quota.mode)
+  const place = { scope: scope === 'Global' ? 'global' : 'personal', category, window } as const
+  if (plan !== undefined) return path === `plans.${plan}.${scope.toLowerCase()}.${category}.${window}`
+  return (scope === 'Personal' || scope === 'Global') && path === fieldOf(mode, place)
 }

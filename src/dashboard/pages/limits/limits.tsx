@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
-import { Origin, useEditing, useShown, useWantedField } from './edit.tsx'
+import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 
 /** The baselines or the custom values: a field for each scope, category and window. */
@@ -34,26 +34,23 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
 function Scaling() {
   const { t } = useTexts()
   const { change, quota } = useEditing()
-  const by = (factor: number) => () => change((draft) => scaledPersonal(quota, draft, factor))
   return (
     <p className="wrap">
       {t('quotas.all')}{' '}
-      <Button
-        size="compact-sm"
-        variant="default"
-        aria-label={`${t('quotas.all')} ${t('quotas.less')}`}
-        onClick={by(0.8)}
-      >
-        {t('quotas.less')}
-      </Button>{' '}
-      <Button
-        size="compact-sm"
-        variant="default"
-        aria-label={`${t('quotas.all')} ${t('quotas.more')}`}
-        onClick={by(1.2)}
-      >
-        {t('quotas.more')}
-      </Button>{' '}
+      {([0.8, 1.2] as const).map((factor) => {
+        const name = t(factor < 1 ? 'quotas.less' : 'quotas.more')
+        return (
+          <Button
+            key={factor}
+            size="compact-sm"
+            variant="default"
+            aria-label={`${t('quotas.all')} ${name}`}
+            onClick={() => change((draft) => scaledPersonal(quota, draft, factor))}
+          >
+            {name}
+          </Button>
+        )
+      })}
       <span className="muted">{t('quotas.allText')}</span>
     </p>
   )
@@ -89,11 +86,10 @@ function LimitField({
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
   const over = quota.over?.[scope][category]?.[window]
-  const { className = '', ...wanted } = useWantedField(path)
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
   const shownForCustom = baseline === null ? undefined : String(shownIn(baseline))
   return (
-    <div className={`field ${className}`} {...wanted}>
+    <Setting path={path}>
       <TextInput
         label={windowName(window)}
         placeholder={effective === undefined ? t('override.noLimit') : table === 'custom' ? shownForCustom : undefined}
@@ -107,7 +103,6 @@ function LimitField({
             {over !== undefined && ` ${t('word.over', { over: number(over) })}`}
           </span>
         )}
-      <Origin path={path} />
-    </div>
+    </Setting>
   )
 }

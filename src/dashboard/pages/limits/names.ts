@@ -1,8 +1,7 @@
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
-import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
-import { isLimit, limitWords } from '../../logic/limit-words.ts'
 import { namesOf, type Value } from '../../logic/settings.ts'
+import { changedValue } from '../audit/values.tsx'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
 export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windowName'>): string {
@@ -25,12 +24,8 @@ export function wordOf(scope: string | undefined): 'word.global' | 'word.organis
   return scope === 'global' || scope === 'organisation' ? `word.${scope}` : 'word.personal'
 }
 
-export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'>): string {
-  if (value === null) return t('word.none')
-  if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
-  if (isLimit(value)) return limitWords(value, { t, exact })
-  const mode = MODES.find((known) => known === value)
-  return mode === undefined ? value : t(`mode.${mode}`)
+export function shownValue(value: Value, texts: Texts): string {
+  return changedValue('mode', value, texts)
 }
 
 export const SCOPES = ['personal', 'global'] as const

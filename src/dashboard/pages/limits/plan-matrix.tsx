@@ -7,7 +7,7 @@ import { visible } from '../../logic/visible.ts'
 import { DataTable } from '../../ui/data-table.tsx'
 import { bound } from '../../ui/form.tsx'
 import { Tag } from '../../ui/small.tsx'
-import { Origin, useEditing, useShown, useWantedField } from './edit.tsx'
+import { Setting, useEditing, useShown } from './edit.tsx'
 import { nameOf, windowNames, wordOf } from './names.ts'
 
 type Scope = 'personal' | 'organisation'
@@ -109,9 +109,8 @@ function PlanField({ plan, scope, category, window }: FieldProps) {
   const baseline = scope === 'personal' ? limitIn(quota, draft, `baselines.personal.${category}.${window}`) : null
   const effective = quota.effective.plans?.[plan]?.[scope][category]?.[window]
   const written = limitIn(quota, {}, path)
-  const { className = '', ...wanted } = useWantedField(path)
   return (
-    <div className={`field ${className}`} {...wanted}>
+    <Setting path={path}>
       <TextInput
         aria-label={nameOf(path, texts)}
         inputMode="numeric"
@@ -121,7 +120,6 @@ function PlanField({ plan, scope, category, window }: FieldProps) {
       {effective !== undefined && written !== null && effective !== written && (
         <span className="muted">{t('quotas.effective', { limit: number(effective) })}</span>
       )}
-      <Origin path={path} />
-    </div>
+    </Setting>
   )
 }

@@ -1,6 +1,7 @@
 import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { inOneList } from '../../logic/by-category.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -135,9 +136,7 @@ interface RoomProps {
 /** What is left in the global windows. */
 export function Room({ response, cheapest, shadow }: RoomProps) {
   const { t, windowName } = useTexts()
-  const rows = Object.entries(response.windows).flatMap(([category, list]) =>
-    list.map((each) => ({ category, ...each })),
-  )
+  const rows = inOneList(response.windows)
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
   const nameIn = ({ category, window }: { readonly category: string; readonly window: string }) =>
     `${category} ${windowName(window)}`

@@ -4,7 +4,7 @@ import { MODES } from '../../../quota/limit-layers.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { steppedMultiplier } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
-import { Origin, useEditing, useShown } from './edit.tsx'
+import { Origin, Setting, useEditing, useShown } from './edit.tsx'
 
 /** Everything but the tables: mode, global switch, multiplier, shadow. */
 export function Switches() {
@@ -61,7 +61,7 @@ function OnOff({
   const { t } = useTexts()
   const { edit, problemOf } = useEditing()
   return (
-    <div className="field">
+    <Setting path={path}>
       <Switch
         label={t(label)}
         description={t(text)}
@@ -69,8 +69,7 @@ function OnOff({
         onChange={(event) => edit(path, event.currentTarget.checked)}
         error={problemOf(path)}
       />
-      <Origin path={path} />
-    </div>
+    </Setting>
   )
 }
 
@@ -85,7 +84,7 @@ function Multiplier() {
     edit(path, steppedMultiplier(value, event.key === 'ArrowUp'))
   }
   return (
-    <div className="field">
+    <Setting path={path}>
       <TextInput
         label={t('quotas.multiplier')}
         description={t('quotas.multiplierText')}
@@ -93,7 +92,6 @@ function Multiplier() {
         {...bound(value, (text) => edit(path, text), problemOf(path))}
         onKeyDown={step}
       />
-      <Origin path={path} />
-    </div>
+    </Setting>
   )
 }

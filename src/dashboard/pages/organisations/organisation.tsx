@@ -4,6 +4,7 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { inOneList } from '../../logic/by-category.ts'
 import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
@@ -76,8 +77,14 @@ interface Limiting {
 
 function limitingOf(
   { override }: OrganisationResponse,
-  category: string,
-  { window, limit, limits, over, source }: OrganisationResponse['windows'][string][number],
+  {
+    category,
+    window,
+    limit,
+    limits,
+    over,
+    source,
+  }: OrganisationResponse['windows'][string][number] & { category: string },
 ): readonly Limiting[] {
   const { factor = 1 } = override ?? {}
   const set = override?.limits[category]?.[window]
@@ -95,17 +102,15 @@ function isMadeBy(source: string, plan: string): boolean {
 
 /** One row for each plan that limits a window, since users of one organisation may have different plans. */
 function rowsOf(response: OrganisationResponse, quota: QuotaResponse | null) {
-  return Object.entries(response.windows).flatMap(([category, list]) =>
-    list.flatMap((each) =>
-      limitingOf(response, category, each).map(({ plan, ...limit }) => {
-        const { window, used, resetAt } = each
-        const isInForce = plan === null || isMadeBy(each.source, plan)
-        const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
-        const isFull = lacksRoom({ used, ...limit }, quota?.cheapest[category])
-        const row = { category, scope: 'Organisation', window, ...limit, ...made } as const
-        return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
-      }),
-    ),
+  return inOneList(response.windows).flatMap((each) =>
+    limitingOf(response, each).map(({ plan, ...limit }) => {
+      const { category, window, used, resetAt } = each
+      const isInForce = plan === null || isMadeBy(each.source, plan)
+      const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
+      const isFull = lacksRoom({ used, ...limit }, quota?.cheapest[category])
+      const row = { category, scope: 'Organisation', window, ...limit, ...made } as const
+      return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
+    }),
   )
 }
 

@@ -1,6 +1,7 @@
 import type { RefusalGroupsResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { queryOf } from '../../logic/location.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -62,12 +63,7 @@ function shareText(part: number | null, share: (part: number) => string): string
 function Refused() {
   const { t } = useTexts()
   const { from, to } = useRange()
-  const asked = new URLSearchParams({
-    by: 'user',
-    limit: String(SHOWN),
-    since: from,
-    ...(to !== null && { until: to }),
-  })
+  const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)
   return (
     <Panel title={t('top.refused')}>

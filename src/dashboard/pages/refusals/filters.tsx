@@ -2,7 +2,7 @@ import { Button, CloseButton, TextInput } from '@mantine/core'
 import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
-import { isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
+import { FILTERS, isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound, Choice } from '../../ui/form.tsx'
@@ -86,13 +86,4 @@ function Only({ name, value, change }: OnlyProps) {
   )
 }
 
-const NOTHING = {
-  query: null,
-  user: null,
-  organisation: null,
-  scope: null,
-  category: null,
-  route: null,
-  shadow: null,
-  at: null,
-}
+const NOTHING = Object.fromEntries([...FILTERS, 'shadow', 'at'].map((name) => [name, null]))

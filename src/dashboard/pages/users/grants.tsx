@@ -4,6 +4,7 @@ import type { GrantResponse, GrantsResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import type { Owner } from '../../logic/category-usage.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -22,7 +23,7 @@ const EVERY_MS = 5000
 const MOST_SHOWN = 20
 
 interface GrantsProps {
-  readonly of: { readonly user: string } | { readonly organisation: string }
+  readonly of: Owner
   readonly categories: readonly string[]
 }
 

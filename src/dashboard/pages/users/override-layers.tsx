@@ -25,11 +25,7 @@ export function OverrideLayers({ override }: Of) {
             <Tag tone={one.state === 'in_force' ? 'good' : 'info'}>{t(`layers.state.${one.state}`)}</Tag>{' '}
             {wordsOf(one, texts)}: <Name of={reasonOf(one)} />{' '}
             <span className="muted">
-              {one.until === null ? (
-                t('layers.forGood')
-              ) : (
-                <Filled text={t('layers.until')} parts={{ at: <Moment at={one.until} /> }} />
-              )}
+              <Until of={one} words="layers" />
               {one.who !== null && <Filled text={t('layers.by')} parts={{ who: <Name of={one.who} /> }} />}
             </span>
           </li>
@@ -103,11 +99,13 @@ function Then({ of }: { readonly of: readonly Lying[] }) {
         text={t(place === 0 ? 'ends.then' : 'ends.thenOver')}
         parts={{ why: <Name of={reasonOf(one)} />, what: wordsOf(one, texts) }}
       />{' '}
-      {one.until === null ? (
-        t('ends.forGood')
-      ) : (
-        <Filled text={t('ends.until')} parts={{ at: <Moment at={one.until} /> }} />
-      )}{' '}
+      <Until of={one} words="ends" />{' '}
     </span>
   ))
+}
+
+function Until({ of: { until }, words }: { readonly of: Lying; readonly words: 'layers' | 'ends' }) {
+  const { t } = useTexts()
+  if (until === null) return t(`${words}.forGood`)
+  return <Filled text={t(`${words}.until`)} parts={{ at: <Moment at={until} /> }} />
 }

@@ -4,6 +4,7 @@ import type { UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import type { Owner } from '../../logic/category-usage.ts'
 import { monthOf } from '../../logic/range.ts'
 import { CategoryChart } from '../../ui/category-chart.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -14,10 +15,8 @@ const EVERY_MS = 60_000
 /** Months that can be chosen: as far back as a configuration may keep days. */
 const MONTHS = 13
 
-type Whose = { readonly user: string } | { readonly organisation: string }
-
 /** What one user, or one organisation, used: over the range of the page, and in a month. */
-export function OwnUsage({ of }: { readonly of: Whose }) {
+export function OwnUsage({ of }: { readonly of: Owner }) {
   const { t } = useTexts()
   return (
     <>
@@ -30,7 +29,7 @@ export function OwnUsage({ of }: { readonly of: Whose }) {
 }
 
 /** A month as its invoice has it, and the days of it as a file. */
-function Bill({ of }: { readonly of: Whose }) {
+function Bill({ of }: { readonly of: Owner }) {
   const { t, month } = useTexts()
   const [before, setBefore] = useState(1)
   const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i), i }))

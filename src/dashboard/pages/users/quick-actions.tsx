@@ -43,15 +43,11 @@ export function QuickActions(props: QuickProps) {
     <section className="quick">
       <Changing label={t('quick.title')}>
         <div className="actions">
-          <Button variant="default" disabled={isFixed} onClick={() => ask('half')}>
-            {t('quick.half')}
-          </Button>
-          <Button variant="default" disabled={isFixed} onClick={() => ask('double')}>
-            {t('quick.double')}
-          </Button>
-          <Button variant="default" onClick={() => ask('block')}>
-            {t('quick.block')}
-          </Button>
+          {KINDS.map((kind) => (
+            <Button key={kind} variant="default" disabled={isFixed && kind !== 'block'} onClick={() => ask(kind)}>
+              {t(`quick.${kind}`)}
+            </Button>
+          ))}
           {of.kind === 'user' && <RevokeAll user={of.id} />}
         </div>
         {isFixed && <p className="muted">{t(whyFixed(of))}</p>}

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import type { Owner } from '../../logic/category-usage.ts'
 import { hashOf } from '../../logic/location.ts'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
@@ -13,10 +14,8 @@ const LATEST = 5
 /** What is shown of a moment: half an hour before it and behind it. */
 const NEAR_MS = 30 * 60_000
 
-type Whose = { readonly user: string } | { readonly organisation: string }
-
 /** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
-export function RecentRefusals({ of }: { readonly of: Whose }) {
+export function RecentRefusals({ of }: { readonly of: Owner }) {
   const { t } = useTexts()
   const query = new URLSearchParams({ ...of, limit: String(LATEST) })
   const kind = 'user' in of ? 'users' : 'organisations'
@@ -41,7 +40,7 @@ export function RecentRefusals({ of }: { readonly of: Whose }) {
   )
 }
 
-function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) {
+function AtATime({ of, label }: { readonly of: Owner; readonly label: string }) {
   const { t } = useTexts()
   const [local, setLocal] = useState('')
   const at = Date.parse(local)

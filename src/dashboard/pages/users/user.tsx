@@ -3,6 +3,7 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { inOneList } from '../../logic/by-category.ts'
 import { flatOf } from '../../logic/override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
@@ -79,9 +80,7 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
             <Panel title={t('users.windows')}>
               <LimitRows
                 label={t('users.windows')}
-                limits={Object.entries(limits).flatMap(([category, list]) =>
-                  list.map((limit) => ({ category, ...limit, usage: null })),
-                )}
+                limits={inOneList(limits).map((limit) => ({ ...limit, usage: null }))}
                 shadow={inForce?.shadow === true || override?.shadow === true}
               />
               {incomplete && <p className="muted">{t('outage.planUnknown')}</p>}
@@ -116,9 +115,7 @@ function isLetThrough({ override }: UserResponse, quota: QuotaResponse | null): 
 function fullOf({ windows, standing: { by } }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
   if (by === null) return []
   if (quota === null) return [by]
-  return Object.entries(windows).flatMap(([category, list]) =>
-    list.filter((limit) => lacksRoom(limit, quota.cheapest[category])).map((limit) => ({ category, ...limit })),
-  )
+  return inOneList(windows).filter((limit) => lacksRoom(limit, quota.cheapest[limit.category]))
 }
 
 interface WindowsProps {
@@ -131,13 +128,10 @@ function Windows({ response, quota }: WindowsProps) {
   const { t, number } = useTexts()
   const shadow = isLetThrough(response, quota)
   const isRefusing = response.standing.by !== null
-  const limits = Object.entries(response.windows).flatMap(([category, list]) =>
-    list.map((limit) => ({
-      category,
-      ...rowOf(limit),
-      lacksRoom: isRefusing && lacksRoom(limit, quota?.cheapest[category]),
-    })),
-  )
+  const limits = inOneList(response.windows).map((limit) => ({
+    ...rowOf(limit),
+    lacksRoom: isRefusing && lacksRoom(limit, quota?.cheapest[limit.category]),
+  }))
   const shared = limits.filter(({ scope }) => scope === 'Global')
   return (
     <WindowsPanel
