@@ -9,6 +9,7 @@ import { leftAt, usePlace } from './ui/address.tsx'
 import { DIALOGS } from './ui/confirm.tsx'
 import { Guarded } from './ui/guarded.tsx'
 import { Keeping } from './ui/kept-state.tsx'
+import { PageTitle } from './ui/panel.tsx'
 import { LostBanner, Shell } from './ui/shell.tsx'
 
 export function App() {
@@ -97,7 +98,14 @@ const ONES: Partial<Record<Page, ComponentType<OfId>>> = {
 function PageAt({ place: { page, rest } }: { readonly place: Place }) {
   const One = ONES[page]
   const List = LISTS[page]
-  return rest === null || One === undefined ? <List /> : <One key={rest} id={rest} />
+  const { t } = useTexts()
+  if (rest !== null && One !== undefined) return <One key={rest} id={rest} />
+  return (
+    <>
+      <PageTitle>{t(`page.${page}`)}</PageTitle>
+      <List />
+    </>
+  )
 }
 
 /**

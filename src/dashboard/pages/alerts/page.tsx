@@ -6,7 +6,7 @@ import { useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import './alerts.css'
@@ -19,24 +19,21 @@ export function AlertsPage() {
   const { t } = useTexts()
   const poll = useAlerts()
   return (
-    <>
-      <PageTitle>{t('page.alerts')}</PageTitle>
-      <Loaded poll={poll}>
-        {(response) => (
-          <>
-            {response.alerts.length + response.former.length === 0 ? (
-              <Panel title={t('page.alerts')}>
-                <p role="status">{t('alerts.noneConfigured')}</p>
-                <pre className="alert-example">{EXAMPLE}</pre>
-              </Panel>
-            ) : (
-              <Alerts of={response} />
-            )}
-            {response.events.length > 0 && <Events events={response.events} />}
-          </>
-        )}
-      </Loaded>
-    </>
+    <Loaded poll={poll}>
+      {(response) => (
+        <>
+          {response.alerts.length + response.former.length === 0 ? (
+            <Panel title={t('page.alerts')}>
+              <p role="status">{t('alerts.noneConfigured')}</p>
+              <pre className="alert-example">{EXAMPLE}</pre>
+            </Panel>
+          ) : (
+            <Alerts of={response} />
+          )}
+          {response.events.length > 0 && <Events events={response.events} />}
+        </>
+      )}
+    </Loaded>
   )
 }
 

@@ -9,7 +9,7 @@ import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
-import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { EntryItem } from './entry.tsx'
@@ -43,7 +43,6 @@ export function AuditPage() {
   const undone = undoneBy([...(poll.data?.entries ?? []), ...(newest.data?.entries ?? [])])
   return (
     <>
-      <PageTitle>{t('page.audit')}</PageTitle>
       <Panel title={t('audit.title')}>
         <Filters filters={filters} onChange={(part) => change({ ...part, before: null })} />
         <p>

@@ -9,7 +9,7 @@ import { countedIn } from '../../logic/route-usage.ts'
 import { pointsOf, type UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Choice } from '../../ui/form.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Verdict } from './blame.tsx'
 import './errors.css'
@@ -34,7 +34,6 @@ export function ErrorsPage() {
   const rowOf = ({ rows }: UsageResponse) => (route === '' ? rows[0] : rows.find((row) => row.route === route))
   return (
     <>
-      <PageTitle>{t('page.errors')}</PageTitle>
       <search className="wrap ends error-search">
         <RouteSelect route={route} />
         <span className="muted">{t('errors.byHalfHour')}</span>

@@ -1,7 +1,7 @@
 import type { TokensResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { KeyList } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
 import './keys.css'
@@ -15,7 +15,6 @@ export function KeysPage() {
   const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
   return (
     <>
-      <PageTitle>{t('page.keys')}</PageTitle>
       <NewKey read={poll.read} reload={poll.reload} keys={poll.data?.tokens ?? NO_KEYS} />
       <Panel title={t('keys.title')}>
         <Loaded poll={poll}>{({ tokens }) => <KeyList keys={tokens} read={poll.read} reload={poll.reload} />}</Loaded>

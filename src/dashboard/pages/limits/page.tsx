@@ -1,8 +1,7 @@
 import type { QuotaResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded, PageTitle } from '../../ui/panel.tsx'
+import { Loaded } from '../../ui/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
 import { OwnOrganisations } from './own-organisations.tsx'
 import { PendingChanges } from './pending.tsx'
@@ -11,7 +10,6 @@ import { Settings } from './settings.tsx'
 const EVERY_MS = 5000
 
 export function LimitsPage() {
-  const { t } = useTexts()
   const poll = usePoll<QuotaResponse>('/api/quota', EVERY_MS)
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
@@ -22,7 +20,6 @@ export function LimitsPage() {
     : inForce
   return (
     <>
-      <PageTitle>{t('page.limits')}</PageTitle>
       {out && <OutageBanner inForce={inForce.data} />}
       <Loaded poll={shown} hasBanner>
         {(quota) => (

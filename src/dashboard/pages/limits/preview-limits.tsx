@@ -35,14 +35,13 @@ export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceRe
 
 type Limited = SettingsInForceResponse | PreviewResponse
 
-/** The limits in force that it makes different. */
-export function LimitTable({
-  quota,
-  response,
-}: {
+interface PreviewOf {
   readonly quota: SettingsInForceResponse
   readonly response: PreviewResponse
-}) {
+}
+
+/** The limits in force that it makes different. */
+export function LimitTable({ quota, response }: PreviewOf) {
   const { t, number, windowName } = useTexts()
   const shown = (limit: number | undefined, beyond: number | undefined) => {
     if (limit === undefined) return '–'
@@ -86,13 +85,7 @@ export function LimitTable({
 }
 
 /** Who has used nothing yet is in no list of users: limits that no request fits into are shown by themselves. */
-export function TooSmall({
-  quota,
-  response,
-}: {
-  readonly quota: SettingsInForceResponse
-  readonly response: PreviewResponse
-}) {
+export function TooSmall({ quota, response }: PreviewOf) {
   const { t, windowName } = useTexts()
   const windows = noneFits(response.effective, quota.cheapest).map(
     ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${windowName(window)}`,

@@ -6,7 +6,7 @@ import { latestRates, rateHistory } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
 import { Note } from '../../ui/note.tsx'
 import { Meanwhile } from '../../ui/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { ReplicaNotes } from '../replicas/notes.tsx'
 import { Attention } from './attention.tsx'
 import { Figures } from './figures.tsx'
@@ -28,34 +28,31 @@ export function OverviewPage() {
   const history = rateHistory(looks)
   const latest = (now: NowResponse) => (now.store.answers ? latestRates(history, now) : undefined)
   return (
-    <>
-      <PageTitle>{t('page.overview')}</PageTitle>
-      <Loaded poll={poll}>
-        {(now) => (
-          <>
-            {!now.store.answers && (
-              <Note tone="warn">
-                {t('now.withoutStore')} <Meanwhile storeOutage={now.storeOutage} />
-              </Note>
-            )}
-            <StandingNotes now={now} />
-            <Figures latest={latest(now)} />
-            <div className="tops">
-              <Attention now={now} />
-              <Top />
-            </div>
-            <History />
-            <Windows now={now} />
-            <Health now={now} latest={latest(now)} />
-            <Panel title={t('page.replicas')}>
-              <ReplicaNotes now={now} left={left} />
-              <p>
-                <a href={hashOf('replicas')}>{t('replicas.all')}</a>
-              </p>
-            </Panel>
-          </>
-        )}
-      </Loaded>
-    </>
+    <Loaded poll={poll}>
+      {(now) => (
+        <>
+          {!now.store.answers && (
+            <Note tone="warn">
+              {t('now.withoutStore')} <Meanwhile storeOutage={now.storeOutage} />
+            </Note>
+          )}
+          <StandingNotes now={now} />
+          <Figures latest={latest(now)} />
+          <div className="tops">
+            <Attention now={now} />
+            <Top />
+          </div>
+          <History />
+          <Windows now={now} />
+          <Health now={now} latest={latest(now)} />
+          <Panel title={t('page.replicas')}>
+            <ReplicaNotes now={now} left={left} />
+            <p>
+              <a href={hashOf('replicas')}>{t('replicas.all')}</a>
+            </p>
+          </Panel>
+        </>
+      )}
+    </Loaded>
   )
 }

@@ -5,7 +5,7 @@ import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../..
 import { refusalsAt } from '../../logic/refusal-moment.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Filled } from '../../ui/filled.tsx'
-import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { At } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
@@ -27,7 +27,6 @@ export function RefusalsPage() {
   const filter = (changes: Readonly<Record<string, string | null>>) => change({ ...changes, cursor: null })
   return (
     <>
-      <PageTitle>{t('page.refusals')}</PageTitle>
       <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')}>
         <RefusalFilters wish={shown} change={filter} />
         <Groups wish={wish} change={filter} />

@@ -3,7 +3,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { replicaRates, SPAN } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { AilingNote, ailingOf, ReplicaNotes } from './notes.tsx'
 import { ReplicaTable } from './table.tsx'
 
@@ -19,17 +19,14 @@ export function ReplicasPage() {
   const [before, after] = [looks.at(-1 - SPAN), looks.at(-1)]
   const rates = before === undefined || after === undefined ? null : replicaRates(before, after)
   return (
-    <>
-      <PageTitle>{t('page.replicas')}</PageTitle>
-      <Loaded poll={poll}>
-        {(now) => (
-          <Panel title={t('replicas.title')} text={t('replicas.text')}>
-            <ReplicaNotes now={now} left={left} />
-            <AilingNote of={ailingOf(now)} />
-            {now.replicas !== null && now.replicas.length > 0 && <ReplicaTable now={now} rates={rates ?? new Map()} />}
-          </Panel>
-        )}
-      </Loaded>
-    </>
+    <Loaded poll={poll}>
+      {(now) => (
+        <Panel title={t('replicas.title')} text={t('replicas.text')}>
+          <ReplicaNotes now={now} left={left} />
+          <AilingNote of={ailingOf(now)} />
+          {now.replicas !== null && now.replicas.length > 0 && <ReplicaTable now={now} rates={rates ?? new Map()} />}
+        </Panel>
+      )}
+    </Loaded>
   )
 }

@@ -6,7 +6,7 @@ import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
 import { useFields } from '../../ui/address.tsx'
 import { bound } from '../../ui/form.tsx'
-import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { RouteTable } from './route-table.tsx'
 import { Unmatched } from './unmatched.tsx'
@@ -23,31 +23,28 @@ export function RoutesPage() {
   const asked = `/api/usage?by=route&${timeQuery(useRange())}`
   const usage = usePoll<UsageResponse>(`${asked}&limit=1000`, USAGE_EVERY_MS)
   return (
-    <>
-      <PageTitle>{t('page.routes')}</PageTitle>
-      <Loaded poll={poll}>
-        {({ routes, file, unmatched }) => (
-          <>
-            <Panel title={t('routes.title')} text={t('routes.text', { file })}>
-              <search className="wrap route-search">
-                <TextInput
-                  aria-label={t('routes.find')}
-                  placeholder={t('routes.find')}
-                  type="search"
-                  maxLength={1024}
-                  {...bound(route, (route) => change({ route }))}
-                />
-                <a href={`${asked}&format=csv`} download>
-                  {t('routes.csv')}
-                </a>
-              </search>
-              <Loaded poll={usage}>{({ rows }) => <Found usages={routeUsages(routes, rows)} wanted={route} />}</Loaded>
-            </Panel>
-            <Unmatched unmatched={unmatched} />
-          </>
-        )}
-      </Loaded>
-    </>
+    <Loaded poll={poll}>
+      {({ routes, file, unmatched }) => (
+        <>
+          <Panel title={t('routes.title')} text={t('routes.text', { file })}>
+            <search className="wrap route-search">
+              <TextInput
+                aria-label={t('routes.find')}
+                placeholder={t('routes.find')}
+                type="search"
+                maxLength={1024}
+                {...bound(route, (route) => change({ route }))}
+              />
+              <a href={`${asked}&format=csv`} download>
+                {t('routes.csv')}
+              </a>
+            </search>
+            <Loaded poll={usage}>{({ rows }) => <Found usages={routeUsages(routes, rows)} wanted={route} />}</Loaded>
+          </Panel>
+          <Unmatched unmatched={unmatched} />
+        </>
+      )}
+    </Loaded>
   )
 }
 

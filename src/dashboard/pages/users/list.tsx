@@ -11,7 +11,7 @@ import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { Chips, PlanSelect } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
@@ -28,18 +28,12 @@ const NO_FIELDS: Fields = {}
 
 /** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
-  const { t } = useTexts()
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const [fields] = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
   useEffect(() => keep(() => fields), [JSON.stringify(fields)])
-  return (
-    <>
-      <PageTitle>{t(`page.${kind}`)}</PageTitle>
-      <ListPanel kind={kind} quota={quota} />
-    </>
-  )
+  return <ListPanel kind={kind} quota={quota} />
 }
 
 interface ListPanelProps {
