@@ -145,15 +145,12 @@ function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
 
 const ARROWS = { ascending: '▲', descending: '▼', none: '' } as const
 
-function Cell<Row>({
-  column,
-  row,
-  isFirst,
-}: {
-  readonly column: Column<Row>
+interface CellProps<Row> extends Pick<HeadProps<Row>, 'column'> {
   readonly row: Row
   readonly isFirst: boolean
-}) {
+}
+
+function Cell<Row>({ column, row, isFirst }: CellProps<Row>) {
   const shown = column.count === undefined ? column.cell?.(row) : <Count of={column.count(row)} />
   if (isFirst) {
     return (

@@ -1,13 +1,12 @@
 import { Fragment, type ReactNode } from 'react'
 
-/** A text of the page, its `{name}` holes filled with elements. */
-export function Filled({
-  text,
-  parts,
-}: {
+interface FilledProps {
   readonly text: string
   readonly parts: Readonly<Record<string, ReactNode>>
-}) {
+}
+
+/** A text of the page, its `{name}` holes filled with elements. */
+export function Filled({ text, parts }: FilledProps) {
   const pieces = text.split(/\{(\w+)\}/)
   // Every other piece is the name of a hole.
   const nodes = pieces.map((piece, place) => (place % 2 === 0 ? piece : (parts[piece] ?? `{${piece}}`)))

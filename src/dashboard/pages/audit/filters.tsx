@@ -22,14 +22,13 @@ const MOST = 512
 
 const TYPED = ['who', 'about'] as const
 
-/** Which changes are listed. */
-export function Filters({
-  filters,
-  onChange,
-}: {
+interface FiltersProps {
   readonly filters: AuditFilters
   readonly onChange: (filters: Partial<AuditFilters>) => void
-}) {
+}
+
+/** Which changes are listed. */
+export function Filters({ filters, onChange }: FiltersProps) {
   const { t } = useTexts()
   const isAny = filters.who === '' && filters.what === '' && filters.about === ''
   return (

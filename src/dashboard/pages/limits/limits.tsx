@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
-import { scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
+import { type Place, scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
 import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
@@ -70,17 +70,7 @@ export function CustomLimits() {
   )
 }
 
-function LimitField({
-  table,
-  scope,
-  category,
-  window,
-}: {
-  readonly table: 'baselines' | 'custom'
-  readonly scope: 'personal' | 'global'
-  readonly category: string
-  readonly window: string
-}) {
+function LimitField({ table, scope, category, window }: Place & { readonly table: 'baselines' | 'custom' }) {
   const { t, number, windowName } = useTexts()
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`

@@ -50,6 +50,8 @@ export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps)
   )
 }
 
+type Guard = NonNullable<LayerResponse['guard']>
+
 /** What can be cancelled of a layer. */
 function whatOf({ state, until }: LayerResponse): 'start' | 'end' | 'guard' {
   if (state === 'to_come') return 'start'
@@ -91,7 +93,7 @@ function LayerItem({ layer, layers, reload }: LayerProps) {
       )}
       {guard !== undefined && (
         <p>
-          <GuardText guard={guard} who={who} />
+          <GuardText {...guard} who={who} />
         </p>
       )}
       {state === 'covered' && <p className="muted">{t('pending.covered')}</p>}
@@ -100,13 +102,7 @@ function LayerItem({ layer, layers, reload }: LayerProps) {
   )
 }
 
-function GuardText({
-  guard: { until, refused, counted },
-  who,
-}: {
-  readonly guard: NonNullable<LayerResponse['guard']>
-  readonly who: ReactNode
-}) {
+function GuardText({ until, refused, counted, who }: Guard & { readonly who: ReactNode }) {
   const { t, share, number } = useTexts()
   return (
     <>

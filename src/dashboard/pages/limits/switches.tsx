@@ -12,9 +12,9 @@ export function Switches() {
     <>
       <ModeChoice />
       <div className="fields">
-        <OnOff path="global.enabled" label="quotas.globalEnabled" text="quotas.globalEnabledText" />
+        <OnOff path="global.enabled" label="globalEnabled" />
         <Multiplier />
-        <OnOff path="shadow" label="quotas.shadow" text="quotas.shadowText" />
+        <OnOff path="shadow" label="shadow" />
       </div>
     </>
   )
@@ -49,22 +49,14 @@ function ModeChoice() {
   )
 }
 
-function OnOff({
-  path,
-  label,
-  text,
-}: {
-  readonly path: 'global.enabled' | 'shadow'
-  readonly label: 'quotas.globalEnabled' | 'quotas.shadow'
-  readonly text: 'quotas.globalEnabledText' | 'quotas.shadowText'
-}) {
+function OnOff({ path, label }: { readonly path: string; readonly label: 'globalEnabled' | 'shadow' }) {
   const { t } = useTexts()
   const { edit, problemOf } = useEditing()
   return (
     <Setting path={path}>
       <Switch
-        label={t(label)}
-        description={t(text)}
+        label={t(`quotas.${label}`)}
+        description={t(`quotas.${label}Text`)}
         checked={useShown(path) === true}
         onChange={(event) => edit(path, event.currentTarget.checked)}
         error={problemOf(path)}

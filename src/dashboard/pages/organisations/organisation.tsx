@@ -146,7 +146,7 @@ function Windows({ response, quota }: WindowsProps) {
       isOpen={others.length === rows.length}
       shadow={quota?.shadow === true}
     >
-      {response.periodDay !== undefined && <PeriodDayInForce periodDay={response.periodDay} />}
+      {response.periodDay !== undefined && <PeriodDayInForce {...response.periodDay} />}
     </WindowsPanel>
   )
 }

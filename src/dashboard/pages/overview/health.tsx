@@ -13,14 +13,9 @@ import { EntrySentence } from '../audit/entry.tsx'
 const AUDIT_EVERY_MS = 10_000
 
 /** The store, the upstream, the configuration, and the last change of it at run time. */
-export function Health({
-  now: { store, backend, config, shadow, controlVersion },
-  latest,
-}: {
-  readonly now: NowResponse
-  readonly latest: Rates | undefined
-}) {
+export function Health({ now, latest }: { readonly now: NowResponse; readonly latest: Rates | undefined }) {
   const { t } = useTexts()
+  const { store, backend, config, shadow, controlVersion } = now
   return (
     <Panel title={t('now.health')}>
       <Facts>
@@ -54,18 +49,8 @@ interface LastChangeProps {
 
 /** Of the latest changes so many are looked through for one of the limits. */
 const LOOKED_AT = 50
-/** Changes that leave every limit as it is. */
-const OTHER_KINDS: readonly Kind[] = [
-  'token_created',
-  'token_revoked',
-  'token_opened',
-  'tokens_revoked',
-  'tokens_imported',
-  'grant',
-  'reset',
-  'quota_reset',
-  'user_forgotten',
-]
+/** Changes that may change a limit. */
+const OF_LIMITS: readonly Kind[] = ['settings', 'override', 'organisation_override', 'overrides']
 
 /** Who changed which limit and when, with the way to its entry of the audit. */
 function LastChange({ isKnown, version }: LastChangeProps) {
@@ -75,7 +60,7 @@ function LastChange({ isKnown, version }: LastChangeProps) {
   const file = usePoll<QuotaResponse>(hasOne ? '/api/quota' : null, AUDIT_EVERY_MS).data?.file ?? null
   if (!hasOne) return t(isKnown ? 'word.none' : 'now.unknown')
   if (audit === null) return `#${version}`
-  const entry = audit.entries.find(({ what }) => !OTHER_KINDS.includes(what))
+  const entry = audit.entries.find(({ what }) => OF_LIMITS.includes(what))
   if (entry === undefined) return t('now.noLastChange')
   return (
     <>

@@ -101,14 +101,14 @@ function Explanation({ response, at }: Explained) {
         </Fact>
         {category !== null && <Fact name={t('word.category')}>{category}</Fact>}
         <Fact name={t('explain.price')}>
-          <MeterPrice of={response} />
+          <MeterPrice {...response} />
           {tunnelCharge !== undefined && <span className="muted">{t('explain.tunnel', { every: tunnelCharge })}</span>}
         </Fact>
         {others.map((other) => (
           <Fragment key={other.category}>
             <Fact name={t('word.category')}>{other.category}</Fact>
             <Fact name={t('explain.price')}>
-              <MeterPrice of={other} />
+              <MeterPrice {...other} />
             </Fact>
           </Fragment>
         ))}
@@ -119,11 +119,7 @@ function Explanation({ response, at }: Explained) {
 }
 
 /** Of one meter. */
-function MeterPrice({
-  of: { cost, price, settle },
-}: {
-  readonly of: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>
-}) {
+function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>) {
   const { t, number } = useTexts()
   return (
     <>

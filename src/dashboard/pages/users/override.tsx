@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
 import type { Problems } from '../../i18n/en.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type Overridable, type OverrideForm, SCOPE_OF } from '../../logic/override.ts'
+import { flatOf, type Overridable, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -228,10 +228,7 @@ function Removal({ response, quota, onConfirm, onClose }: RemovalProps) {
   )
 }
 
-interface UserFieldsProps {
-  readonly form: OverrideForm
-  readonly quota: QuotaResponse | null
-  readonly edit: (part: Partial<OverrideForm>) => void
+interface UserFieldsProps extends Pick<FormProps, 'quota'>, Pick<EditingOverride, 'form' | 'edit'> {
   /** Of the plan. */
   readonly error: string | undefined
 }
@@ -267,17 +264,11 @@ function UserFields({ form, quota, edit, error }: UserFieldsProps) {
   )
 }
 
-function LimitFields({
-  response,
-  form,
-  edit,
-  problemOf,
-}: {
-  readonly response: Overridable
-  readonly form: OverrideForm
-  readonly edit: (part: Partial<OverrideForm>) => void
+interface LimitFieldsProps extends Pick<FormProps, 'response'>, Pick<EditingOverride, 'form' | 'edit'> {
   readonly problemOf: (field: string) => string | undefined
-}) {
+}
+
+function LimitFields({ response, form, edit, problemOf }: LimitFieldsProps) {
   const { t, number, windowName } = useTexts()
   return (
     <fieldset className="limits">

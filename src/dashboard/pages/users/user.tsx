@@ -158,17 +158,13 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
           {t('word.organisation')}: <WayTo page="organisations" id={organisation} />
         </p>
       )}
-      {periodDay !== undefined && <PeriodDayInForce periodDay={periodDay} />}
+      {periodDay !== undefined && <PeriodDayInForce {...periodDay} />}
     </div>
   )
 }
 
 /** With which day months begin, and who says so. */
-export function PeriodDayInForce({
-  periodDay: { day, from },
-}: {
-  readonly periodDay: NonNullable<UserResponse['periodDay']>
-}) {
+export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['periodDay']>) {
   const { t } = useTexts()
   return (
     <p>
