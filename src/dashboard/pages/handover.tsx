@@ -6,8 +6,7 @@ import { useTexts } from '../i18n/text.tsx'
 import { visible } from '../logic/visible.ts'
 import { Failed } from '../ui/failure.tsx'
 import { useForm } from '../ui/form.tsx'
-import { Note } from '../ui/note.tsx'
-import { Copyable } from '../ui/small.tsx'
+import { Copyable, Note } from '../ui/small.tsx'
 import { Alone, AloneTitle } from './alone.tsx'
 
 /** Where a link of an access key leads: what is behind the sign # of the address opens it. */

@@ -5,8 +5,8 @@ import { useSession } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import { Failed, messageOf } from '../ui/failure.tsx'
 import { bound, useForm } from '../ui/form.tsx'
-import { Note } from '../ui/note.tsx'
 import { LostBanner } from '../ui/shell.tsx'
+import { Note } from '../ui/small.tsx'
 import { Alone, AloneTitle } from './alone.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {

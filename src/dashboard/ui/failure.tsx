@@ -3,7 +3,7 @@ import { ApiError, LostError, UnknownError } from '../api/client.ts'
 import type { Polled } from '../api/use-poll.ts'
 import { en, type TextKey } from '../i18n/en.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
-import { Note } from './note.tsx'
+import { Note } from './small.tsx'
 
 /** In the language of the page where the code is known; else the API's own sentence. */
 export function messageOf(error: Error, t: Texts['t']): string {

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react'
 import { useTexts } from '../i18n/text.tsx'
-import { Note } from './note.tsx'
+import { Note } from './small.tsx'
 
 /** Keeps a fault of the page to its part. */
 export class Guarded extends Component<{ readonly children: ReactNode }, { readonly failed: boolean }> {

@@ -3,7 +3,7 @@ import { ApiError } from '../api/client.ts'
 import { useOperatorsPoll } from '../api/session.tsx'
 import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
-import { Note } from './note.tsx'
+import { Note } from './small.tsx'
 
 const EVERY_MS = 5000
 

@@ -1,10 +1,33 @@
-import { Button } from '@mantine/core'
+import { Alert, Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLed, useMayChange } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf, type Page } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
-import type { Tone } from './note.tsx'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info'
+const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
+
+/** Something worth reading, with a colour that its words do not depend on. `live` ones are read out when they appear. */
+export function Note({
+  tone,
+  title,
+  live = tone === 'bad' || tone === 'good',
+  children,
+}: {
+  readonly tone: Tone
+  readonly title?: ReactNode
+  readonly live?: boolean
+  readonly children?: ReactNode
+}) {
+  // Without a role Mantine makes it an alert, which screen readers read out at once.
+  const role = live ? (tone === 'bad' ? 'alert' : 'status') : 'note'
+  return (
+    <Alert color={COLOURS[tone]} title={title} role={role} className="note">
+      {children}
+    </Alert>
+  )
+}
 
 /** A name that somebody else chose: it turns no text around it, and hides nothing. */
 export function Name({ of }: { readonly of: string }) {

@@ -8,8 +8,8 @@ import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
 import { ALARMING, type FullWindow, failingShare, isNobodyRefused } from '../logic/status.ts'
 import { Until } from './moment.tsx'
-import type { Tone } from './note.tsx'
 import { Meanwhile } from './outage.tsx'
+import type { Tone } from './small.tsx'
 
 const EVERY_MS = 5000
 /** While nobody uses the tab. */

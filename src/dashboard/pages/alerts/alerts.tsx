@@ -11,9 +11,8 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { messageOf } from '../../ui/failure.tsx'
 import { useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Name, Tag } from '../../ui/small.tsx'
+import { Name, Note, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 15_000
 /** As many as the API has at once: the latest event of each alert should be among them. */

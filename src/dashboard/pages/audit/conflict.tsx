@@ -3,7 +3,7 @@ import type { AuditResponse, SettingsResponse } from '../../../contract/api.ts'
 import { call } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesIn, type Entry } from '../../logic/audit-story.ts'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 import { ChangeLines } from './values.tsx'
 
 interface ConflictProps extends Pick<Entry, 'what' | 'subject'> {

@@ -9,8 +9,7 @@ import { fullAfter, type OverrideBack, patchOf, withDefaults } from '../../logic
 import { visible } from '../../logic/visible.ts'
 import { Filled } from '../../ui/filled.tsx'
 import { Until } from '../../ui/moment.tsx'
-import { Note } from '../../ui/note.tsx'
-import { Name } from '../../ui/small.tsx'
+import { Name, Note } from '../../ui/small.tsx'
 import { ChangeLines } from './values.tsx'
 
 const EVERY_MS = 10_000

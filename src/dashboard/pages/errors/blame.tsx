@@ -6,7 +6,7 @@ import { hashOf } from '../../logic/location.ts'
 import { countedIn, shareOf } from '../../logic/route-usage.ts'
 import type { SeriesPoint, UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 
 interface VerdictProps {
   /** Of the time in question; `undefined` if nothing was counted. */

@@ -7,8 +7,7 @@ import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
 import { type Column, DataTable, useTableOrder } from '../../ui/data-table.tsx'
 import { Ago, Moment } from '../../ui/moment.tsx'
-import type { Tone } from '../../ui/note.tsx'
-import { Name, Tag, WayTo } from '../../ui/small.tsx'
+import { Name, Tag, type Tone, WayTo } from '../../ui/small.tsx'
 
 interface KeyTableProps {
   /** Newest first, as the API has them. */

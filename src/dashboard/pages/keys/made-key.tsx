@@ -2,8 +2,7 @@ import { Switch } from '@mantine/core'
 import type { NewTokenResponse, TokenToHandOverResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
-import { Note } from '../../ui/note.tsx'
-import { Copyable } from '../../ui/small.tsx'
+import { Copyable, Note } from '../../ui/small.tsx'
 
 export type Made = NewTokenResponse | TokenToHandOverResponse
 

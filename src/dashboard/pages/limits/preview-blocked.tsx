@@ -2,8 +2,7 @@ import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Until } from '../../ui/moment.tsx'
-import { Note } from '../../ui/note.tsx'
-import { Tag, WayTo } from '../../ui/small.tsx'
+import { Note, Tag, WayTo } from '../../ui/small.tsx'
 
 /** The users who would be blocked, and the organisations, unless none of these has used anything. */
 export function BlockedUsers({ response }: { readonly response: PreviewResponse }) {

@@ -6,8 +6,7 @@ import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { DataTable } from '../../ui/data-table.tsx'
 import { FromTo } from '../../ui/from-to.tsx'
-import { Note } from '../../ui/note.tsx'
-import { Tag } from '../../ui/small.tsx'
+import { Note, Tag } from '../../ui/small.tsx'
 import { nameOf, SCOPES, shownValue, windowNames, wordOf } from './names.ts'
 
 /** The values that a change sets. */

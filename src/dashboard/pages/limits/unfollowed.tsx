@@ -1,6 +1,6 @@
 import type { UnfollowedResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 import { nameOf, shownValue } from './names.ts'
 
 /** The values of a change that nobody follows, and what goes before each; nothing if somebody follows each. */

@@ -1,7 +1,7 @@
 import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 
 interface YesterdayProps {
   readonly found: PreviewResponse['yesterday']

@@ -6,7 +6,7 @@ import { baselinesText } from '../../logic/baselines-text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Acknowledgeable, type Standing } from '../../ui/acknowledged.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 import { receiverNotes, useAlerts } from '../alerts/alerts.tsx'
 import { AilingNote, ailingOf } from '../replicas/notes.tsx'
 

@@ -1,7 +1,7 @@
 import type { NowResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Left } from '../../logic/rates.ts'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 
 /** A replica that has been silent for this long is no longer shown as ready. */
 export const SILENT_MS = 5000

@@ -4,8 +4,7 @@ import type { Polled } from '../../api/use-poll.ts'
 import { Ask, type ConfirmProps, type Reason } from '../../ui/confirm.tsx'
 import { Failed } from '../../ui/failure.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
-import { Note } from '../../ui/note.tsx'
-import { Changing } from '../../ui/small.tsx'
+import { Changing, Note } from '../../ui/small.tsx'
 
 interface DeedProps<T> extends Pick<Polled<unknown>, 'read' | 'reload'>, Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
   /** Under which its outcome is kept, also if one looks at another page before it is here. */

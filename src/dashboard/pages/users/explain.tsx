@@ -8,10 +8,9 @@ import { Failed } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Note, type Tone } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Price } from '../../ui/price.tsx'
-import { Fact, Facts } from '../../ui/small.tsx'
+import { Fact, Facts, Note, type Tone } from '../../ui/small.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']

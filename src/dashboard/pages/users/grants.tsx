@@ -14,9 +14,8 @@ import { Failed } from '../../ui/failure.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Note } from '../../ui/note.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { Changing, Name, Tag } from '../../ui/small.tsx'
+import { Changing, Name, Note, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 5000
 /** Those that have ended are shown behind the others, so many in all. */

@@ -4,9 +4,8 @@ import type { Kind } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { goBackTo } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
-import { Note } from '../../ui/note.tsx'
 import { PageTitle } from '../../ui/panel.tsx'
-import { Name } from '../../ui/small.tsx'
+import { Name, Note } from '../../ui/small.tsx'
 import './users.css'
 
 const NO_FIELDS: Fields = {}

@@ -4,7 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { visible } from '../../logic/visible.ts'
-import { Note } from '../../ui/note.tsx'
+import { Note } from '../../ui/small.tsx'
 
 export interface FullWindow {
   readonly scope: Scope
