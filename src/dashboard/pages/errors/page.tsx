@@ -1,22 +1,23 @@
+import { Button } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { VALUES } from '../../logic/blame.ts'
 import { halfHourOf } from '../../logic/half-hour.ts'
+import { logFilter } from '../../logic/log-filter.ts'
 import { stepOf, timeQuery } from '../../logic/range.ts'
 import { countedIn } from '../../logic/route-usage.ts'
-import { pointsOf, type UsageRow } from '../../logic/series.ts'
+import { pointsOf, type SeriesPoint, type UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { useRange } from '../../ui/range.tsx'
+import { rangeWords, useRange } from '../../ui/range.tsx'
+import { Copyable } from '../../ui/small.tsx'
 import { Verdict } from './blame.tsx'
-import './errors.css'
 import { FailingRoutes } from './failing-routes.tsx'
 import { Failures } from './failures.tsx'
-import { LogFilter } from './log-filter.tsx'
-import { TimeInQuestion } from './time.tsx'
+import './errors.css'
 
 const EVERY_MS = 10_000
 /** The configuration changes seldom. */
@@ -85,5 +86,52 @@ function RouteSelect({ route }: { readonly route: string }) {
       values={rules.map(({ match }) => match)}
       onChoose={(route) => change({ route })}
     />
+  )
+}
+
+/** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
+function TimeInQuestion() {
+  const texts = useTexts()
+  const { t, span } = texts
+  const [{ half }, change] = useFields()
+  const range = useRange()
+  const chosen = halfHourOf(half)
+  return (
+    <p className="wrap error-time">
+      <span aria-live="polite">
+        {chosen === null
+          ? t(range.name === null ? 'errors.ofDates' : 'errors.ofRange', { range: rangeWords(range, texts) })
+          : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
+      </span>
+      {chosen !== null && (
+        <Button size="compact-sm" variant="default" onClick={() => change({ half: null })}>
+          {t('errors.wholeRange')}
+        </Button>
+      )}
+    </p>
+  )
+}
+
+interface LogFilterProps {
+  /** The rule as the configuration has it; empty for all. */
+  readonly route: string
+  /** Of the whole range. */
+  readonly points: readonly SeriesPoint[]
+}
+
+/** How the failed requests of the time in question are found in the log. */
+function LogFilter({ route, points }: LogFilterProps) {
+  const { t } = useTexts()
+  const [{ half, draw }] = useFields()
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const { from, to } = halfHourOf(half) ?? { from: first.from, to: last.to }
+  const filter = logFilter(from, to, { with4xx: draw === '4xx', ...(route !== '' && { route }) })
+  return (
+    <details className="panel">
+      <summary>{t('chart.inLog')}</summary>
+      <p>{t('chart.filterText')}</p>
+      <Copyable text={filter} label={t('chart.filter')} />
+    </details>
   )
 }

@@ -71,34 +71,45 @@ function LayerItem({ layer, layers, reload }: LayerProps) {
     await call('DELETE', `/api/quota/scheduled/${encodeURIComponent(id)}`, { body })
     reload()
   }
+  const may = useMayChange()
   const what = whatOf(layer)
+  const title = t(`pending.${what}.cancel`)
   const who = <Name of={layer.who ?? ''} />
   const at = (time: string | null) => <Moment at={time ?? ''} />
   return (
-    <Item
-      why={why}
-      cancel={{ title: t(`pending.${what}.cancel`), text: t(`pending.${what}.cancelText`), onConfirm: cancel }}
-      move={until !== null && isOnTop(layers, layer) ? <MoveEnd layer={layer} reload={reload} /> : null}
-    >
-      {what === 'start' && (
-        <p>
-          <Filled text={t('pending.start')} parts={{ who, at: at(from) }} />{' '}
-          {until !== null && <Filled text={t('pending.until')} parts={{ at: at(until) }} />}
-        </p>
+    <li className="wrap">
+      <div>
+        {what === 'start' && (
+          <p>
+            <Filled text={t('pending.start')} parts={{ who, at: at(from) }} />{' '}
+            {until !== null && <Filled text={t('pending.until')} parts={{ at: at(until) }} />}
+          </p>
+        )}
+        {what === 'end' && (
+          <p>
+            <Filled text={t('pending.end')} parts={{ who, at: at(until) }} />
+          </p>
+        )}
+        {guard !== undefined && (
+          <p>
+            <GuardText {...guard} who={who} />
+          </p>
+        )}
+        {state === 'covered' && <p className="muted">{t('pending.covered')}</p>}
+        <PatchLines patch={value} next={until === null ? null : (path) => followsIn(layers, layer, path)} />
+        {why !== null && (
+          <p className="muted">
+            <Filled text={t('audit.why')} parts={{ why: <Name of={why} /> }} />
+          </p>
+        )}
+      </div>
+      {may && until !== null && isOnTop(layers, layer) && <MoveEnd layer={layer} reload={reload} />}
+      {may && (
+        <Ask button={t('word.cancel')} label={title} title={title} action={title} onConfirm={cancel}>
+          <p>{t(`pending.${what}.cancelText`)}</p>
+        </Ask>
       )}
-      {what === 'end' && (
-        <p>
-          <Filled text={t('pending.end')} parts={{ who, at: at(until) }} />
-        </p>
-      )}
-      {guard !== undefined && (
-        <p>
-          <GuardText {...guard} who={who} />
-        </p>
-      )}
-      {state === 'covered' && <p className="muted">{t('pending.covered')}</p>}
-      <PatchLines patch={value} next={until === null ? null : (path) => followsIn(layers, layer, path)} />
-    </Item>
+    </li>
   )
 }
 
@@ -116,47 +127,6 @@ function GuardText({ until, refused, counted, who }: Guard & { readonly who: Rea
         </span>
       )}
     </>
-  )
-}
-
-interface ItemProps {
-  readonly why: string | null
-  /** The button that moves the end; `null` for none. */
-  readonly move: ReactNode
-  readonly cancel: {
-    readonly title: string
-    readonly text: string
-    readonly onConfirm: (reason: Reason) => Promise<void>
-  }
-  readonly children: ReactNode
-}
-
-function Item({ why, cancel, move, children }: ItemProps) {
-  const { t } = useTexts()
-  const may = useMayChange()
-  return (
-    <li className="wrap">
-      <div>
-        {children}
-        {why !== null && (
-          <p className="muted">
-            <Filled text={t('audit.why')} parts={{ why: <Name of={why} /> }} />
-          </p>
-        )}
-      </div>
-      {may && move}
-      {may && (
-        <Ask
-          button={t('word.cancel')}
-          label={cancel.title}
-          title={cancel.title}
-          action={cancel.title}
-          onConfirm={cancel.onConfirm}
-        >
-          <p>{cancel.text}</p>
-        </Ask>
-      )}
-    </li>
   )
 }
 

@@ -9,7 +9,6 @@ import { bound } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { RouteTable } from './route-table.tsx'
-import { Unmatched } from './unmatched.tsx'
 
 const EVERY_MS = 5000
 /** Half hours are read for it. */
@@ -63,5 +62,32 @@ function Found({ usages, wanted }: FoundProps) {
       none={t(usages.length === 0 ? 'routes.none' : 'routes.noneFound')}
       allTokens={usages.reduce((sum, { tokens }) => sum + tokens, 0)}
     />
+  )
+}
+
+interface UnmatchedProps {
+  readonly unmatched: RoutesResponse['unmatched']
+}
+
+/** Requests that no rule matched: what becomes of them, how many there were, and the latest. */
+function Unmatched({ unmatched: { kind, hits, latest } }: UnmatchedProps) {
+  const { t, number } = useTexts()
+  return (
+    <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>
+      <p>{t('routes.unmatchedHits', { count: number(hits) })}</p>
+      {latest.length > 0 && (
+        <>
+          <h3>{t('routes.latest')}</h3>
+          <ol className="latest">
+            {latest.map((request, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the same request may be there twice
+              <li key={i}>
+                <code>{request}</code>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </Panel>
   )
 }
