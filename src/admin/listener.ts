@@ -43,7 +43,7 @@ import { tokenRoutes } from './routes/tokens.ts'
 import { tokenImportRoute } from './routes/tokens-import.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { userRoutes } from './routes/users.ts'
-import { createServer, send } from './server.ts'
+import { createServer, METHODS, send } from './server.ts'
 import type { AdminToken } from './session-cookie.ts'
 import { sessionRoutes } from './sessions.ts'
 import type { TrustedProxy } from './trusted-proxy.ts'
@@ -176,7 +176,7 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
   const usual = guardOfOthers(routes[0]?.guard ?? 'read')
   const identities = new WeakMap<FastifyRequest, Identity | null>()
   app.route({
-    method: app.supportedMethods,
+    method: [...METHODS],
     url: path,
     bodyLimit: Math.min(...routes.map(({ maxBody = MAX_BODY }) => maxBody)),
     async onRequest(request, reply) {

@@ -399,6 +399,12 @@ describe('errors', () => {
     expect(reply.headers.allow).toBe(allow)
   })
 
+  test.each(['POST', 'QUERY', 'PROPFIND'])('there is nothing at an unknown path for any method: %s', async (method) => {
+    const { call } = await start()
+    const reply = await call(method, '/api/nothing')
+    expect(reply).toMatchObject({ status: 404, json: { error: 'not_found' } })
+  })
+
   test('a wrong method is 405 also for who may only read, at a path where things are only changed', async () => {
     const { call } = await start()
     const reply = await call('GET', '/api/users/alice/reset', { headers: { authorization: `Bearer ${VIEWER}` } })
