@@ -10,7 +10,7 @@ import { explain } from '../../src/app/explain.ts'
 import { peopleOf, proxyOf } from '../../src/app/people.ts'
 import { booksOf, countedBy } from '../../src/app/retention.ts'
 import type { Config } from '../../src/config/config.ts'
-import { parseConfig } from '../../src/config/load.ts'
+import { type LoadResult, parseConfig } from '../../src/config/load.ts'
 import { createChangeFollower } from '../../src/control/change-follower.ts'
 import { UNREAD } from '../../src/failures/adaptive.ts'
 import { KnownUsers } from '../../src/quota/known-users.ts'
@@ -45,11 +45,15 @@ routes:
   - { match: GET /v1/whoami, category: read, cost: 0 }
 `
 
+/** Each test of a file has a listener of its own, and most have the same configuration. */
 export function configOf(yaml: string): { config: Config; hash: string } {
-  const loaded = parseConfig(yaml, 'tollgate.yaml', {})
+  const loaded = read.get(yaml) ?? parseConfig(yaml, 'tollgate.yaml', {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  if (read.size >= 20) read.clear()
+  read.set(yaml, loaded)
   return loaded
 }
+const read = new Map<string, LoadResult>()
 
 export interface Reply {
   readonly status: number

@@ -188,7 +188,8 @@ describe.each(PLACES)('over %s', (_, open) => {
       fc.asyncProperty(world, async (of) => {
         const { store, clean } = await open()
         const yaml = yamlOf(of)
-        const reserve = () => configOf(yaml).config.quota.reserve
+        const { config } = configOf(yaml)
+        const reserve = () => config.quota.reserve
         const knownUsers = new KnownUsers({ store, reserve })
         const gateway = createGateway(store, yaml, knownUsers)
         const running = await startAdmin({ yaml, store, now: Date.now, knownUsers: new KnownUsers({ store, reserve }) })

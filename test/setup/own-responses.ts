@@ -154,8 +154,9 @@ export function responseValidator(document: Json): Validate {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   ajv.addSchema(document, 'openapi')
+  const templates = templatesOf(document)
   return function problemWith(method, path, { status, headers, text }) {
-    const place = placeOf(document, method, path, status)
+    const place = placeOf(document, templates, method, path, status)
     if (place === null) return null
     if (place.response === undefined) return `status ${status} is not in the document`
     const { content, description, headers: { ETag: tag = null } = {} } = place.response
@@ -183,8 +184,14 @@ interface Place {
 }
 
 /** Where the document describes a response. What no operation has is held against the response of its status; `null` where there is none of that. */
-function placeOf(document: Json, method: string, path: string, status: number): Place | null {
-  const template = templateOf(document, path)
+function placeOf(
+  document: Json,
+  templates: readonly Template[],
+  method: string,
+  path: string,
+  status: number,
+): Place | null {
+  const template = templates.find(({ pattern }) => pattern.test(path))?.template
   const way = method === 'HEAD' ? 'get' : method.toLowerCase()
   const operation = template === undefined ? undefined : document.paths[template][way]
   if (operation === undefined || status === 405) return placeOfStatus(document, status)
@@ -206,14 +213,19 @@ function escaped(part: string | number): string {
   return encodeURIComponent(String(part).replace(/~/g, '~0').replace(/\//g, '~1'))
 }
 
+interface Template {
+  readonly template: string
+  readonly pattern: RegExp
+}
+
 /** A path without parameters before one with them, and of those the one that says more before its first parameter. */
-function templateOf(document: Json, path: string): string | undefined {
+function templatesOf(document: Json): Template[] {
   const said = (template: string) => (template.includes('{') ? template.indexOf('{') : Number.POSITIVE_INFINITY)
   const templates = Object.keys(document.paths).sort((a, b) => (said(a) === said(b) ? 0 : said(b) - said(a)))
-  return templates.find((template) => {
+  return templates.map((template) => {
     const pattern = template
       .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
       .replace(/\{(\w+)\}/g, (_, name) => (/^_*rest$/.test(name) ? '.+' : '[^/]+'))
-    return new RegExp(`^${pattern}$`).test(path)
+    return { template, pattern: new RegExp(`^${pattern}$`) }
   })
 }
