@@ -15,7 +15,7 @@ const PURE = [
 const INSTALLED = 'test/*/installed/**/*.test.ts'
 /**
  * What needs no process of its own either. With a fresh one for each file the folders of the first line, and those of PURE, take 327 s of CPU
- * instead of 253, those of the last one 33 instead of 20, and those between 24 instead of 10.
+ * instead of 253, and those from `bin` to `node` 135 instead of 107.
  */
 const SHARED = [
   'test/{admin,bench,cli,contract,docs,face,reference}/**/*.test.ts',
@@ -24,9 +24,15 @@ const SHARED = [
   'test/guides/*.test.ts',
   // It counts the bytes of its process.
   'test/gateway/**/!(response-cost).test.ts',
-  'test/{app,build,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
+  'test/{app,build,replicas,respond,edge/body}/**/*.test.ts',
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
+  // It has a disk of its own in place of node:fs.
+  'test/{bin,nights,observe,setup,store,suggest,workers}/**/!(full-disk).test.ts',
+  // They look at the memory of the whole process.
+  'test/forward/**/!(backlog|header-name|pool).test.ts',
+  'test/node/**/*.test.ts',
+  'test/{errors,main}.test.ts',
   // 181 s of CPU instead of 260, since the schemas that responses are held against are compiled once. The others count what a whole process holds or does in a turn.
   'test/edge/!(ignored-upgrade|malformed-body|piece-floods|shares|tunnel-bytes|turns).test.ts',
   'test/e2e/**/!(control|explain|introspection-flood|plans|scopes|settle|traces).test.ts',
