@@ -12,7 +12,7 @@ import {
   subjectOf,
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
-import { changesOf } from '../../control/record-forms.ts'
+import { changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
 import type { Changes, GivenGrant, Packed, Versioned } from '../../control/state.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { changesAfter, jsonOf, readAll, readInSteps } from '../change-catch-up.ts'
@@ -20,13 +20,12 @@ import type { RecordList, Records } from '../records.ts'
 import { goodToken, putToken } from './access-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { attempt, transactions } from './database.ts'
-import { sqliteEditions } from './editions.ts'
+import { IN_FORCE, sqliteEditions } from './editions.ts'
 import { sqliteEmptying } from './emptying.ts'
 import { overwriting, sqliteForgetting } from './forgotten.ts'
 import { grantRows } from './grants.ts'
-import { organisationOverrides, userOverrides } from './overrides.ts'
 import { type Row, rowsOf } from './rows.ts'
-import { versionedBy } from './versioned.ts'
+import { versionedBy, versionedRows } from './versioned.ts'
 
 export interface SqliteControlOptions {
   /** Milliseconds since the epoch. */
@@ -98,8 +97,13 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
 export function controlRows(database: DatabaseSync, records: Records, bounds = AUDIT_BOUNDS) {
   return {
     settings: settingsRow(database, records),
-    users: userOverrides(database, records),
-    organisations: organisationOverrides(database, records),
+    users: versionedRows(database, records, {
+      ...{ kind: 'override', table: 'overrides', key: 'user', parse: userOverrideOf, edition: IN_FORCE },
+    }),
+    organisations: versionedRows(database, records, {
+      ...{ kind: 'organisation_override', table: 'organisation_overrides', key: 'organisation' },
+      ...{ parse: organisationOverrideOf, edition: IN_FORCE },
+    }),
     grants: grantRows(database, records),
     audit: sqliteAudit(database, records, bounds),
   }
