@@ -12,9 +12,10 @@ import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'
 import { type Desk, etag } from './desk.ts'
-import { limit, readFields } from './fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
+import { limit } from './fields.ts'
+import { type AdminResponse, ok, type Route } from './http.ts'
 import { organisationOverrideOf, overrideOf } from './override.ts'
+import { route } from './route.ts'
 import { settingsInForce } from './routes/quota.ts'
 import { layers } from './routes/users.ts'
 import { type InForce, inForceOf } from './state.ts'
@@ -27,51 +28,31 @@ import { withUser } from './with-id.ts'
  */
 export function inForceRoutes(desk: Desk): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/in-force',
-      guard: 'read',
-      doc: {
-        summary: 'The settings that this gateway enforces, also while the store is out',
-        more: 'A change by another replica may be a second on its way.',
-        hasVersion: true,
-        responses: { 200: schemas.inForce },
-      },
+    route('GET', '/api/in-force', {
+      summary: 'The settings that this gateway enforces, also while the store is out',
+      more: 'A change by another replica may be a second on its way.',
+      hasVersion: true,
+      responses: { 200: schemas.inForce },
       handle: () => show(desk),
-    },
-    {
-      method: 'GET',
-      path: '/api/in-force/users',
-      guard: 'read',
-      doc: {
-        summary: 'The overrides that this gateway enforces, also while the store is out',
-        query: Query,
-        responses: { 200: schemas.overridesInForce },
-      },
-      handle: (call) => list(desk, call),
-    },
-    {
-      method: 'GET',
-      path: '/api/in-force/users/:id',
-      guard: 'read',
-      doc: {
-        summary: 'The limits of one user that this gateway enforces, also while the store is out',
-        hasVersion: true,
-        responses: { 200: schemas.userInForce },
-      },
+    }),
+    route('GET', '/api/in-force/users', {
+      summary: 'The overrides that this gateway enforces, also while the store is out',
+      query: Query,
+      responses: { 200: schemas.overridesInForce },
+      handle: ({ query }) => list(desk, query),
+    }),
+    route('GET', '/api/in-force/users/:id', {
+      summary: 'The limits of one user that this gateway enforces, also while the store is out',
+      hasVersion: true,
+      responses: { 200: schemas.userInForce },
       handle: (call) => withUser(call, (user) => showUser(desk, user)),
-    },
-    {
-      method: 'GET',
-      path: '/api/in-force/organisations',
-      guard: 'read',
-      doc: {
-        summary: 'The overrides of organisations that this gateway enforces, also while the store is out',
-        query: OrganisationsQuery,
-        responses: { 200: schemas.organisationOverridesInForce },
-      },
-      handle: (call) => listOrganisations(desk, call),
-    },
+    }),
+    route('GET', '/api/in-force/organisations', {
+      summary: 'The overrides of organisations that this gateway enforces, also while the store is out',
+      query: OrganisationsQuery,
+      responses: { 200: schemas.organisationOverridesInForce },
+      handle: ({ query }) => listOrganisations(desk, query),
+    }),
   ]
 }
 
@@ -91,24 +72,20 @@ function show(desk: Desk): AdminResponse {
   return ok(response, etag(response.version))
 }
 
-function list({ control }: Desk, { query }: Call): AdminResponse {
-  const fields = readFields(Query, query)
-  if ('problems' in fields) return badFields(fields.problems)
+function list({ control }: Desk, { query, limit }: z.infer<typeof Query>): AdminResponse {
   const state = control.state()
-  const found = matching(state.overrides, fields.data.query)
-  const users = found.slice(0, fields.data.limit).flatMap((user) => {
+  const found = matching(state.overrides, query)
+  const users = found.slice(0, limit).flatMap((user) => {
     const override = overrideOf(state, user, control.storeTime())
     return override === null ? [] : [{ user, override }]
   })
   return ok({ users, total: found.length } satisfies OverridesInForceResponse)
 }
 
-function listOrganisations({ control }: Desk, { query }: Call): AdminResponse {
-  const fields = readFields(OrganisationsQuery, query)
-  if ('problems' in fields) return badFields(fields.problems)
+function listOrganisations({ control }: Desk, { query, limit }: z.infer<typeof Query>): AdminResponse {
   const state = control.state()
-  const found = matching(state.organisationOverrides, fields.data.query)
-  const organisations = found.slice(0, fields.data.limit).flatMap((organisation) => {
+  const found = matching(state.organisationOverrides, query)
+  const organisations = found.slice(0, limit).flatMap((organisation) => {
     const override = organisationOverrideOf(state, organisation, control.storeTime())
     return override === null ? [] : [{ organisation, override }]
   })

@@ -11,22 +11,22 @@ import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STA
 import { MOST_OF_KEY } from './idempotency-key.ts'
 import { LINE_TYPES } from './line-body.ts'
 import { isForLeads } from './permissions.ts'
+import { route } from './route.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
 
 /** The document is made when somebody first asks for it, and not at each start. */
 export function openapiRoute(routes: readonly Route[], version: string): Route {
   let document: ReturnType<typeof openapi> | undefined
-  const itself: Route = {
-    method: 'GET',
-    path: '/openapi.json',
+  const itself: Route = route('GET', '/openapi.json', {
     guard: 'page',
-    doc: { summary: 'This document', responses: { 200: z.looseObject({}) } },
+    summary: 'This document',
+    responses: { 200: z.looseObject({}) },
     handle: () => {
       document ??= openapi([...routes, itself], version)
       return { ...ok(document), isConstant: true }
     },
-  }
+  })
   return itself
 }
 

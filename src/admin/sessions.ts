@@ -6,10 +6,8 @@ import { ledBy, type Role } from '../control/role.ts'
 import { type SignedIn, SignInError } from '../control/sign-in-provider.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { EndedSessions } from './ended-sessions.ts'
-import { readFields } from './fields.ts'
 import {
   type AdminResponse,
-  badFields,
   type Call,
   type Headers,
   type Identity,
@@ -21,6 +19,7 @@ import {
 } from './http.ts'
 import type { Login } from './login.ts'
 import { type People, personOf, sourceOf } from './people.ts'
+import { route } from './route.ts'
 import {
   type AdminToken,
   cameByTls,
@@ -83,14 +82,10 @@ export function sessionRoutes(options: SessionOptions): Route[] {
 
   return [
     beginRoute(people, isSecure),
-    {
-      method: 'GET',
-      path: '/api/session',
+    route('GET', '/api/session', {
       guard: 'session',
-      doc: {
-        summary: 'Whose session or admin token the request came with, if any',
-        responses: { 200: schemas.session },
-      },
+      summary: 'Whose session or admin token the request came with, if any',
+      responses: { 200: schemas.session },
       handle: ({ identity }) =>
         ok({
           name: identity?.name ?? null,
@@ -98,51 +93,41 @@ export function sessionRoutes(options: SessionOptions): Route[] {
           expiresAt: identity?.expiresAt == null ? null : iso(identity.expiresAt),
           ...providerOf(people()),
         } satisfies SessionResponse),
-    },
-    {
-      method: 'POST',
-      path: '/api/session',
+    }),
+    route('POST', '/api/session', {
       guard: 'login',
       maxBody: MAX_LOGIN,
-      doc: {
-        summary: 'Signs in, and sets the cookie of the session',
-        more: 'A session lasts 12 hours if an admin token or the code of a sign-in link began it, and admin.oidc.session if a provider did.',
-        body: Credential,
-        responses: { 200: schemas.session },
-        errors: [
-          'unauthorized',
-          'no_admin_token',
-          'too_many_attempts',
-          'sign_in_failed',
-          'no_role',
-          'not_found',
-          'provider_unavailable',
-        ],
-      },
+      summary: 'Signs in, and sets the cookie of the session',
+      more: 'A session lasts 12 hours if an admin token or the code of a sign-in link began it, and admin.oidc.session if a provider did.',
+      reads: Credential,
+      responses: { 200: schemas.session },
+      errors: [
+        'unauthorized',
+        'no_admin_token',
+        'too_many_attempts',
+        'sign_in_failed',
+        'no_role',
+        'not_found',
+        'provider_unavailable',
+      ],
       handle(call) {
-        const fields = readFields(Credential, call.body)
-        if ('problems' in fields) return badFields(fields.problems)
-        const { token = null, code, returned } = fields.data
+        const { token = null, code, returned } = call.body
         const by = { call, now: now(), isSecure: isSecure(call.headers) }
         if (returned !== undefined) return finish(returned, { people: people(), tokens: credentials(), ...by })
         return signIn(code === undefined ? login.check(token, call.address) : login.checkCode(code, call.address), by)
       },
-    },
-    {
-      method: 'DELETE',
-      path: '/api/session',
+    }),
+    route('DELETE', '/api/session', {
       guard: 'login',
-      doc: {
-        summary: 'Signs out: the session is good at no gateway any more, and the response clears the cookie',
-        responses: { 204: null },
-        errors: ['store_unavailable'],
-      },
+      summary: 'Signs out: the session is good at no gateway any more, and the response clears the cookie',
+      responses: { 204: null },
+      errors: ['store_unavailable'],
       async handle({ headers }) {
         const holders = { tokens: credentials(), people: people() }
         const response = await signOut(ended, sessionsIn(String(headers.cookie ?? ''), ADMIN_SESSIONS, holders, now()))
         return { ...response, headers: { ...response.headers, 'set-cookie': endedCookie(isSecure(headers)) } }
       },
-    },
+    }),
   ]
 }
 
@@ -189,16 +174,12 @@ function providerOf(people: People | null): Pick<SessionResponse, 'provider'> {
 
 /** Where people begin whom a provider signs in. The page goes there by itself: no page of others can send it. */
 function beginRoute(people: () => People | null, isSecure: (headers: Headers) => boolean): Route {
-  return {
-    method: 'POST',
-    path: '/api/session/provider',
+  return route('POST', '/api/session/provider', {
     guard: 'login',
     maxBody: MAX_LOGIN,
-    doc: {
-      summary: 'Begins a sign-in at the provider of admin.oidc, and says where the page goes for that',
-      responses: { 200: schemas.signInBegun },
-      errors: ['not_found', 'provider_unavailable'],
-    },
+    summary: 'Begins a sign-in at the provider of admin.oidc, and says where the page goes for that',
+    responses: { 200: schemas.signInBegun },
+    errors: ['not_found', 'provider_unavailable'],
     async handle({ headers }) {
       const asked = people()
       if (asked === null) return NO_PROVIDER
@@ -211,7 +192,7 @@ function beginRoute(people: () => People | null, isSecure: (headers: Headers) =>
         return refusalOf(error)
       }
     },
-  }
+  })
 }
 
 const NO_PROVIDER = refusal('not_found', 'No provider is configured: set admin.oidc, or sign in with an admin token.')

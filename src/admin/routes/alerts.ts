@@ -4,8 +4,9 @@ import type { Delivery } from '../../alerts/courier.ts'
 import * as schemas from '../../contract/admin.ts'
 import type { AlertsResponse, AlertTestResponse } from '../../contract/api.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { limit, readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { limit } from '../fields.ts'
+import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { route } from '../route.ts'
 import type { Setup } from '../state.ts'
 
 const Page = z.strictObject({
@@ -35,10 +36,7 @@ export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Ro
     return former.filter(({ name }) => wanted === undefined || name === wanted)
   }
 
-  async function show({ query }: Call): Promise<AdminResponse> {
-    const fields = readFields(Page, query)
-    if ('problems' in fields) return badFields(fields.problems)
-    const { alert, limit: most } = fields.data
+  async function show({ alert, limit: most }: z.infer<typeof Page>): Promise<AdminResponse> {
     const configured = setup().alerts.filter(({ name }) => alert === undefined || name === alert)
     const former = await formerAlerts(alert)
     const names = [...configured, ...former].map(({ name }) => name)
@@ -60,28 +58,18 @@ export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Ro
   }
 
   return [
-    {
-      method: 'POST',
-      path: '/api/alerts/:name/test',
-      guard: 'change',
-      doc: {
-        summary: 'Sends the receiver of an alert an event that says it is a test',
-        responses: { 200: schemas.alertTest },
-        errors: ['not_found'],
-      },
+    route('POST', '/api/alerts/:name/test', {
+      summary: 'Sends the receiver of an alert an event that says it is a test',
+      responses: { 200: schemas.alertTest },
+      errors: ['not_found'],
       handle: (call) => inTurn(() => test(call)),
-    },
-    {
-      method: 'GET',
-      path: '/api/alerts',
-      guard: 'read',
-      doc: {
-        summary: 'The alerts of the configuration, and the newest events with what became of them',
-        query: Page,
-        responses: { 200: schemas.alerts },
-      },
-      handle: show,
-    },
+    }),
+    route('GET', '/api/alerts', {
+      summary: 'The alerts of the configuration, and the newest events with what became of them',
+      query: Page,
+      responses: { 200: schemas.alerts },
+      handle: ({ query }) => show(query),
+    }),
   ]
 }
 

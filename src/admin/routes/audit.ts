@@ -7,8 +7,9 @@ import { entryResponse } from '../audit-entry.ts'
 import { type AuditFilter, type AuditPage, auditPage } from '../audit-filter.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, moment, momentAt, readFields, whole } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { limit, moment, momentAt, whole } from '../fields.ts'
+import { type AdminResponse, iso, ok, type Route } from '../http.ts'
+import { type CallOf, route } from '../route.ts'
 import { undoRoute } from './undo.ts'
 
 const BEFORE = 'must be a whole number: the `next` of the page before'
@@ -60,27 +61,20 @@ export function auditRoutes(desk: Desk): Route[] {
   /** Each with a filter may look through 2,000 entries. */
   const inTurn = oneAtATime()
   return [
-    {
-      method: 'GET',
-      path: '/api/audit',
-      guard: 'read',
-      doc: {
-        summary: 'Every change at run time, newest first',
-        more: 'For the next page, send `next` of a page as `before`.',
-        query: Page,
-        responses: { 200: schemas.audit },
-        textTypes: ['text/csv'],
-      },
+    route('GET', '/api/audit', {
+      summary: 'Every change at run time, newest first',
+      more: 'For the next page, send `next` of a page as `before`.',
+      query: Page,
+      responses: { 200: schemas.audit },
+      textTypes: ['text/csv'],
       handle: (call) => inTurn(() => show(desk, call)),
-    },
+    }),
     undoRoute(desk),
   ]
 }
 
-async function show({ store, setup }: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(Page, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { before = null, limit, format, from, to, ...named } = fields.data
+async function show({ store, setup }: Desk, { query, signal }: CallOf<z.infer<typeof Page>>): Promise<AdminResponse> {
+  const { before = null, limit, format, from, to, ...named } = query
   const needsTime = from !== undefined || to !== undefined || format === 'csv'
   const at = needsTime ? (await store.controlVersion()).at : 0
   const { zone } = setup().usage

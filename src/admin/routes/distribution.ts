@@ -4,8 +4,8 @@ import type { DistributionResponse } from '../../contract/api.ts'
 import { distribution } from '../../control/distribution.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
+import { type CallOf, route } from '../route.ts'
 import { only } from '../used-filter.ts'
 
 const ONCE = 'must be given once'
@@ -25,34 +25,27 @@ const Query = z.strictObject({
 export function distributionRoute(desk: Desk): Route {
   /** Each looks through all users, as a preview does. */
   const inTurn = oneAtATime()
-  return {
-    method: 'GET',
-    path: '/api/quota/distribution',
-    guard: 'read',
-    doc: {
-      summary: 'How many users lie at each share of a limit, and what they have used',
-      query: Query,
-      responses: { 200: schemas.distribution },
-    },
+  return route('GET', '/api/quota/distribution', {
+    summary: 'How many users lie at each share of a limit, and what they have used',
+    query: Query,
+    responses: { 200: schemas.distribution },
     handle: (call) => inTurn(() => show(desk, call)),
-  }
+  })
 }
 
-async function show(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(Query, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { category, scope, plan = null } = fields.data
+async function show(desk: Desk, { query, signal }: CallOf<z.infer<typeof Query>>): Promise<AdminResponse> {
+  const { category, scope, plan = null } = query
   const { policy, setup } = await desk.view()
-  const window = setup.quota.windows.find(({ name }) => name === fields.data.window)
+  const window = setup.quota.windows.find(({ name }) => name === query.window)
   const problems: FieldProblem[] = [
     ...unknown('category', category, policy.categories),
     ...unknown(
       'window',
-      fields.data.window,
+      query.window,
       setup.quota.windows.map(({ name }) => name),
     ),
     ...(plan === null ? [] : unknown('plan', plan, policy.plans)),
-    ...(fields.data.settings && scope !== 'personal' ? [{ path: 'settings', msg: 'is for personal limits' }] : []),
+    ...(query.settings && scope !== 'personal' ? [{ path: 'settings', msg: 'is for personal limits' }] : []),
   ]
   if (problems.length > 0 || window === undefined) return badFields(problems)
   const { at, ...found } = await distribution({
@@ -61,7 +54,7 @@ async function show(desk: Desk, { query, signal }: Call): Promise<AdminResponse>
     category,
     window,
     plan,
-    ofSettings: fields.data.settings,
+    ofSettings: query.settings,
     policy,
     exempt: setup.exempt,
     payersOf: (users) => desk.payersOf(users),

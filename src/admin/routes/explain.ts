@@ -5,8 +5,8 @@ import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { Payer } from '../../quota/policy.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
+import { route } from '../route.ts'
 import type { View } from '../state.ts'
 
 /** The request that somebody wants explained, which need not have been made. */
@@ -91,25 +91,18 @@ const Asked = z.strictObject({
 /** The route of explanations. */
 export function explainRoutes(desk: Desk, explain: Explain): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/explain',
-      guard: 'read',
-      doc: {
-        summary: 'What would become of a request now, and why',
-        query: Asked,
-        responses: { 200: schemas.explain },
-      },
-      handle: (call) => responseTo(desk, explain, call),
-    },
+    route('GET', '/api/explain', {
+      summary: 'What would become of a request now, and why',
+      query: Asked,
+      responses: { 200: schemas.explain },
+      handle: ({ query }) => responseTo(desk, explain, query),
+    }),
   ]
 }
 
-async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promise<AdminResponse> {
-  const fields = readFields(Asked, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const response = await explain(fields.data, async () => {
-    const { user, plan, organisation } = fields.data
+async function responseTo(desk: Desk, explain: Explain, question: z.infer<typeof Asked>): Promise<AdminResponse> {
+  const response = await explain(question, async () => {
+    const { user, plan, organisation } = question
     const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
     const payer = { ...last, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
     return { view, payer, snapshot: await desk.store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }

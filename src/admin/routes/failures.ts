@@ -2,18 +2,14 @@ import * as schemas from '../../contract/admin.ts'
 import type { FailuresResponse } from '../../contract/api.ts'
 import { BUCKET_MS, type FailureStore, fullHistory } from '../../failures/histogram.ts'
 import { iso, ok, type Route } from '../http.ts'
+import { route } from '../route.ts'
 
 /** The failure histogram: all 336 buckets, oldest first; the last one is still being counted. */
 export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/failures',
-      guard: 'read',
-      doc: {
-        summary: 'Forwarded requests and their failures of 7 days, by half-hour',
-        responses: { 200: schemas.failures },
-      },
+    route('GET', '/api/failures', {
+      summary: 'Forwarded requests and their failures of 7 days, by half-hour',
+      responses: { 200: schemas.failures },
       async handle() {
         const { at, buckets } = await store.readTallies()
         const history = fullHistory(buckets, at)
@@ -30,6 +26,6 @@ export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[]
         }
         return ok(response)
       },
-    },
+    }),
   ]
 }

@@ -7,55 +7,40 @@ import { categoriesOf } from '../../control/settings.ts'
 import { type GivenGrant, storedOf } from '../../control/state.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { authorName, type Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
 import { grantsShown, shownGrant } from '../grants-shown.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
 import { readIdempotencyKey } from '../idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-grant.ts'
+import { type CallOf, route } from '../route.ts'
 import { unseenMark } from '../unseen.ts'
 
 /** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
-    {
-      method: 'GET',
-      path: '/api/grants',
-      guard: 'read',
-      doc: {
-        summary: 'Grants, those that have ended too, and what was taken of each',
-        query: Asked,
-        responses: { 200: schemas.grants },
-      },
+    route('GET', '/api/grants', {
+      summary: 'Grants, those that have ended too, and what was taken of each',
+      query: Asked,
+      responses: { 200: schemas.grants },
       // It may read what is kept of many owners, so that one at a time does.
       handle: (call) => inTurn(() => list(desk, call)),
-    },
-    {
-      method: 'POST',
-      path: '/api/grants',
-      guard: 'change',
-      doc: {
-        summary: 'Gives extra tokens once, to a user or to an organisation',
-        more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
-        body: NewGrant,
-        idempotencyKey: true,
-        responses: { 201: schemas.grantGiven },
-        errors: ['conflict', 'idempotency_key_reused'],
-      },
+    }),
+    route('POST', '/api/grants', {
+      summary: 'Gives extra tokens once, to a user or to an organisation',
+      more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
+      body: NewGrant,
+      idempotencyKey: true,
+      responses: { 201: schemas.grantGiven },
+      errors: ['conflict', 'idempotency_key_reused'],
       handle: (call) => give(desk, call),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/grants/:id',
-      guard: 'change',
-      doc: {
-        summary: 'Ends a grant: within 2 seconds no replica takes from it. What was taken stays taken',
-        body: schemas.optionalReason,
-        responses: { 200: schemas.grant },
-        errors: ['not_found'],
-      },
+    }),
+    route('DELETE', '/api/grants/:id', {
+      summary: 'Ends a grant: within 2 seconds no replica takes from it. What was taken stays taken',
+      reads: schemas.optionalReason,
+      responses: { 200: schemas.grant },
+      errors: ['not_found'],
       handle: (call) => end(desk, call),
-    },
+    }),
   ]
 }
 
@@ -75,11 +60,9 @@ const Asked = z.strictObject({
   organisation: ownerId.optional().describe('Only those of this organisation'),
 })
 
-async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(Asked, query)
-  if ('problems' in fields) return badFields(fields.problems)
+async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>): Promise<AdminResponse> {
   const stored = storedOf(await desk.control.fresh())
-  const { grants, total } = await grantsShown(desk.store, stored, fields.data, { most: MOST_SHOWN, signal })
+  const { grants, total } = await grantsShown(desk.store, stored, query, { most: MOST_SHOWN, signal })
   return ok({ grants, total } satisfies GrantsResponse)
 }
 
@@ -111,8 +94,6 @@ async function give(desk: Desk, call: Call): Promise<AdminResponse> {
 }
 
 async function end(desk: Desk, call: Call): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
   const known = storedOf(await desk.control.fresh()).grants.get(id)?.value
   if (known === undefined) return refusal('not_found', 'No grant has this id: GET /api/grants lists them.')

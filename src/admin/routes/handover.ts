@@ -6,10 +6,10 @@ import { type AccessKeyRecord, stateOfToken } from '../../control/access-key-sto
 import { HANDOVER } from '../../control/control-store.ts'
 import { spanMs } from '../../usage/usage-query.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
 import { idOf, isCode, newCode, sealed, unsealed } from '../handover-link.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../http.ts'
 import type { Login } from '../login.ts'
+import { type CallOf, route } from '../route.ts'
 
 /** Handing over an access key by a link, so that whoever makes it never sees it, and no chat keeps it. */
 
@@ -54,26 +54,25 @@ const MAX_OPENING = 1024
 
 /** The one request of a link that gives the key. No preview of a link sends it. */
 export function handoverRoute(desk: Desk, login: Login, now: () => number): Route {
-  return {
-    method: 'POST',
-    path: '/api/handover',
+  return route('POST', '/api/handover', {
     guard: 'login',
     maxBody: MAX_OPENING,
-    doc: {
-      summary: 'Shows the access key of a link, this once, to whoever has the link',
-      more: 'Nobody signs in for it, because the link is for somebody who has no sign-in.',
-      body: Opening,
-      responses: { 200: schemas.handedOver },
-      errors: ['not_found', 'too_many_attempts', 'store_unavailable', 'outcome_unknown'],
-    },
+    summary: 'Shows the access key of a link, this once, to whoever has the link',
+    more: 'Nobody signs in for it, because the link is for somebody who has no sign-in.',
+    reads: Opening,
+    responses: { 200: schemas.handedOver },
+    errors: ['not_found', 'too_many_attempts', 'store_unavailable', 'outcome_unknown'],
     handle: (call) => open(desk, login, call, now()),
-  }
+  })
 }
 
-async function open(desk: Desk, login: Login, call: Call, now: number): Promise<AdminResponse> {
-  const fields = readFields(Opening, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { code } = fields.data
+async function open(
+  desk: Desk,
+  login: Login,
+  call: CallOf<Call['query'], z.infer<typeof Opening>>,
+  now: number,
+): Promise<AdminResponse> {
+  const { code } = call.body
   const kept = await desk.store.takeHandover(idOf(code))
   const text = kept === null ? null : unsealed(kept, code)
   if (kept === null || text === null) return login.refuseGuess(call.address, NOT_VALID)

@@ -8,6 +8,7 @@ import { StoreError } from '../../quota/quota-store.ts'
 import { BEAT_MS, type LetIn, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
+import { route } from '../route.ts'
 import type { Setup } from '../state.ts'
 import { fullWindows, lastMinute, MOST_RECENT, RECENT_MS, whoIsRefused } from '../status.ts'
 import { globalWindows } from './quota.ts'
@@ -18,31 +19,22 @@ type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
   const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute() }
   return [
-    {
-      method: 'GET',
-      path: '/api/now',
-      guard: 'read',
-      doc: {
-        summary: 'What goes on: replicas, their sums, store, upstream, global windows',
-        more: 'While the store is out, `store.answers` is false, replicas and sums are as they were last seen, and what only the store knows is null.',
-        responses: { 200: schemas.now },
-      },
+    route('GET', '/api/now', {
+      summary: 'What goes on: replicas, their sums, store, upstream, global windows',
+      more: 'While the store is out, `store.answers` is false, replicas and sums are as they were last seen, and what only the store knows is null.',
+      responses: { 200: schemas.now },
       handle: () => show(desk, seen, now),
-    },
-    {
-      method: 'GET',
-      path: '/api/status',
-      guard: 'read',
-      doc: { summary: 'Who is refused now, and why: a summary for whoever polls', responses: { 200: schemas.status } },
+    }),
+    route('GET', '/api/status', {
+      summary: 'Who is refused now, and why: a summary for whoever polls',
+      responses: { 200: schemas.status },
       handle: () => showStatus(desk, seen),
-    },
-    {
-      method: 'GET',
-      path: '/api/routes',
-      guard: 'read',
-      doc: { summary: 'The route map, hits, and what matched nothing', responses: { 200: schemas.routes } },
+    }),
+    route('GET', '/api/routes', {
+      summary: 'The route map, hits, and what matched nothing',
+      responses: { 200: schemas.routes },
       handle: () => showRoutes(desk),
-    },
+    }),
   ]
 }
 

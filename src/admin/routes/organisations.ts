@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../../contract/api.ts'
 import type { Counter } from '../../quota/counter.ts'
@@ -8,7 +9,6 @@ import { NO_COUNTERS, organisationBlocks } from '../../quota/standing.ts'
 import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { promised, type Window } from '../../quota/window.ts'
 import { type Desk, etag } from '../desk.ts'
-import { readFields } from '../fields.ts'
 import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { limitsOfMembers, MemberPlans, type Turn } from '../member-plans.ts'
@@ -17,6 +17,7 @@ import { periodDayShown, planShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
 import { pageOf } from '../roster.ts'
 import type { Rosters } from '../rosters.ts'
+import { type CallOf, route } from '../route.ts'
 import type { View } from '../state.ts'
 import { unseenMark } from '../unseen.ts'
 import { pageQuery, rosterWish, rulesOf, shownOf } from '../used-list.ts'
@@ -27,60 +28,47 @@ import { layers } from './users.ts'
 /** The routes of organisations: what their users have used together, and what was set for one of them. */
 export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/organisations',
-      guard: 'read',
-      doc: {
-        summary: 'Organisations that credentials have named, or with an override, page by page',
-        query: Query,
-        responses: { 200: schemas.organisations },
-      },
+    route('GET', '/api/organisations', {
+      summary: 'Organisations that credentials have named, or with an override, page by page',
+      query: Query,
+      responses: { 200: schemas.organisations },
       handle: (call) => list(desk, call, rosters),
-    },
-    {
-      method: 'GET',
-      path: '/api/organisations/:id',
-      guard: 'read',
-      doc: {
-        summary: 'The windows of one organisation, with the layers of each limit',
-        hasVersion: true,
-        responses: { 200: schemas.organisation },
-      },
+    }),
+    route('GET', '/api/organisations/:id', {
+      summary: 'The windows of one organisation, with the layers of each limit',
+      hasVersion: true,
+      responses: { 200: schemas.organisation },
       handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn: rosters.inTurn, signal: call.signal })),
-    },
+    }),
     ...organisationOverrideRoutes(desk),
-    {
-      method: 'POST',
-      path: '/api/organisations/:id/reset',
-      guard: 'change',
-      doc: {
-        summary: 'Empties the windows of an organisation',
-        more: 'It empties one category after the other.',
-        body: schemas.requiredReason,
-        responses: { 204: null },
-      },
+    route('POST', '/api/organisations/:id/reset', {
+      summary: 'Empties the windows of an organisation',
+      more: 'It empties one category after the other.',
+      reads: schemas.requiredReason,
+      responses: { 204: null },
       handle: (call) => withOrganisation(call, (id) => reset(desk, call, id)),
-    },
+    }),
   ]
 }
 
 const Query = pageQuery('organisation')
 
-async function list(desk: Desk, { query, signal }: Call, rosters: Rosters): Promise<AdminResponse> {
-  const fields = readFields(Query, query)
-  if ('problems' in fields) return badFields(fields.problems)
+async function list(
+  desk: Desk,
+  { query, signal }: CallOf<z.infer<typeof Query>>,
+  rosters: Rosters,
+): Promise<AdminResponse> {
   const view = await desk.view()
-  const wish = rosterWish(fields.data, view.policy)
+  const wish = rosterWish(query, view.policy)
   if ('problems' in wish) return badFields(wish.problems)
   const roster = await rosters.organisations({ view, signal })
-  const page = await pageOf(roster, { ...wish, order: fields.data.order ?? 'override' })
+  const page = await pageOf(roster, { ...wish, order: query.order ?? 'override' })
   const ids = page.entries.map(({ id }) => id)
   const [used, members] = await Promise.all([
     Promise.all(ids.map((id) => read(desk, view.policy, id))),
     desk.membersOf(ids),
   ])
-  const { recent } = fields.data
+  const { recent } = query
   const { inTurn } = rosters
   const lately = recent && (await readRecent(desk, ids, { scope: 'organisation', recent, at: view.at, inTurn }))
   const response: OrganisationsResponse = {
@@ -196,8 +184,6 @@ function windowOf(
 
 /** Category by category, each with its entry in the audit. */
 async function reset(desk: Desk, call: Call, organisation: string): Promise<AdminResponse> {
-  const fields = readFields(schemas.requiredReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   const { policy, setup } = await desk.view()
   // By those of the file a month of the organisation's own may be over.
   const windows = policy.windowsOfAnybody

@@ -28,10 +28,10 @@ import { type OrganisationOverride, storedOf, type UserOverride } from '../../co
 import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { type Desk, etag } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
 import { endsBetween } from '../layers-shown.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
+import { type CallOf, route } from '../route.ts'
 import { inForceOf } from '../state.ts'
 import { unseenLines } from '../unseen.ts'
 
@@ -60,55 +60,41 @@ const Way = z.strictObject({
 export function overridesRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
-    {
-      method: 'GET',
-      path: '/api/overrides',
-      guard: 'read',
-      takesLines: true,
+    route('GET', '/api/overrides', {
       maxBody: MOST_BYTES,
-      doc: {
-        summary: 'All overrides of users and of organisations, as a file',
-        query: Format,
-        hasVersion: true,
-        responses: { 200: 'lines' },
-      },
-      handle: (call) => show(desk, call),
-    },
-    {
-      method: 'PUT',
-      path: '/api/overrides',
-      guard: 'change',
       takesLines: true,
+      summary: 'All overrides of users and of organisations, as a file',
+      query: Format,
+      hasVersion: true,
+      responses: { 200: 'lines' },
+      handle: ({ query }) => show(desk, query),
+    }),
+    route('PUT', '/api/overrides', {
       maxBody: MOST_BYTES,
-      doc: {
-        summary: 'Puts the overrides of a file in force together, these and no others',
-        query: Way,
-        body: 'lines',
-        ifMatch: true,
-        hasVersion: true,
-        responses: { 200: schemas.overridesSet },
-        errors: ['version_conflict', 'conflict'],
-      },
+      takesLines: true,
+      summary: 'Puts the overrides of a file in force together, these and no others',
+      query: Way,
+      body: 'lines',
+      ifMatch: true,
+      hasVersion: true,
+      responses: { 200: schemas.overridesSet },
+      errors: ['version_conflict', 'conflict'],
       // One at a time: each may hold some ten megabytes.
       handle: (call) => inTurn(() => put(desk, call)),
-    },
+    }),
   ]
 }
 
-async function show({ control, setup }: Desk, { query }: Call): Promise<AdminResponse> {
-  const fields = readFields(Format, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { format } = fields.data
+async function show({ control, setup }: Desk, { format }: z.infer<typeof Format>): Promise<AdminResponse> {
   const stored = storedOf(await control.fresh())
   const headers = { ...etag(stored.version), 'content-disposition': `attachment; filename="overrides.${format}"` }
   const body = Readable.from(writeOverrides(stored, format, setup().quota, control.storeTime()))
   return { status: 200, body, contentType: LINE_TYPES[format], headers }
 }
 
-async function put(desk: Desk, call: Call): Promise<AdminResponse> {
+async function put(desk: Desk, call: CallOf<z.infer<typeof Way>>): Promise<AdminResponse> {
   call.signal.throwIfAborted()
-  const way = readFields(Way, call.query)
-  if ('problems' in way) return badFields(way.problems)
+  const way = call.query
   const format = formatOf(String(call.headers['content-type'] ?? ''))
   if (format === null) return NOT_LINES
   const bytes = call.body instanceof Buffer ? call.body : Buffer.alloc(0)
@@ -116,10 +102,10 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
   const before = storedOf(await desk.control.fresh())
   const read = await readOverrides(bytes, { format, file: desk.setup().quota, now: at, stored: before })
   if ('problems' in read) return badFields(read.problems)
-  const isDry = way.data.dry_run === '1'
-  const merge = way.data.merge === '1'
+  const isDry = way.dry_run === '1'
+  const merge = way.merge === '1'
   const who = call.identity?.name ?? 'nobody'
-  const { max_removed: most, allow_empty: empty } = way.data
+  const { max_removed: most, allow_empty: empty } = way
   const allowed = { empty: empty === '1', removed: most === undefined ? null : Number(most) }
   const wished = await overrideChanges(before, read.wanted, merge, who, at)
   if (wished.problems.length > 0) return badFields(wished.problems)
@@ -143,7 +129,7 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
         version: entry?.version ?? changes.base,
       })
     },
-    ...(way.data.reason !== undefined && { why: way.data.reason }),
+    ...(way.reason !== undefined && { why: way.reason }),
   })
 }
 

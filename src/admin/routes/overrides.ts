@@ -27,6 +27,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
 import { ledByCaller, organisationOverrideOf, overrideOf } from '../override.ts'
+import { route } from '../route.ts'
 import type { View } from '../state.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
@@ -99,46 +100,31 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
 ): Route[] {
   const { path, one, withId } = of
   return [
-    {
-      method: 'GET',
-      path,
-      guard: 'read',
-      doc: {
-        summary: `What was set for ${one}`,
-        hasVersion: true,
-        responses: { 200: of.schemas.shown },
-        errors: ['not_found'],
-      },
+    route('GET', path, {
+      summary: `What was set for ${one}`,
+      hasVersion: true,
+      responses: { 200: of.schemas.shown },
+      errors: ['not_found'],
       handle: (call) => withId(call, (id) => show(desk, of, id, ledByCaller(call))),
-    },
-    {
-      method: 'PUT',
-      path,
-      guard: 'change',
-      doc: {
-        summary: `Sets limits for ${one} in the place of those that were set before`,
-        more: 'What the body leaves out, or has as null, follows the default.',
-        body: of.schemas.body,
-        ifMatch: true,
-        hasVersion: true,
-        responses: { 200: of.schemas.set },
-        errors: ['version_conflict', 'conflict'],
-      },
+    }),
+    route('PUT', path, {
+      summary: `Sets limits for ${one} in the place of those that were set before`,
+      more: 'What the body leaves out, or has as null, follows the default.',
+      body: of.schemas.body,
+      ifMatch: true,
+      hasVersion: true,
+      responses: { 200: of.schemas.set },
+      errors: ['version_conflict', 'conflict'],
       handle: (call) => withId(call, (id) => set(desk, of, call, id)),
-    },
-    {
-      method: 'DELETE',
-      path,
-      guard: 'change',
-      doc: {
-        summary: `Takes away what was set for ${one}`,
-        body: schemas.optionalReason,
-        ifMatch: true,
-        responses: { 200: schemas.takenAway },
-        errors: ['not_found', 'version_conflict', 'conflict'],
-      },
+    }),
+    route('DELETE', path, {
+      summary: `Takes away what was set for ${one}`,
+      reads: schemas.optionalReason,
+      ifMatch: true,
+      responses: { 200: schemas.takenAway },
+      errors: ['not_found', 'version_conflict', 'conflict'],
       handle: (call) => withId(call, (id) => takeAway(desk, of, call, id)),
-    },
+    }),
   ]
 }
 
@@ -211,8 +197,6 @@ async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R 
   call: Call,
   id: string,
 ): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   let found = true
   return desk.change(call, {
     versionOf: (state) => versionIn(of, state, id),

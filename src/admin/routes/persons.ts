@@ -4,9 +4,9 @@ import type { PersonForgottenResponse } from '../../contract/api.ts'
 import { forgettingOf, nothingKeptOf } from '../../control/forgetting.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, ok, type Route, refusal } from '../http.ts'
 import { isKept, type PersonOptions, personOf } from '../person.ts'
+import { type CallOf, route } from '../route.ts'
 import { withUser } from '../with-id.ts'
 
 const FORGET =
@@ -24,27 +24,20 @@ const Forgetting = z.strictObject({
 export function personRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
-    {
-      method: 'GET',
-      path: '/api/users/:id/export',
-      guard: 'read',
-      doc: { summary: 'All that is kept of one user', responses: { 200: schemas.personExport } },
+    route('GET', '/api/users/:id/export', {
+      summary: 'All that is kept of one user',
+      responses: { 200: schemas.personExport },
       handle: (call) => withUser(call, (user) => inTurn(() => show(desk, user))),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/users/:id',
-      guard: 'change',
-      doc: {
-        summary: 'Forgets one user: nothing that is kept names the user any more',
-        more: 'In the audit an alias stands in the place of the name. A user of whom nothing is kept gets 404, since a misspelt id may be a word of reasons that are about others.',
-        query: Forgetting,
-        body: schemas.optionalReason,
-        responses: { 200: schemas.personForgotten },
-        errors: ['not_found'],
-      },
+    }),
+    route('DELETE', '/api/users/:id', {
+      summary: 'Forgets one user: nothing that is kept names the user any more',
+      more: 'In the audit an alias stands in the place of the name. A user of whom nothing is kept gets 404, since a misspelt id may be a word of reasons that are about others.',
+      query: Forgetting,
+      reads: schemas.optionalReason,
+      responses: { 200: schemas.personForgotten },
+      errors: ['not_found'],
       handle: (call) => withUser(call, (user) => inTurn(() => forget(desk, call, user))),
-    },
+    }),
   ]
 }
 
@@ -58,12 +51,8 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   return ok(person, { 'content-disposition': 'attachment; filename="user.json"' })
 }
 
-async function forget(desk: Desk, call: Call, user: string): Promise<AdminResponse> {
-  const asked = readFields(Forgetting, call.query)
-  if ('problems' in asked) return badFields(asked.problems)
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
-  if (asked.data.words === undefined && !(await isKept(user, await optionsOf(desk)))) {
+async function forget(desk: Desk, call: CallOf<z.infer<typeof Forgetting>>, user: string): Promise<AdminResponse> {
+  if (call.query.words === undefined && !(await isKept(user, await optionsOf(desk)))) {
     const cure = 'Check the id, or add words=1 to take it out of reasons where it stands as a word'
     return refusal('not_found', `${nothingKeptOf(user)} ${cure}, which nobody can undo.`)
   }

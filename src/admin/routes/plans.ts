@@ -7,50 +7,37 @@ import { plansInForce } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { planLayersShown } from '../layers-shown.ts'
+import { route } from '../route.ts'
 import { changeQuota, planWritten, previewOf } from './quota.ts'
 
 /** The routes of the plans. What they set is a part of the settings, so all that holds for those holds for a plan. */
 export function plansRoutes(desk: Desk): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/plans',
-      guard: 'read',
-      doc: {
-        summary:
-          'The plans: what the file says, what was set at run time, what is in force, and how many users follow each',
-        hasVersion: true,
-        responses: { 200: schemas.plans },
-      },
+    route('GET', '/api/plans', {
+      summary:
+        'The plans: what the file says, what was set at run time, what is in force, and how many users follow each',
+      hasVersion: true,
+      responses: { 200: schemas.plans },
       handle: (call) => desk.inTurn(() => list(desk, call)),
-    },
-    {
-      method: 'PATCH',
-      path: '/api/plans/:id',
-      guard: 'change',
-      doc: {
-        summary: 'Changes limits of one plan on every replica, within 2 seconds',
-        more: 'The version is that of all settings, and `reason`, `from`, `until` and `guard` mean what they mean in PATCH /api/quota.',
-        body: schemas.planPatch,
-        ifMatch: true,
-        hasVersion: true,
-        responses: { 200: schemas.quotaChanged },
-        errors: ['not_found', 'version_conflict', 'conflict'],
-      },
+    }),
+    route('PATCH', '/api/plans/:id', {
+      summary: 'Changes limits of one plan on every replica, within 2 seconds',
+      more: 'The version is that of all settings, and `reason`, `from`, `until` and `guard` mean what they mean in PATCH /api/quota.',
+      body: schemas.planPatch,
+      ifMatch: true,
+      hasVersion: true,
+      responses: { 200: schemas.quotaChanged },
+      errors: ['not_found', 'version_conflict', 'conflict'],
       handle: (call) => ofPlan(desk, call, (inner) => changeQuota(desk, inner)),
-    },
-    {
-      method: 'POST',
-      path: '/api/plans/:id/preview',
+    }),
+    route('POST', '/api/plans/:id/preview', {
       guard: 'read',
-      doc: {
-        summary: 'Who would be blocked under a change of one plan, as POST /api/quota/preview says; changes nothing',
-        body: schemas.planPatch,
-        responses: { 200: schemas.preview },
-        errors: ['not_found'],
-      },
+      summary: 'Who would be blocked under a change of one plan, as POST /api/quota/preview says; changes nothing',
+      body: schemas.planPatch,
+      responses: { 200: schemas.preview },
+      errors: ['not_found'],
       handle: (call) => ofPlan(desk, call, (inner) => desk.inTurn(() => previewOf(desk, inner))),
-    },
+    }),
   ]
 }
 

@@ -1,6 +1,6 @@
 import * as schemas from '../../contract/admin.ts'
-import { readFields } from '../fields.ts'
-import { badFields, ok, type Route } from '../http.ts'
+import { ok, type Route } from '../http.ts'
+import { route } from '../route.ts'
 
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */
@@ -20,13 +20,12 @@ export interface ProbeOptions {
 export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
   const render = together(() => metrics.render())
   return [
-    {
-      method: 'GET',
-      path: '/livez',
+    route('GET', '/livez', {
       guard: 'open',
-      doc: { summary: 'Whether the process is worth keeping', responses: { 200: schemas.live, 503: schemas.live } },
+      summary: 'Whether the process is worth keeping',
+      responses: { 200: schemas.live, 503: schemas.live },
       handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
-    },
+    }),
     {
       method: 'GET',
       path: '/readyz',
@@ -42,13 +41,13 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
         return ok({ ready: true, ...(reasons.length > 0 && { degraded: reasons }) })
       },
     },
-    {
-      method: 'GET',
-      path: '/metrics',
+    route('GET', '/metrics', {
       guard: 'open',
-      doc: { summary: 'Metrics in the text format of Prometheus', responses: { 200: 'text' }, errors: ['overloaded'] },
+      summary: 'Metrics in the text format of Prometheus',
+      responses: { 200: 'text' },
+      errors: ['overloaded'],
       handle: async () => ({ status: 200, body: await render(), contentType: metrics.contentType }),
-    },
+    }),
     ...(drain === undefined ? [] : [drainRoute(drain)]),
   ]
 }
@@ -71,23 +70,17 @@ const ENDING = 'Out of service: the gateway is being stopped.'
 
 /** Two calls without a state go there and back. A script that may run twice says which state it wants. */
 function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
-  return {
-    method: 'POST',
-    path: '/drain',
+  return route('POST', '/drain', {
     guard: 'machine',
-    doc: {
-      summary: 'Takes the gateway out of service, and the next call brings it back',
-      query: schemas.drain,
-      responses: { 200: schemas.draining },
-    },
+    summary: 'Takes the gateway out of service, and the next call brings it back',
+    query: schemas.drain,
+    responses: { 200: schemas.draining },
     handle({ query }) {
-      const fields = readFields(schemas.drain, query)
-      if ('problems' in fields) return badFields(fields.problems)
-      const { state } = fields.data
+      const { state } = query
       const on = state === undefined ? !drain.isOn() : state === 'on'
       drain.turn(on)
       const draining = drain.isOn()
       return ok({ draining, msg: draining ? (on ? OUT : ENDING) : BACK })
     },
-  }
+  })
 }

@@ -8,20 +8,16 @@ import { didYouMean } from '../../lib/suggest.ts'
 import type { Desk } from '../desk.ts'
 import { type Fields, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import { route } from '../route.ts'
 
 /** The route that empties windows which users share: all users, or those of one organisation. */
 export function quotaResetRoute(desk: Desk): Route {
-  return {
-    method: 'POST',
-    path: '/api/quota/reset',
-    guard: 'change',
-    doc: {
-      summary: 'Empties the windows of a category that all users share, or those of an organisation, or one of them',
-      body: schemas.quotaResetBody,
-      responses: { 200: schemas.quotaReset },
-    },
+  return route('POST', '/api/quota/reset', {
+    summary: 'Empties the windows of a category that all users share, or those of an organisation, or one of them',
+    body: schemas.quotaResetBody,
+    responses: { 200: schemas.quotaReset },
     handle: (call) => reset(desk, call),
-  }
+  })
 }
 
 async function reset(desk: Desk, call: Call): Promise<AdminResponse> {

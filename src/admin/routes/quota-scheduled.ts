@@ -4,30 +4,23 @@ import { SETTINGS } from '../../control/forms.ts'
 import { isOver, kept, packedOf, removed, type Stack, stackOf } from '../../control/layers.ts'
 import { type Changes, type Packed, storedOf } from '../../control/state.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, type Call, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
+import { route } from '../route.ts'
 
 /** The route that cancels what is to be changed later. */
 export function quotaScheduledRoute(desk: Desk): Route {
-  return {
-    method: 'DELETE',
-    path: '/api/quota/scheduled/:id',
-    guard: 'change',
-    doc: {
-      summary: 'Cancels a change that is to come, or the end or the guard of one that is in force, which then stays',
-      body: schemas.optionalReason,
-      ifMatch: true,
-      responses: { 200: schemas.takenAway },
-      errors: ['not_found', 'version_conflict', 'conflict'],
-    },
+  return route('DELETE', '/api/quota/scheduled/:id', {
+    summary: 'Cancels a change that is to come, or the end or the guard of one that is in force, which then stays',
+    reads: schemas.optionalReason,
+    ifMatch: true,
+    responses: { 200: schemas.takenAway },
+    errors: ['not_found', 'version_conflict', 'conflict'],
     handle: (call) => cancel(desk, call),
-  }
+  })
 }
 
 async function cancel(desk: Desk, call: Call): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
   const { at } = await desk.store.controlVersion()
   let found = true

@@ -37,6 +37,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
 import { type PatchReach, reachOfPatch, vainIn } from '../reach.ts'
+import { route } from '../route.ts'
 import { changedSettings, settingsChange, settingsProblems } from '../settings-change.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'
@@ -46,32 +47,22 @@ import { quotaScheduledRoute } from './quota-scheduled.ts'
 /** The routes of the settings that hold for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/quota',
-      guard: 'read',
-      doc: {
-        summary: 'The settings in force, where they come from, and the global windows',
-        hasVersion: true,
-        responses: { 200: schemas.quota },
-      },
+    route('GET', '/api/quota', {
+      summary: 'The settings in force, where they come from, and the global windows',
+      hasVersion: true,
+      responses: { 200: schemas.quota },
       handle: () => show(desk),
-    },
-    {
-      method: 'PATCH',
-      path: '/api/quota',
-      guard: 'change',
-      doc: {
-        summary: 'Changes settings on every replica, within 2 seconds',
-        more: 'What the body leaves out stays as it is, and null gives a value back to the file.',
-        body: schemas.quotaPatch,
-        ifMatch: true,
-        hasVersion: true,
-        responses: { 200: schemas.quotaChanged },
-        errors: ['version_conflict', 'conflict'],
-      },
+    }),
+    route('PATCH', '/api/quota', {
+      summary: 'Changes settings on every replica, within 2 seconds',
+      more: 'What the body leaves out stays as it is, and null gives a value back to the file.',
+      body: schemas.quotaPatch,
+      ifMatch: true,
+      hasVersion: true,
+      responses: { 200: schemas.quotaChanged },
+      errors: ['version_conflict', 'conflict'],
       handle: (call) => changeQuota(desk, call),
-    },
+    }),
     previewRoute(desk),
     distributionRoute(desk),
     quotaResetRoute(desk),
@@ -80,17 +71,13 @@ export function quotaRoutes(desk: Desk): Route[] {
 }
 
 function previewRoute(desk: Desk): Route {
-  return {
-    method: 'POST',
-    path: '/api/quota/preview',
+  return route('POST', '/api/quota/preview', {
     guard: 'read',
-    doc: {
-      summary: 'Who would be blocked under a change, and what it would have met yesterday; changes nothing',
-      body: schemas.quotaPatch,
-      responses: { 200: schemas.preview },
-    },
+    summary: 'Who would be blocked under a change, and what it would have met yesterday; changes nothing',
+    body: schemas.quotaPatch,
+    responses: { 200: schemas.preview },
     handle: (call) => desk.inTurn(() => previewOf(desk, call)),
-  }
+  })
 }
 
 async function show(desk: Desk): Promise<AdminResponse> {

@@ -9,9 +9,10 @@ import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type Refusa
 import { summarize } from '../../usage/refusal-groups.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, moment, momentAt, readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { limit, moment, momentAt } from '../fields.ts'
+import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import { showRefusals } from '../refusals-shown.ts'
+import { type CallOf, route } from '../route.ts'
 import { only } from '../used-filter.ts'
 
 const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })
@@ -62,38 +63,26 @@ const AskedOfGroups = z.strictObject({
 export function refusalRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
-    {
-      method: 'GET',
-      path: '/api/refusals',
-      guard: 'read',
-      doc: {
-        summary: 'What the quota has refused in the last 7 days, or would have in shadow, latest first, page by page',
-        query: Asked,
-        responses: { 200: schemas.refusals },
-        textTypes: ['text/csv'],
-      },
+    route('GET', '/api/refusals', {
+      summary: 'What the quota has refused in the last 7 days, or would have in shadow, latest first, page by page',
+      query: Asked,
+      responses: { 200: schemas.refusals },
+      textTypes: ['text/csv'],
       handle: (call) => list(desk, call),
-    },
-    {
-      method: 'GET',
-      path: '/api/refusals/groups',
-      guard: 'read',
-      doc: {
-        summary:
-          'What the quota has refused in a time, or would have in shadow: by user, organisation, limit or route, and over time',
-        query: AskedOfGroups,
-        responses: { 200: schemas.refusalGroups },
-      },
+    }),
+    route('GET', '/api/refusals/groups', {
+      summary:
+        'What the quota has refused in a time, or would have in shadow: by user, organisation, limit or route, and over time',
+      query: AskedOfGroups,
+      responses: { 200: schemas.refusalGroups },
       // It may read all that is kept, so that one at a time does.
       handle: (call) => inTurn(() => listGroups(desk, call)),
-    },
+    }),
   ]
 }
 
-async function list(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(Asked, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { cursor, limit, format, ...asked } = fields.data
+async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>): Promise<AdminResponse> {
+  const { cursor, limit, format, ...asked } = query
   const place = cursor === undefined ? null : placeOf(cursor)
   const { at } = await desk.store.controlVersion()
   const filter = filterAt(asked, at, desk)
@@ -160,10 +149,11 @@ function boundsOf(step: (typeof STEPS)[number], from: number, to: number, zone: 
   return [...bounds, at]
 }
 
-async function listGroups(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(AskedOfGroups, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { by, step, limit, ...asked } = fields.data
+async function listGroups(
+  desk: Desk,
+  { query, signal }: CallOf<z.infer<typeof AskedOfGroups>>,
+): Promise<AdminResponse> {
+  const { by, step, limit, ...asked } = query
   const { at } = await desk.store.controlVersion()
   const filter = filterAt(asked, at, desk)
   // No more is kept, and nothing was refused later than now.

@@ -8,8 +8,9 @@ import { jsonLine, linesOf, MOST_BYTES, MOST_PROBLEMS } from '../../control/over
 import { inSlices } from '../../lib/slices.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, type FieldProblem, NO_CONTENT, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type FieldProblem, NO_CONTENT, ok, type Route } from '../http.ts'
 import { formatOf, NOT_LINES } from '../line-body.ts'
+import { type CallOf, route } from '../route.ts'
 import { accessKeyEnd, insistOnPlan, NewToken } from './tokens.ts'
 
 const SHA256 = 'must be the SHA-256 of the whole key in 64 hexadecimal digits: printf %s "$KEY" | sha256sum'
@@ -21,25 +22,18 @@ const Why = z.strictObject({ reason: schemas.reason.optional() })
 
 /** Keys that somebody else has made and handed out are taken over by their hashes, so that nobody needs another one. */
 export function tokenImportRoute(desk: Desk, now: () => number): Route {
-  return {
-    method: 'PUT',
-    path: '/api/tokens/import',
-    guard: 'change',
-    takesLines: true,
+  return route('PUT', '/api/tokens/import', {
     maxBody: MOST_BYTES,
-    doc: {
-      summary: 'Takes over keys that somebody else has made, by their SHA-256: all lines of a file, or none',
-      query: Why,
-      body: 'lines',
-      responses: { 200: schemas.importedTokens },
-    },
+    takesLines: true,
+    summary: 'Takes over keys that somebody else has made, by their SHA-256: all lines of a file, or none',
+    query: Why,
+    body: 'lines',
+    responses: { 200: schemas.importedTokens },
     handle: (call) => take(desk, call, now()),
-  }
+  })
 }
 
-async function take(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
-  const why = readFields(Why, call.query)
-  if ('problems' in why) return badFields(why.problems)
+async function take(desk: Desk, call: CallOf<z.infer<typeof Why>>, now: number): Promise<AdminResponse> {
   if (formatOf(String(call.headers['content-type'])) !== 'ndjson') return NOT_LINES
   const known = new Map((await desk.store.listTokens()).map((record) => [record.hash, record.user]))
   const records = new Map<string, AccessKeyRecord>()
@@ -58,7 +52,7 @@ async function take(desk: Desk, call: Call, now: number): Promise<AdminResponse>
     if (problems.length >= MOST_PROBLEMS) return badFields(problems)
   }
   if (problems.length > 0) return badFields(problems)
-  const asked = { ...call, body: why.data }
+  const asked = { ...call, body: call.query }
   for (const change of importsOf([...records.values()])) {
     await desk.record(asked, change, () => NO_CONTENT)
     // The embedded store makes each at once.

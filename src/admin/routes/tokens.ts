@@ -30,73 +30,48 @@ import {
   type Route,
   refusal,
 } from '../http.ts'
+import { type CallOf, route } from '../route.ts'
 import { handOver, handoverWish, linkMsOf } from './handover.ts'
 
 /** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/tokens',
-      guard: 'read',
-      doc: {
-        summary: 'All access keys, or those of one user, with a prefix, or that nobody uses',
-        query: Asked,
-        responses: { 200: schemas.tokens },
-      },
-      handle: (call) => list(desk, call, now()),
-    },
-    {
-      method: 'POST',
-      path: '/api/tokens',
-      guard: 'change',
-      doc: {
-        summary: 'Makes an access key, which is shown this once, or a link that shows it once',
-        body: NewToken,
-        responses: { 201: schemas.newToken },
-      },
+    route('GET', '/api/tokens', {
+      summary: 'All access keys, or those of one user, with a prefix, or that nobody uses',
+      query: Asked,
+      responses: { 200: schemas.tokens },
+      handle: ({ query }) => list(desk, query, now()),
+    }),
+    route('POST', '/api/tokens', {
+      summary: 'Makes an access key, which is shown this once, or a link that shows it once',
+      reads: NewToken,
+      responses: { 201: schemas.newToken },
       handle: (call) => create(desk, call, now()),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/tokens',
-      guard: 'change',
-      doc: {
-        summary: 'Revokes all access keys of a user together: they are refused within 2 seconds on every replica',
-        more: 'More than 500 keys take a write for each 500. A key that is made at the same moment stays.',
-        query: Whose,
-        body: schemas.optionalReason,
-        responses: { 200: schemas.revokedTokens },
-      },
+    }),
+    route('DELETE', '/api/tokens', {
+      summary: 'Revokes all access keys of a user together: they are refused within 2 seconds on every replica',
+      more: 'More than 500 keys take a write for each 500. A key that is made at the same moment stays.',
+      query: Whose,
+      reads: schemas.optionalReason,
+      responses: { 200: schemas.revokedTokens },
       handle: (call) => revokeAll(desk, call, now()),
-    },
-    {
-      method: 'POST',
-      path: '/api/tokens/:id/rotate',
-      guard: 'change',
-      doc: {
-        summary:
-          'Makes an access key in the place of another one, which is good for a while still: one change for both',
-        more: 'If the old key is good only for a while already, send `expiresAt`.',
-        body: Rotation,
-        responses: { 201: schemas.newToken },
-        errors: ['not_found', 'conflict'],
-      },
+    }),
+    route('POST', '/api/tokens/:id/rotate', {
+      summary: 'Makes an access key in the place of another one, which is good for a while still: one change for both',
+      more: 'If the old key is good only for a while already, send `expiresAt`.',
+      body: Rotation,
+      responses: { 201: schemas.newToken },
+      errors: ['not_found', 'conflict'],
       handle: (call) => rotate(desk, call, now()),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/tokens/:id',
-      guard: 'change',
-      doc: {
-        summary: 'Revokes an access key: it is refused within 2 seconds on every replica',
-        more: 'The key and its entry in the audit change in one write.',
-        body: schemas.optionalReason,
-        responses: { 204: null },
-        errors: ['not_found'],
-      },
+    }),
+    route('DELETE', '/api/tokens/:id', {
+      summary: 'Revokes an access key: it is refused within 2 seconds on every replica',
+      more: 'The key and its entry in the audit change in one write.',
+      reads: schemas.optionalReason,
+      responses: { 204: null },
+      errors: ['not_found'],
       handle: (call) => revoke(desk, call, now()),
-    },
+    }),
   ]
 }
 
@@ -137,16 +112,14 @@ const Whose = z.strictObject({
   organisation: organisation.describe('Only those that name this organisation'),
 })
 
-async function list({ store }: Desk, { query }: Call, now: number): Promise<AdminResponse> {
-  const fields = readFields(Asked, query)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { user, organisation, prefix = '', unused = '0m', order } = fields.data
+async function list({ store }: Desk, query: z.infer<typeof Asked>, now: number): Promise<AdminResponse> {
+  const { user, organisation, prefix = '', unused = '0m', order } = query
   const unusedAt = now - (spanMs(unused) ?? 0)
   const isWanted = (record: AccessKeyRecord) =>
     (user === undefined || record.user === user) &&
     (organisation === undefined || record.organisation === organisation) &&
     [record.id, record.name].some((text) => text.startsWith(prefix)) &&
-    (fields.data.unused === undefined || unusedSince(record) <= unusedAt)
+    (query.unused === undefined || unusedSince(record) <= unusedAt)
   const found = (await store.listTokens()).filter(isWanted)
   if (order === 'unused') found.sort((a, b) => unusedSince(a) - unusedSince(b))
   return ok({ tokens: found.map((record) => shownToken(record, now)) } satisfies TokensResponse)
@@ -179,17 +152,19 @@ export function insistOnPlan(desk: Desk, plan: string | null | undefined): reado
   return plan == null ? [] : planOf(desk.setup().quota)(plan, 'plan')
 }
 
-async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
-  const fields = readFields(NewToken, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { user, name, plan, organisation, expiresAt } = fields.data
+async function create(
+  desk: Desk,
+  call: CallOf<Call['query'], z.infer<typeof NewToken>>,
+  now: number,
+): Promise<AdminResponse> {
+  const { user, name, plan, organisation, expiresAt, handover } = call.body
   const noPlan = insistOnPlan(desk, plan)
   if (noPlan.length > 0) return badFields(noPlan)
   const end = accessKeyEnd(expiresAt, now)
   if (typeof end === 'object' && end !== null) return badFields(end)
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
-  return recordMade(desk, call, { token, change: creationOf(record), wish: fields.data.handover, now })
+  return recordMade(desk, call, { token, change: creationOf(record), wish: handover, now })
 }
 
 interface Made {
@@ -289,8 +264,6 @@ export function accessKeyEnd(
 }
 
 async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
   const [found] = await desk.store.findTokens([id])
   if (found === undefined) return NOT_FOUND
@@ -301,11 +274,8 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
 const NOT_FOUND = refusal('not_found', 'No access key has this id: GET /api/tokens lists them.')
 
 /** Those that are made meanwhile stay. */
-async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
-  const [asked, reason] = [readFields(Whose, call.query), readFields(schemas.optionalReason, call.body)]
-  if ('problems' in asked) return badFields(asked.problems)
-  if ('problems' in reason) return badFields(reason.problems)
-  const { user, organisation } = asked.data
+async function revokeAll(desk: Desk, call: CallOf<z.infer<typeof Whose>>, now: number): Promise<AdminResponse> {
+  const { user, organisation } = call.query
   const named = (await desk.store.listTokens()).filter(
     (record) => organisation === undefined || record.organisation === organisation,
   )

@@ -7,29 +7,22 @@ import { type Undo, undoOf } from '../../control/undo.ts'
 import { auditEntries } from '../audit-entries.ts'
 import { entryResponse, shown } from '../audit-entry.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { type AdminResponse, type Call, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
+import { route } from '../route.ts'
 
 /** The route that puts back what a change replaced. */
 export function undoRoute(desk: Desk): Route {
-  return {
-    method: 'POST',
-    path: '/api/audit/:id/undo',
-    guard: 'change',
-    doc: {
-      summary: 'Puts back what a change replaced, unless somebody has changed it since',
-      body: schemas.optionalReason,
-      responses: { 200: schemas.undone },
-      errors: ['not_found', 'conflict', 'changed_since', 'not_undoable'],
-    },
+  return route('POST', '/api/audit/:id/undo', {
+    summary: 'Puts back what a change replaced, unless somebody has changed it since',
+    reads: schemas.optionalReason,
+    responses: { 200: schemas.undone },
+    errors: ['not_found', 'conflict', 'changed_since', 'not_undoable'],
     handle: (call) => undo(desk, call),
-  }
+  })
 }
 
 async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
-  const fields = readFields(schemas.optionalReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   const entry = await entryOf(desk, call.params.id ?? '')
   if (entry === null) return NOT_KEPT
   if (entry.what === 'overrides') return undoFile(desk, call, entry)

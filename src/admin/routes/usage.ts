@@ -9,10 +9,11 @@ import { isOfRuns, USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
 import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
 import type { Desk } from '../desk.ts'
-import { limit, readFields } from '../fields.ts'
+import { limit } from '../fields.ts'
 import { grantsOfOwner } from '../grants-shown.ts'
-import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, iso, ok, type Route } from '../http.ts'
 import { ownerTerms } from '../owner-terms.ts'
+import { type CallOf, route } from '../route.ts'
 
 const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
@@ -61,25 +62,22 @@ export function usageRoutes(desk: Desk): Route[] {
     readMemberships: (users) => inTurn(() => readMemberships(users)),
   }
   return [
-    {
-      method: 'GET',
-      path: '/api/usage',
-      guard: 'read',
-      doc: {
-        summary: 'What users, organisations, plans, categories and routes used',
-        query: Asked,
-        responses: { 200: schemas.usage },
-        textTypes: ['text/csv', 'application/x-ndjson'],
-      },
+    route('GET', '/api/usage', {
+      summary: 'What users, organisations, plans, categories and routes used',
+      query: Asked,
+      responses: { 200: schemas.usage },
+      textTypes: ['text/csv', 'application/x-ndjson'],
       handle: (call) => responseTo(desk, store, call),
-    },
+    }),
   ]
 }
 
-async function responseTo(desk: Desk, store: UsageSource, { query: written, signal }: Call): Promise<AdminResponse> {
-  const fields = readFields(Asked, written)
-  if ('problems' in fields) return badFields(fields.problems)
-  const { format, limit, cursor, ...question } = fields.data
+async function responseTo(
+  desk: Desk,
+  store: UsageSource,
+  { query: asked, signal }: CallOf<z.infer<typeof Asked>>,
+): Promise<AdminResponse> {
+  const { format, limit, cursor, ...question } = asked
   if (format !== 'json' && cursor !== undefined) {
     return badFields([{ path: 'cursor', msg: `is for pages of JSON: ${format} has all rows` }])
   }

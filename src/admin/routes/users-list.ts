@@ -5,14 +5,14 @@ import { payerOf } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
 import { fullnessOf, fullnessShown } from '../fullness.ts'
-import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
+import { type AdminResponse, badFields, ok } from '../http.ts'
 import { ledByCaller, overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
 import { pageOf } from '../roster.ts'
 import type { Rosters } from '../rosters.ts'
+import type { CallOf } from '../route.ts'
 import { Judge, type Judged } from '../standing.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
@@ -30,21 +30,23 @@ export const PageQuery = pageQuery('user').extend({
 })
 
 /** One page of the list. @throws StoreError, or the reason of the signal */
-export async function listUsers(desk: Desk, call: Call, rosters: Rosters): Promise<AdminResponse> {
+export async function listUsers(
+  desk: Desk,
+  call: CallOf<z.infer<typeof PageQuery>>,
+  rosters: Rosters,
+): Promise<AdminResponse> {
   const { query, signal } = call
-  const fields = readFields(PageQuery, query)
-  if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
   const judge = new Judge(desk, view)
   const listed = listedUsers(desk, view, judge)
-  const page = await (fields.data.order === undefined
-    ? readPage(listed, fields.data, { at: view.at, signal, inTurn: rosters.inTurn })
-    : orderedPage(listed, fields.data, { view, signal, rosters }))
+  const page = await (query.order === undefined
+    ? readPage(listed, query, { at: view.at, signal, inTurn: rosters.inTurn })
+    : orderedPage(listed, query, { view, signal, rosters }))
   if ('problems' in page) return badFields(page.problems)
   const ids = page.found.map(({ id }) => id)
   const judged = await judge.of(ids)
   const { found, at, refused, ...shown }: UsedPage & { readonly refused?: readonly number[] } = page
-  const { recent } = fields.data
+  const { recent } = query
   const { inTurn } = rosters
   const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {

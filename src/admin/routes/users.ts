@@ -4,11 +4,11 @@ import { SCOPE_NAMES } from '../../quota/charged-scopes.ts'
 import { countersIn } from '../../quota/standing.ts'
 import { grantsShown, windowStatus } from '../../quota/status.ts'
 import { type Desk, etag } from '../desk.ts'
-import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
+import { type AdminResponse, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { ledByCaller, overrideOf } from '../override.ts'
 import { membershipShown, periodDayShown } from '../plan.ts'
 import type { Rosters } from '../rosters.ts'
+import { route } from '../route.ts'
 import { standingShown } from '../standing.ts'
 import { unseenMark } from '../unseen.ts'
 import { withUser } from '../with-id.ts'
@@ -19,33 +19,26 @@ import { listUsers, PageQuery } from './users-list.ts'
 /** The routes of users: what they have used, and what was set for one of them. */
 export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/api/users',
-      guard: 'read',
-      doc: {
-        summary: 'Users who have used something or have an override, page by page',
-        query: PageQuery,
-        responses: { 200: schemas.users },
-      },
+    route('GET', '/api/users', {
+      summary: 'Users who have used something or have an override, page by page',
+      query: PageQuery,
+      responses: { 200: schemas.users },
       handle: (call) => listUsers(desk, call, rosters),
-    },
-    {
-      method: 'GET',
-      path: '/api/users/:id',
-      guard: 'read',
-      doc: { summary: 'One user, with the layers of each limit', hasVersion: true, responses: { 200: schemas.user } },
+    }),
+    route('GET', '/api/users/:id', {
+      summary: 'One user, with the layers of each limit',
+      hasVersion: true,
+      responses: { 200: schemas.user },
       handle: (call) => withUser(call, (user) => show(desk, user, ledByCaller(call))),
-    },
+    }),
     ...personRoutes(desk),
     ...overrideRoutes(desk),
-    {
-      method: 'POST',
-      path: '/api/users/:id/reset',
-      guard: 'change',
-      doc: { summary: 'Empties the windows of a user', body: schemas.requiredReason, responses: { 204: null } },
+    route('POST', '/api/users/:id/reset', {
+      summary: 'Empties the windows of a user',
+      reads: schemas.requiredReason,
+      responses: { 204: null },
       handle: (call) => withUser(call, (user) => reset(desk, call, user)),
-    },
+    }),
   ]
 }
 
@@ -85,7 +78,5 @@ export function layers({ source, steps }: LayersResponse): LayersResponse {
 }
 
 async function reset(desk: Desk, call: Call, user: string): Promise<AdminResponse> {
-  const fields = readFields(schemas.requiredReason, call.body)
-  if ('problems' in fields) return badFields(fields.problems)
   return desk.record(call, { kind: 'reset', user }, () => NO_CONTENT)
 }
