@@ -14,29 +14,21 @@ import { shown } from '../lib/shown.ts'
 import { payerOf } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
+import { CONFIG_OPTION, type Given } from './config-option.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
 import { UsageError } from './usage-error.ts'
 
+const TEXT = { type: 'string' } as const
+const OPTIONS = {
+  ...CONFIG_OPTION,
+  ...{ user: TEXT, method: TEXT, path: TEXT, cost: TEXT, value: TEXT, bytes: TEXT, body: TEXT, plan: TEXT },
+  ...{ organisation: TEXT, at: TEXT },
+  json: { type: 'boolean' },
+} as const
+
 /** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
 export async function explainRequest(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      ...CONFIG_OPTION,
-      user: { type: 'string' },
-      method: { type: 'string' },
-      path: { type: 'string' },
-      cost: { type: 'string' },
-      value: { type: 'string' },
-      bytes: { type: 'string' },
-      body: { type: 'string' },
-      plan: { type: 'string' },
-      organisation: { type: 'string' },
-      at: { type: 'string' },
-      json: { type: 'boolean' },
-    },
-  })
+  const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const print = values.at === undefined ? explainNow(values) : explainThen(values)
   const open = ({ config }: Loaded) => openStoreToLook(config.store)
   return withStore(values.config, open, async (store, loaded) => {
@@ -44,6 +36,8 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
     return 0
   })
 }
+
+type Options = Given<typeof OPTIONS>
 
 /** What is to be printed, once there is a store. */
 type Print = (loaded: Loaded, store: Store) => Promise<string>
@@ -68,20 +62,6 @@ function explainThen({ user, at: moment = '', json }: Options): Print {
     const episodes = await refusalsNear(store, user, at)
     return json === true ? JSON.stringify(episodes, null, 2) : refusalsAsText(shown(user), at, episodes)
   }
-}
-
-interface Options {
-  readonly user?: string | undefined
-  readonly method?: string | undefined
-  readonly path?: string | undefined
-  readonly cost?: string | undefined
-  readonly value?: string | undefined
-  readonly bytes?: string | undefined
-  readonly body?: string | undefined
-  readonly plan?: string | undefined
-  readonly organisation?: string | undefined
-  readonly at?: string | undefined
-  readonly json?: boolean | undefined
 }
 
 /** As in a configuration. */

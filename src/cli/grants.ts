@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { grantsShown } from '../admin/grants-shown.ts'
 import { MOST_OF_KEY } from '../admin/idempotency-key.ts'
 import { idOfGrant, MOST_LIVE, readNewGrant } from '../admin/new-grant.ts'
@@ -17,7 +16,7 @@ import { print } from '../lib/print.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
+import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
 import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -30,24 +29,14 @@ const OPTIONS = {
 
 /** Extra tokens that are given once, out of the store and into it, also where no gateway runs. */
 export async function grants(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const open = ({ config: { store } }: Loaded) => (work === list ? openStoreToLook(store) : openStore(store, () => {}))
   return withStore(config, open, (store, loaded) => work(store, loaded, options))
 }
 
-interface Options {
-  readonly user?: string | undefined
-  readonly organisation?: string | undefined
-  readonly category?: string | undefined
-  readonly tokens?: string | undefined
-  readonly until?: string | undefined
-  readonly key?: string | undefined
-  readonly reason?: string | undefined
-  readonly json?: boolean | undefined
-}
-
+type Options = Given<typeof OPTIONS>
 type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
 
 const TAKES: Readonly<Record<string, readonly (keyof Options)[]>> = {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { inForceOf } from '../admin/state.ts'
 import { unseenLines } from '../admin/unseen.ts'
 import { setupOf } from '../app/admin-plane.ts'
@@ -31,7 +30,7 @@ import { messageOf } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
+import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
 import { printUnseen } from './unseen.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -48,7 +47,7 @@ const OPTIONS = {
 
 /** Overrides of users and of organisations as a file, out of the store and into it, also where no gateway runs. */
 export async function overrides(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const isLook = work === exportAll || options['dry-run'] === true
@@ -56,16 +55,7 @@ export async function overrides(args: readonly string[]): Promise<number> {
   return withStore(config, open, (store, loaded) => work(store, loaded, options))
 }
 
-interface Options {
-  readonly file?: string | undefined
-  readonly format?: string | undefined
-  readonly merge?: boolean | undefined
-  readonly 'dry-run'?: boolean | undefined
-  readonly 'allow-empty'?: boolean | undefined
-  readonly 'max-removed'?: string | undefined
-  readonly reason?: string | undefined
-}
-
+type Options = Given<typeof OPTIONS>
 type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
 
 function workOf([action, ...rest]: readonly string[], options: Options): Work {
@@ -102,7 +92,7 @@ async function exportAll(store: Store, { config }: Loaded, options: Options): Pr
   return 0
 }
 
-function follower(store: Store) {
+export function follower(store: Store) {
   return createChangeFollower({ store, observe: () => {} })
 }
 
@@ -113,7 +103,7 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   const stored = storedOf(await control.fresh())
   const { at: now } = await store.controlVersion()
   const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, stored })
-  if ('problems' in read) return withProblems(read.problems, options)
+  if ('problems' in read) return withProblems(read.problems, options.file)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   for (const { line, expiresAt, ...whose } of read.ended.slice(0, 100)) {
     const [id] = Object.values(whose)
@@ -126,7 +116,7 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
     console.error('tollgate: others change something all the time: nothing was changed, try again')
     return 1
   }
-  if (changes.problems.length > 0) return withProblems(changes.problems, options)
+  if (changes.problems.length > 0) return withProblems(changes.problems, options.file)
   const { large } = changes
   if (large !== null) {
     const option = large.word === 'allow_empty' ? '--allow-empty' : '--max-removed with the number'
@@ -140,7 +130,8 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   return large === null ? 0 : 1
 }
 
-function withProblems(problems: readonly Problem[], { file }: Options): number {
+/** Says what is wrong with a file. @returns the exit code */
+export function withProblems(problems: readonly Problem[], file = ''): number {
   for (const { path, msg } of problems) console.error(`${file}: ${path === '' ? '' : `${path}: `}${msg}`)
   return 1
 }
@@ -156,7 +147,7 @@ export function readFile(file: string): Buffer {
 }
 
 /** This often it is tried again when others make changes at the same moment. */
-const TRIES = 20
+export const TRIES = 20
 
 /** @returns `null` if others came before, each time */
 async function putInForce(

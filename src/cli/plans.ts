@@ -1,9 +1,7 @@
-import { parseArgs } from 'node:util'
 import { vainIn } from '../admin/reach.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseData } from '../config/plain-data.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE, type Vain } from '../control/control-store.ts'
 import { reachOf } from '../control/followers.ts'
 import { SETTINGS } from '../control/forms.ts'
@@ -12,7 +10,7 @@ import { leavesOfPatch } from '../control/leaves.ts'
 import { jsonLine } from '../control/override-file.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { type PlanChange, patchOf, planChanges, planProblems, plansIn } from '../control/plan-file.ts'
-import { reason as checkReason, type Json, type Problem } from '../control/problems.ts'
+import { reason as checkReason, type Json } from '../control/problems.ts'
 import { applyPatch, PLAN_SCOPES, resolve } from '../control/settings.ts'
 import { type Changes, type Packed, storedOf } from '../control/state.ts'
 import { tooDear } from '../control/too-dear.ts'
@@ -23,8 +21,8 @@ import { type LimitValue, limitText, valueIn } from '../quota/limit-value.ts'
 import { createPolicy, type PlanLimits, payerOf } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
-import { readFile } from './overrides.ts'
+import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
+import { follower, readFile, TRIES, withProblems } from './overrides.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = {
@@ -39,7 +37,7 @@ const OPTIONS = {
 
 /** Limits of plans out of the store and into it, also where no gateway runs. */
 export async function plans(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const isLook = work === list || options['dry-run'] === true
@@ -47,15 +45,7 @@ export async function plans(args: readonly string[]): Promise<number> {
   return withStore(config, open, (store, loaded) => work(store, loaded, options))
 }
 
-interface Options {
-  readonly file?: string | undefined
-  readonly json?: boolean | undefined
-  readonly merge?: boolean | undefined
-  readonly 'dry-run'?: boolean | undefined
-  readonly 'allow-empty'?: boolean | undefined
-  readonly reason?: string | undefined
-}
-
+type Options = Given<typeof OPTIONS>
 type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
 
 function workOf([action, ...rest]: readonly string[], options: Options): Work {
@@ -68,10 +58,6 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
   const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
   if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
   return apply
-}
-
-function follower(store: Store) {
-  return createChangeFollower({ store, observe: () => {} })
 }
 
 /** What is written of each plan by now, and what the file says where that is another value; or what `apply` takes. */
@@ -161,14 +147,6 @@ function fromLines(text: string): ReturnType<typeof plansIn> {
   )
   return problems.length > 0 ? { problems } : plansIn(read.flatMap((each) => ('value' in each ? [each.value] : [])))
 }
-
-function withProblems(problems: readonly Problem[], file: string): number {
-  for (const { path, msg } of problems) console.error(`${file}: ${path === '' ? '' : `${path}: `}${msg}`)
-  return 1
-}
-
-/** This often it is tried again when others make changes at the same moment. */
-const TRIES = 20
 
 /** @returns `null` if others came before, each time */
 async function putInForce(

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { kindOf } from '../app/store-kinds/kinds.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
@@ -11,23 +10,15 @@ import { planOf } from '../control/overrides.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
 import { inStore, insistOnStore, loadOrReport, nameOf } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { CONFIG_OPTION, configFile, type Given, readArguments } from './config-option.ts'
 import { reportUnreadable } from './unreadable.ts'
 import { UsageError } from './usage-error.ts'
 
+const TEXT = { type: 'string' } as const
+const OPTIONS = { ...CONFIG_OPTION, user: TEXT, name: TEXT, expires: TEXT, plan: TEXT, organisation: TEXT } as const
+
 export async function token(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...CONFIG_OPTION,
-      user: { type: 'string' },
-      name: { type: 'string' },
-      expires: { type: 'string' },
-      plan: { type: 'string' },
-      organisation: { type: 'string' },
-    },
-  })
+  const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const loaded = await loadOrReport(configFile(config))
@@ -42,6 +33,8 @@ export async function token(args: readonly string[]): Promise<number> {
   if (isNew) console.error(`Its store ${name} was made with it: a gateway that runs in another folder has another one.`)
   return code
 }
+
+type CreateOptions = Given<typeof OPTIONS>
 
 /** @param name of the store */
 type Work = (store: Store, name: string) => Promise<number>
@@ -64,14 +57,6 @@ function workOf([action, ...rest]: readonly string[], options: CreateOptions): W
   const [unused] = Object.keys(options)
   if (unused !== undefined) throw new UsageError(`token ${action} does not take --${unused}`)
   return which === undefined ? list : (store) => revoke(store, which)
-}
-
-interface CreateOptions {
-  readonly user?: string | undefined
-  readonly name?: string | undefined
-  readonly expires?: string | undefined
-  readonly plan?: string | undefined
-  readonly organisation?: string | undefined
 }
 
 function insistOnPlan(quota: Config['quota'], plan: string): void {

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { isKept, type PersonOptions, personOf } from '../admin/person.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
@@ -12,14 +11,14 @@ import { print } from '../lib/print.ts'
 import { createPolicy } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
+import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' }, words: { type: 'boolean' } } as const
 
 /** What is kept of one user, out of the store of the configuration: also where no gateway runs. */
 export async function user(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { values, positionals } = readArguments(args, OPTIONS)
   const work = workOf(positionals, values)
   const isExport = positionals[0] === 'export'
   const open = ({ config: { store } }: Loaded) => (isExport ? openStoreToLook(store) : openStore(store, () => {}))
@@ -28,12 +27,7 @@ export async function user(args: readonly string[]): Promise<number> {
 
 type Work = (store: Store, loaded: Loaded) => Promise<number>
 
-interface Asked {
-  readonly reason?: string | undefined
-  readonly words?: boolean | undefined
-}
-
-function workOf([action, id, ...rest]: readonly string[], { reason, words = false }: Asked): Work {
+function workOf([action, id, ...rest]: readonly string[], { reason, words = false }: Given<typeof OPTIONS>): Work {
   if (action !== 'export' && action !== 'forget') throw new UsageError('user takes export ID or forget ID')
   if (id === undefined || rest.length > 0) throw new UsageError(`user ${action} takes one ID`)
   if (!isUserId(id)) throw new UsageError(`user ${action} takes a user id: ${USER_ID}`)
