@@ -1,18 +1,19 @@
-import { Button } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
+import { GUARD_TIMES, type Terms } from '../../logic/change-terms.ts'
 import { patchOf } from '../../logic/settings.ts'
 import { notesOfPatch } from '../../logic/settings-layers.ts'
+import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed, fieldProblems } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
-import { Discard } from '../../ui/form.tsx'
+import { bound, Choice, Discard } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Name, Note } from '../../ui/small.tsx'
 import { Conflict } from '../audit/conflict.tsx'
-import { ChangeTerms } from './change-terms.tsx'
 import { useEditing } from './edit.tsx'
 import { UnfollowedValues } from './unfollowed.tsx'
 import type { Applied, SettingsEditing } from './use-settings.ts'
@@ -158,4 +159,64 @@ function ErrorNote({ error }: { readonly error: Error }) {
   const { quota } = useEditing()
   const isConflict = error instanceof ApiError && error.status === 412
   return isConflict ? <Conflict what="settings" subject={null} file={quota.file} /> : <Failed error={error} />
+}
+
+interface TermsProps {
+  readonly terms: Terms
+  /** In a narrow window; in a wide one they are always open. */
+  readonly isOpen: boolean
+  readonly mayChange: boolean
+  /** What is wrong, by the path of the API. */
+  readonly problemOf: (path: string) => string | undefined
+  readonly onChange: (part: Partial<Terms>) => void
+}
+
+/** Why, when, for how long and under which guard a change is made. */
+function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsProps) {
+  const { t } = useTexts()
+  return (
+    <fieldset id="change-terms" className="wrap ends change-terms" data-open={isOpen} disabled={!mayChange}>
+      <legend className="heard">{t('bar.more')}</legend>
+      <TextInput
+        label={t('word.reason')}
+        maxLength={500}
+        {...bound(terms.reason, (reason) => onChange({ reason }), problemOf('reason'))}
+      />
+      <GuardFields terms={terms} problemOf={problemOf} onChange={onChange} />
+      <TextInput
+        type="datetime-local"
+        label={t('bar.from')}
+        {...bound(terms.from, (from) => onChange({ from }), problemOf('from'))}
+      />
+      <ExpiryField
+        label={t('bar.until')}
+        never={t('bar.untilNever')}
+        value={terms.until}
+        keep={null}
+        error={problemOf('until')}
+        onChange={(until) => onChange({ until })}
+      />
+    </fieldset>
+  )
+}
+
+function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 'problemOf' | 'onChange'>) {
+  const { t } = useTexts()
+  return (
+    <>
+      <Choice
+        {...{ label: t('bar.guard'), none: t('bar.guard.none'), value: terms.guard, values: GUARD_TIMES }}
+        nameOf={(value) => t(`bar.guard.${value}`)}
+        onChoose={(guard) => onChange({ guard })}
+        error={problemOf('guard') ?? problemOf('guard.for')}
+      />
+      {terms.guard !== '' && (
+        <TextInput
+          label={t('bar.refused')}
+          inputMode="decimal"
+          {...bound(terms.refused, (refused) => onChange({ refused }), problemOf('guard.refused'))}
+        />
+      )}
+    </>
+  )
 }

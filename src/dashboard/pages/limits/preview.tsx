@@ -1,12 +1,12 @@
 import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesOf, type Draft } from '../../logic/settings.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Until } from '../../ui/moment.tsx'
 import { Review } from '../../ui/review.tsx'
-import { Note } from '../../ui/small.tsx'
-import { BlockedOrganisations, BlockedUsers } from './preview-blocked.tsx'
+import { Note, Tag, WayTo } from '../../ui/small.tsx'
 import { ChangeList, LimitTable, Room, TooDear, TooSmall } from './preview-limits.tsx'
 import { UnfollowedValues } from './unfollowed.tsx'
-import { Yesterday } from './yesterday.tsx'
 
 interface PreviewProps {
   readonly quota: SettingsInForceResponse
@@ -42,4 +42,125 @@ export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
       <Room response={response} cheapest={quota.cheapest} shadow={shadow} />
     </Review>
   )
+}
+
+/** The users who would be blocked, and the organisations, unless none of these has used anything. */
+function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
+  const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
+  return <Blocked of={response} rows={rows} kind="users" />
+}
+
+function BlockedOrganisations({ response: { organisations } }: { readonly response: PreviewResponse }) {
+  const { t } = useTexts()
+  if (organisations.scanned === 0) return null
+  const rows = organisations.blocked.map(({ organisation, ...block }) => ({ ...block, id: organisation }))
+  return (
+    <>
+      <h4>{t('page.organisations')}</h4>
+      <Blocked of={organisations} rows={rows} kind="organisations" />
+    </>
+  )
+}
+
+interface BlockedProps {
+  readonly of: Omit<PreviewResponse['organisations'], 'blocked'>
+  readonly rows: readonly (PreviewResponse['everybody'][number] & { readonly id: string })[]
+  readonly kind: 'users' | 'organisations'
+}
+
+function Blocked({ of, rows, kind }: BlockedProps) {
+  const { t, number, windowName } = useTexts()
+  const words = {
+    scanned: number(of.scanned),
+    blocked: number(of.blockedCount),
+    newly: number(of.newlyBlockedCount),
+    freed: number(of.freedCount),
+  }
+  const isNone = of.blockedCount === 0
+  return (
+    <>
+      <Note tone={of.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
+        {t(`preview.${kind}.${isNone ? 'nobody' : 'blocked'}`, words)}
+      </Note>
+      {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
+      {!isNone && (
+        <DataTable
+          label={t(`page.${kind}`)}
+          columns={[
+            {
+              ...{ id: 'who', head: t(kind === 'users' ? 'word.user' : 'word.organisation') },
+              cell: ({ id, blockedNow }) => (
+                <>
+                  <WayTo page={kind} id={id} />{' '}
+                  <Tag tone={blockedNow ? 'info' : 'warn'}>{t(blockedNow ? 'preview.already' : 'preview.newly')}</Tag>
+                </>
+              ),
+            },
+            { id: 'window', head: t('word.window'), cell: (each) => `${each.category} ${windowName(each.window)}` },
+            { id: 'used', head: t('word.used'), count: ({ used }) => used },
+            { id: 'limit', head: t('preview.limitThen'), count: ({ limit }) => limit },
+            {
+              ...{ id: 'reset', head: t('word.reset') },
+              cell: ({ resetAt }) => (resetAt === null ? '–' : <Until at={resetAt} />),
+            },
+          ]}
+          rows={rows}
+          keyOf={({ id, category, window }) => `${id} ${category} ${window}`}
+        />
+      )}
+    </>
+  )
+}
+
+interface YesterdayProps {
+  readonly found: PreviewResponse['yesterday']
+}
+
+/** What a change would have met in the last 24 hours, from the kept history. */
+function Yesterday({ found }: YesterdayProps) {
+  const { t, number } = useTexts()
+  const above = found.rows.filter((row) => row.above.users > 0)
+  return (
+    <>
+      <h4>{t('yesterday.title')}</h4>
+      <Note tone={above.length > 0 ? 'warn' : 'info'} live>
+        {above.length === 0
+          ? t('yesterday.nobody', { users: number(found.scanned) })
+          : above.map(({ category, window, of, above: over }) => (
+              <p key={`${category} ${window}`}>
+                {t('yesterday.some', {
+                  ...{ category, window, users: number(over.users), all: number(of.users) },
+                  tokens: number(over.tokens),
+                })}
+              </p>
+            ))}
+      </Note>
+      <details>
+        <summary>{t('yesterday.all')}</summary>
+        <AllRows found={found} />
+      </details>
+      <p className="muted">
+        {t('yesterday.approximate')} {!found.complete && t('yesterday.incomplete')}
+      </p>
+    </>
+  )
+}
+
+type Row = YesterdayProps['found']['rows'][number]
+
+function AllRows({ found }: YesterdayProps) {
+  const { t, number, windowName } = useTexts()
+  const partOf = (id: 'runs' | 'tokens', head: string): Column<Row> => ({
+    ...{ id, head, isNumber: true },
+    cell: ({ above, of }) => `${number(above[id])} / ${number(of[id])}`,
+  })
+  const columns: readonly Column<Row>[] = [
+    { id: 'window', head: t('word.window'), cell: ({ category, window }) => `${category} ${windowName(window)}` },
+    { id: 'users', head: t('page.users'), count: ({ of }) => of.users },
+    { id: 'above', head: t('yesterday.usersAbove'), count: ({ above }) => above.users },
+    partOf('runs', t('yesterday.runsAbove')),
+    partOf('tokens', t('yesterday.tokensAbove')),
+  ]
+  const keyOf = ({ category, window }: Row) => `${category} ${window}`
+  return <DataTable look="small" label={t('yesterday.title')} columns={columns} rows={found.rows} keyOf={keyOf} />
 }

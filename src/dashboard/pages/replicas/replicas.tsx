@@ -1,11 +1,13 @@
 import type { NowResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
-import { replicaRates, SPAN } from '../../logic/rates.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { type Rates, replicaRates, SPAN } from '../../logic/rates.ts'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { useLooks } from '../../ui/looks.ts'
+import { Moment } from '../../ui/moment.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { AilingNote, ailingOf, ReplicaNotes } from './notes.tsx'
-import { ReplicaTable } from './table.tsx'
+import { Tag } from '../../ui/small.tsx'
+import { AilingNote, ailingOf, ReplicaNotes, SILENT_MS } from './notes.tsx'
 
 const EVERY_MS = 2000
 /** While nobody uses the tab. */
@@ -28,5 +30,110 @@ export function ReplicasPage() {
         </Panel>
       )}
     </Loaded>
+  )
+}
+
+type Replica = NonNullable<NowResponse['replicas']>[number]
+
+interface ReplicaTableProps {
+  readonly now: NowResponse
+  /** Of the last seconds, by instance. One that is new has none. */
+  readonly rates: ReadonlyMap<string, Rates>
+}
+
+/** The processes that share the store, with what each does in a second. */
+function ReplicaTable({ now, rates }: ReplicaTableProps) {
+  const texts = useTexts()
+  return (
+    <DataTable
+      label={texts.t('page.replicas')}
+      columns={columnsOf(texts, now, rates)}
+      rows={now.replicas ?? []}
+      keyOf={({ instance }) => instance}
+    />
+  )
+}
+
+function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
+  const { t, rate } = texts
+  const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
+    ...{ id, head, isNumber: true },
+    sort: ({ instance }) => rates.get(instance)?.[id] ?? 0,
+    cell: ({ instance }) => {
+      const latest = rates.get(instance)
+      return latest === undefined ? '…' : rate(latest[id])
+    },
+  })
+  return [
+    {
+      ...{ id: 'host', head: t('replicas.host') },
+      sort: ({ host, pid }) => `${host} ${pid}`,
+      cell: ({ host, pid }) => (
+        <>
+          {host} <span className="muted">{pid}</span>
+        </>
+      ),
+    },
+    { id: 'state', head: t('word.state'), cell: (replica) => <State of={replica} /> },
+    { id: 'rules', head: t('now.config'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
+    {
+      ...{ id: 'control', head: t('replicas.control') },
+      cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
+    },
+    perSecond('requests', t('replicas.requestsRate')),
+    perSecond('refused', t('replicas.refusedRate')),
+    perSecond('failed', t('replicas.failedRate')),
+    counted('inFlight', t('now.inFlight'), ({ counts }) => counts.inFlight),
+    counted('sum', t('replicas.requests'), ({ counts }) => counts.requests),
+    {
+      ...{ id: 'started', head: t('replicas.started') },
+      cell: ({ startedAt, version }) => (
+        <>
+          <Moment at={startedAt} isPast />
+          <div className="muted">{t('replicas.version', { version })}</div>
+        </>
+      ),
+    },
+  ]
+}
+
+function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly of: Replica }) {
+  const { t, duration } = useTexts()
+  const notes = [...reasons, ...configProblems]
+  return (
+    <>
+      {silentMs > SILENT_MS ? (
+        <Tag tone="warn">{t('replicas.silent', { time: duration(silentMs) })}</Tag>
+      ) : (
+        <Tag tone={ready ? 'good' : 'bad'}>{t(ready ? 'replicas.ready' : 'replicas.notReady')}</Tag>
+      )}
+      {notes.length > 0 && (
+        <ul className="problems" lang="en">
+          {notes.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** What its configuration decides, beside that of the replica that serves this page. */
+function Rules({ hash, ours }: { readonly hash: string; readonly ours: string }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <code className="hash">{hash.slice(0, 12)}</code>{' '}
+      {hash !== ours && <Tag tone="warn">{t('replicas.otherHash')}</Tag>}
+    </>
+  )
+}
+
+function Follows({ version, latest }: { readonly version: number; readonly latest: number }) {
+  const { t } = useTexts()
+  return (
+    <>
+      {version} {version < latest && <Tag tone="warn">{t('replicas.behind')}</Tag>}
+    </>
   )
 }

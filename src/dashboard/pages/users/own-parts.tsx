@@ -9,9 +9,8 @@ import { ExplainForm } from './explain.tsx'
 import { Grants } from './grants.tsx'
 import { OverrideEditor } from './override.tsx'
 import { Person, Reset } from './own-data.tsx'
-import { OwnUsage } from './own-usage.tsx'
+import { OwnUsage, RecentRefusals } from './own-usage.tsx'
 import { QuickActions } from './quick-actions.tsx'
-import { RecentRefusals } from './recent-refusals.tsx'
 import type { OverrideProps } from './use-override.ts'
 
 interface OwnPartsProps extends OverrideProps {

@@ -1,21 +1,20 @@
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { OverrideResponse } from '../../../contract/api.ts'
+import type { OverrideResponse, TokensResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import type { Polled } from '../../api/use-poll.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
-import { Confirm, type Reason } from '../../ui/confirm.tsx'
+import { Ask, Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { FromTo } from '../../ui/from-to.tsx'
-import { Changing, Note } from '../../ui/small.tsx'
+import { Changing, Name, Note } from '../../ui/small.tsx'
 import { changedName } from '../audit/values.tsx'
 import { EndNotes } from './override-layers.tsx'
-import { RevokeAll } from './revoke-all.tsx'
 
 interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
   readonly of: Overridable
@@ -179,4 +178,45 @@ function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: Qui
       }))}
     />
   )
+}
+
+const EVERY_MS = 30_000
+
+/** Revokes all access keys of a user. Of no use if the user has none. */
+function RevokeAll({ user }: { readonly user: string }) {
+  const { t, number } = useTexts()
+  const poll = usePoll<TokensResponse>(`/api/tokens?${new URLSearchParams({ user })}`, EVERY_MS)
+  const keys = (poll.data?.tokens ?? []).filter(isUsable)
+
+  async function revoke(body: Reason): Promise<void> {
+    try {
+      await call('DELETE', `/api/tokens?${new URLSearchParams({ user })}`, { body })
+    } finally {
+      // Also if nobody knows what became of it.
+      await poll.read()
+    }
+  }
+  return (
+    <Ask
+      button={t('quick.revoke', { count: number(keys.length) })}
+      disabled={keys.length === 0}
+      title={t('quick.revoke.title', { count: number(keys.length), name: visible(user) })}
+      action={t('quick.doRevoke')}
+      danger
+      onConfirm={revoke}
+    >
+      <p>{t('quick.revoke.text')}</p>
+      <ul>
+        {keys.map(({ id, name }) => (
+          <li key={id}>
+            <Name of={name} />
+          </li>
+        ))}
+      </ul>
+    </Ask>
+  )
+}
+
+function isUsable({ revokedAt, expiresAt }: TokensResponse['tokens'][number]): boolean {
+  return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > serverNow())
 }
