@@ -133,6 +133,10 @@ const FIELDS: Readonly<Record<string, string>> = {
   openMs: 'milliseconds for which the WebSocket has been open when it costs again',
   operation: 'what the store was asked to do, such as `settle` or `control`',
   organisation: 'organisation that the credential names, whether a plan limits it or not',
+  organisationDay:
+    'day with which months of the organisation begin, if that is not `periodDay`. It is `null` if the configuration says the day',
+  periodDay:
+    'day with which months of the user, and of the organisation, begin, if [the credential or an override](../tuning.md#billing-days) says it and not the configuration',
   others:
     'further meters of a route with [several](../costs.md#several-meters), each with its `category`, `cost`, `charged` and `beyond`',
   outMs: 'milliseconds since the store is out',

@@ -6,6 +6,7 @@ import type { Denial } from '../errors.ts'
 import { traceparentOf } from '../lib/trace-context.ts'
 import type { Access, Observation, RequestDone } from '../observe/observation.ts'
 import { metersOf, refundedMeter } from '../quota/charge.ts'
+import { daysNamedFor } from '../quota/period-days.ts'
 import { planLabel } from '../quota/policy.ts'
 import { overTokens } from '../quota/quota-state.ts'
 import { wholeAddressOf } from './client-address.ts'
@@ -96,7 +97,9 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: Made,
   }
   const named = exchange.others === undefined ? done : { ...done, others: othersOf(exchange, exchange.others, made) }
   const beyond = beyondIn(exchange, done.category, done.charged ?? cost)
-  const whole = beyond === 0 ? named : { ...named, beyond }
+  const dated = beyond === 0 ? named : { ...named, beyond }
+  const days = settlement === null || caller === null ? undefined : daysNamedFor(exchange.rules.policy(), caller)
+  const whole = days === undefined ? dated : { ...dated, days }
   observe(whole)
   witness?.(req.url ?? '', whole)
 }

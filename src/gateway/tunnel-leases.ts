@@ -4,6 +4,7 @@ import { isVerified, kindOf } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import { type Trace, traceparentOf } from '../lib/trace-context.ts'
 import type { Observation } from '../observe/observation.ts'
+import { daysNamedFor } from '../quota/period-days.ts'
 import { callerByAddress } from './client-address.ts'
 import { type Exemption, exemptionOf } from './exemption.ts'
 import { costsAnything, type FurtherMeter, withMeters } from './meters.ts'
@@ -245,11 +246,13 @@ async function chargeIfDue(
   const { requestId, req, trace, cost, others } = lease.exchange
   const { category } = route.tariff
   const rules = options.rules()
-  const plan = rules.policy().planOf(caller)
+  const policy = rules.policy()
+  const plan = policy.planOf(caller)
+  const days = daysNamedFor(policy, caller)
   const traceparent = trace?.traceparent ?? traceparentOf(req.headers)
-  const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
-  const of = { once: null, accept: undefined, tunnel }
-  const own = { rules, route, caller, plan, category, cost, ...of }
+  const of = { kind: kindOf(caller), ...(days && { days }), openMs, everyMs }
+  const tunnel = { requestId, traceparent, method: req.method ?? '', ...of }
+  const own = { rules, route, caller, plan, category, cost, once: null, accept: undefined, tunnel }
   const order = others === undefined ? own : withMeters(own, others)
   if (exempt !== null) {
     exempted(options, order, exempt)

@@ -3,6 +3,7 @@ import { STATUS_OF } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import { plainError, scrub } from '../lib/scrub.ts'
 import { idsIn, idsOfRequest } from '../lib/trace-context.ts'
+import type { NamedDays } from '../quota/payer.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
@@ -310,7 +311,8 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
 function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | undefined): string {
   const { kind, tokens, charge, isFurther, decision, caller, plan, route, refusedBy, exempt } = outcome
   const { cost, category } = charge
-  const names = { plan: plan?.name ?? null, namedPlan: caller.plan, organisation: caller.organisation }
+  const { organisation } = caller
+  const names = { plan: plan?.name ?? null, namedPlan: caller.plan, organisation, days: tunnel.days }
   return (
     `{"level":${INFO},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${tunnel.requestId}"` +
     `${traceFields(tunnel)},"user":${json(caller.user)}${tunnel.kind === null ? '' : `,"kind":"${tunnel.kind}"`},"method":${json(tunnel.method)},"route":${json(route)}` +
@@ -334,10 +336,19 @@ function payerFields({
   plan,
   namedPlan,
   organisation,
-}: Pick<RequestDone, 'plan' | 'namedPlan' | 'organisation'>): string {
+  days,
+}: Pick<RequestDone, 'plan' | 'namedPlan' | 'organisation'> & { readonly days?: NamedDays | undefined }): string {
   return (
     `${plan === null ? '' : `,"plan":${json(plan)}`}${namedPlan === plan ? '' : `,"namedPlan":${json(namedPlan)}`}` +
-    `${organisation === null ? '' : `,"organisation":${json(organisation)}`}`
+    `${organisation === null ? '' : `,"organisation":${json(organisation)}`}${days === undefined ? '' : dayFields(days)}`
+  )
+}
+
+/** Under another configuration they matter as the plan that is named. */
+function dayFields({ periodDay, organisationDay }: NamedDays): string {
+  return (
+    `${periodDay === undefined ? '' : `,"periodDay":${periodDay}`}` +
+    `${organisationDay === undefined ? '' : `,"organisationDay":${organisationDay}`}`
   )
 }
 

@@ -2,7 +2,7 @@ import type { ErrorCode, ReachedShare } from '../errors.ts'
 import type { Trace } from '../lib/trace-context.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { ScopeName } from '../quota/charged-scopes.ts'
-import type { Payer } from '../quota/payer.ts'
+import type { NamedDays, Payer } from '../quota/payer.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
 
@@ -367,6 +367,8 @@ export interface TunnelCharge {
   readonly method: string
   /** How the user came to be known, if not by JWT or access key. */
   readonly kind: string | null
+  /** As of a request. */
+  readonly days?: NamedDays
   /** How long the tunnel has been open when this charge is due, in milliseconds: a multiple of `everyMs`. */
   readonly openMs: number
   readonly everyMs: number
@@ -452,6 +454,8 @@ export interface RequestDone {
   readonly namedPlan: string | null
   /** The one that the credential of the caller names, whether anything limits it or not; `null` for none. */
   readonly organisation: string | null
+  /** With which days months begin for the caller, where the credential or an override says so. Missing where not, or nothing is charged. */
+  readonly days?: NamedDays
   /** The limit that refused it, or would have if it was not in shadow; `null` if no limit did. */
   readonly refusedBy: RefusingLimit | null
   /** The store's time of the decision of the quota, in milliseconds since the epoch; `null` if it did not decide. */

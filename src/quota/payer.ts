@@ -6,10 +6,18 @@ export interface Payer {
   readonly plan: string | null
   /** The day with which months begin, in `PERIOD_DAY`; missing if the credential names none. */
   readonly periodDay?: number
+  /**
+   * The same for months of the organisation, where that is another day; `null` if nobody names one. No credential says so, but the log of
+   * a gateway. Default `periodDay`.
+   */
+  readonly organisationDay?: number | null
 }
 
 /** What a credential names for a user and the user's organisation alike. */
 export type Named = Pick<Payer, 'plan' | 'periodDay'>
+
+/** With which days the months of somebody begin. */
+export type NamedDays = Pick<Payer, 'periodDay' | 'organisationDay'>
 
 /** A user of whom nothing else is known, as whoever has only an id. */
 export function payerOf(user: string): Payer {

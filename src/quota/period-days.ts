@@ -4,7 +4,7 @@ import type { Limits } from './charge.ts'
 import type { ScopeName } from './charged-scopes.ts'
 import type { Plans, QuotaSettings } from './limit-layers.ts'
 import type { OrganisationOverride, Overrides } from './override-limits.ts'
-import type { Payer } from './payer.ts'
+import type { NamedDays, Payer } from './payer.ts'
 import type { Limit, Window } from './window.ts'
 
 /**
@@ -86,7 +86,8 @@ export function createMonths(
     if (!hasPeriodDays || scope === 'global') return null
     const set = areSet ? setFor(overrides, payer, scope)?.periodDay : undefined
     if (set !== undefined) return SET[set] ?? null
-    if (hasNamedDays && payer.periodDay !== undefined) return NAMED[payer.periodDay] ?? null
+    const named = hasNamedDays ? namedDay(payer, scope) : null
+    if (named !== null) return NAMED[named] ?? null
     return byPlan.size === 0 ? null : (byPlan.get(planOf(payer)) ?? null)
   }
 
@@ -114,6 +115,29 @@ export function createMonths(
 
 function setFor(overrides: Overrides, payer: Payer, scope: OwnScope): OrganisationOverride | undefined {
   return scope === 'personal' ? overrides.get(payer.user) : overrides.organisations?.get(payer.organisation ?? '')
+}
+
+function namedDay({ periodDay, organisationDay = periodDay }: NamedDays, scope: OwnScope): number | null {
+  return (scope === 'personal' ? periodDay : organisationDay) ?? null
+}
+
+/**
+ * The days of somebody which no configuration says, as a payer names them: by the credential, or an override; `undefined` for none. What a
+ * log has of them makes the same months again.
+ */
+export function daysNamedFor(months: Pick<MonthsShown, 'hasPeriodDays' | 'periodDayOf'>, payer: Payer) {
+  if (!months.hasPeriodDays) return undefined
+  const own = dayBesidesPlan(months.periodDayOf(payer, 'personal'))
+  const theirs = payer.organisation === null ? own : dayBesidesPlan(months.periodDayOf(payer, 'organisation'))
+  if (own === null && theirs === null) return undefined
+  return {
+    ...(own !== null && { periodDay: own }),
+    ...(theirs !== own && { organisationDay: theirs }),
+  } satisfies NamedDays
+}
+
+function dayBesidesPlan(period: PeriodDay | null): number | null {
+  return period === null || period.from === 'plan' ? null : period.day
 }
 
 /** Each day once, so that nothing is made for a charge. */

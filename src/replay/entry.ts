@@ -1,3 +1,5 @@
+import type { NamedDays } from '../quota/payer.ts'
+
 /** What a line of an access log says of one request. */
 export interface Entry {
   /** When the request came, in milliseconds since the epoch, with a fraction where the log has one. */
@@ -13,6 +15,8 @@ export interface Entry {
   /** The one that the credential named, if the log says that; else the one whose limits held. */
   readonly plan: string | null
   readonly organisation: string | null
+  /** With which days months begin by the credential or an override, as the log of a gateway has it. Missing if neither says one. */
+  readonly days?: NamedDays
   /** Tokens that it was to cost; `null` if the log has none. */
   readonly cost: number | null
   /** Tokens that stayed charged; `null` if that is the cost, or not known. */

@@ -1,3 +1,4 @@
+import type { NamedDays } from '../quota/payer.ts'
 import type { Entry, EntryMeter, EntryTarget, TunnelEntry } from './entry.ts'
 import { orderOf } from './order.ts'
 
@@ -25,6 +26,9 @@ const NONE = -1
 /** Bits below the fate. */
 const OF_RULE = 1
 const FAILED = 2
+/** The fate lies below the day of the user, which lies below that of the organisation. 0 is no day. */
+const OWN_DAY = 64
+const DAYS = 32
 
 /** At and end in milliseconds, cost, charged. */
 const NUMBERS = 4
@@ -36,8 +40,8 @@ const BLOCK = 1 << 13
 interface Block {
   readonly numbers: Float64Array
   readonly texts: (string | null)[]
-  /** Fate, whether the response failed, and whether the target is a rule. */
-  readonly flags: Uint8Array
+  /** Fate, whether the response failed, whether the target is a rule, and the days with which months begin. */
+  readonly flags: Uint16Array
 }
 
 /**
@@ -63,6 +67,7 @@ export class JournalBuilder {
     address,
     plan,
     organisation,
+    days,
     fate,
     failed,
     tunnel,
@@ -83,7 +88,8 @@ export class JournalBuilder {
     texts[text + 3] = address
     texts[text + 4] = plan
     texts[text + 5] = organisation
-    flags[row] = FATES.indexOf(fate) * 4 + (failed === true ? FAILED : 0) + (target.kind === 'rule' ? OF_RULE : 0)
+    const bits = FATES.indexOf(fate) * 4 + (failed === true ? FAILED : 0) + (target.kind === 'rule' ? OF_RULE : 0)
+    flags[row] = days === undefined ? bits : bits + packedDays(days)
     if (tunnel !== undefined) this.#tunnels.set(this.#size, tunnel)
     if (meters !== undefined) this.#meters.set(this.#size, meters)
     this.#size++
@@ -132,7 +138,8 @@ export class JournalBuilder {
       address: texts[text + 3] ?? null,
       plan: texts[text + 4] ?? null,
       organisation: texts[text + 5] ?? null,
-      fate: FATES[flag >> 2] as Entry['fate'],
+      ...(flag >= OWN_DAY && { days: daysIn(flag) }),
+      fate: FATES[(flag % OWN_DAY) >> 2] as Entry['fate'],
       ...((flag & FAILED) !== 0 && { failed: true as const }),
       ...(tunnel !== undefined && { tunnel }),
       ...(meters !== undefined && { meters }),
@@ -161,7 +168,20 @@ function newBlock(): Block {
   return {
     numbers: new Float64Array(BLOCK * NUMBERS),
     texts: new Array<string | null>(BLOCK * TEXTS).fill(null),
-    flags: new Uint8Array(BLOCK),
+    flags: new Uint16Array(BLOCK),
+  }
+}
+
+function packedDays({ periodDay = 0, organisationDay = periodDay }: NamedDays): number {
+  return OWN_DAY * (periodDay + DAYS * (organisationDay ?? 0))
+}
+
+function daysIn(flag: number): NamedDays {
+  const own = Math.floor(flag / OWN_DAY) % DAYS
+  const theirs = Math.floor(flag / (OWN_DAY * DAYS))
+  return {
+    ...(own > 0 && { periodDay: own }),
+    ...(theirs !== own && { organisationDay: theirs === 0 ? null : theirs }),
   }
 }
 

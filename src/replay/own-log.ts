@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts'
+import { isPeriodDay } from '../quota/period-days.ts'
 import { type Entry, type EntryMeter, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
 
 /** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests, and those with `"msg":"tunnel charge"` what open WebSockets cost. */
@@ -29,6 +30,8 @@ type Field =
   | 'plan'
   | 'organisation'
   | 'namedPlan'
+  | 'periodDay'
+  | 'organisationDay'
   | 'scope'
   | 'httpStatus'
   | 'clientStatus'
@@ -124,6 +127,7 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
     address: null,
     plan: textOf(seen.namedPlan === undefined ? seen.plan : seen.namedPlan),
     organisation: textOf(seen.organisation),
+    ...daysOf(seen),
     cost: tokensOf(seen.cost),
     charged: chargedOf(seen.charged, fate),
     fate,
@@ -131,6 +135,18 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
     ...(isOfTunnel(seen) && { tunnel: tunnelOf(seen) }),
     ...(Array.isArray(seen.others) && { meters: [seen, ...seen.others].flatMap((each) => meterOf(each, fate)) }),
   }
+}
+
+function daysOf({ periodDay, organisationDay }: Seen): Pick<Entry, 'days'> {
+  const days = {
+    ...(isDay(periodDay) && { periodDay }),
+    ...((organisationDay === null || isDay(organisationDay)) && { organisationDay }),
+  }
+  return Object.keys(days).length === 0 ? {} : { days }
+}
+
+function isDay(value: unknown): value is number {
+  return isPeriodDay(value)
 }
 
 /** Of other fates it is 0, which says nothing of what they would have cost. */

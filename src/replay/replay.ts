@@ -18,7 +18,8 @@ export async function replay(config: Config, journal: Journal): Promise<Report> 
 export async function replayTo(config: Config, journal: Journal, listener: Listener): Promise<void> {
   const { reserve } = config.quota
   const known = reserve === undefined ? null : new KnownByLog(reserve)
-  const { settings } = resolve(config.quota, {})
+  // The log names days as credentials and overrides did, whatever this configuration reads of them.
+  const settings = { ...resolve(config.quota, {}).settings, hasNamedDays: true }
   // In mode `adaptive` the error rate of that time decided, which the log does not have.
   const policy = createPolicy(settings, 1, undefined, known?.isKnown)
   decideAll(journal, { tariffs: createTariffs(config, await planRulesOf(config)), policy, known, listener })

@@ -65,8 +65,8 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   const letsAllIn = config.auth.shadow
   const givesBack = config.quota.refund === 'unreached'
 
-  function payerOf({ user, plan, organisation, address }: Entry, route: Route): Payer | null {
-    if (user !== null) return { user, plan, organisation }
+  function payerOf({ user, plan, organisation, days, address }: Entry, route: Route): Payer | null {
+    if (user !== null) return { user, plan, organisation, ...days }
     return address !== null && (route.anonymous || letsAllIn) ? ofAddress(address) : null
   }
 

@@ -193,6 +193,34 @@ describe('a period day', () => {
   )
 
   it.each(OVER)(
+    'the record of a request has the day that a credential or an override says, and none that the configuration says, over %s',
+    async (_, open) => {
+      const { stop, ...world } = await open()
+      const [one, two] = await start({ ...world, claims: CLAIM })
+      const daysOf = async (user: string, claims: Record<string, unknown>) => {
+        const [before, { status }] = [one.observations.length, await ask(one, user, claims)]
+        expect(status).toBe(200)
+        const found = () => one.observations.slice(before).find(({ type }) => type === 'request')
+        await expect.poll(found, SOON).toBeDefined()
+        return (found() as Extract<RunningApp['observations'][number], { type: 'request' }>).days
+      }
+      expect(await daysOf('ann', { plan: 'late', org: 'acme' })).toBeUndefined()
+      expect(await daysOf('ann', { plan: 'plain' })).toBeUndefined()
+      expect(await daysOf('ann', { plan: 'late', org: 'acme', bill: { day: 3 } })).toEqual({ periodDay: 3 })
+      await set([one, two], '/api/organisations/acme', { periodDay: 9, reason: 'a contract' })
+      expect(await daysOf('bob', { plan: 'late', org: 'acme' })).toEqual({ organisationDay: 9 })
+      await set([one, two], '/api/users/bob', { periodDay: 7, reason: 'a contract' })
+      expect(await daysOf('bob', { plan: 'late', org: 'beta' })).toEqual({ periodDay: 7, organisationDay: null })
+      expect(await daysOf('bob', { plan: 'late', org: 'acme', bill: { day: 3 } })).toEqual({
+        periodDay: 7,
+        organisationDay: 9,
+      })
+      for (const app of apps.splice(0)) await app.stop()
+      await stop()
+    },
+  )
+
+  it.each(OVER)(
     'an override gives an organisation a day of its own, by API and by file, until it ends or is undone, and the audit has it, over %s',
     async (_, open) => {
       const { stop, ...world } = await open()

@@ -622,6 +622,21 @@ test('the line of a request names the plan of the credential where another one h
   ])
 })
 
+test('the line of a request, and of what a WebSocket costs, has the day with which months begin where a credential or an override says it', async () => {
+  const tunnel = { requestId: 'r-1', traceparent: null, method: 'GET', kind: null, openMs: 2000, everyMs: 1000 }
+  const [none, both, other, ofTunnel] = await lines([
+    request({ organisation: 'acme' }),
+    request({ organisation: 'acme', days: { periodDay: 17 } }),
+    request({ organisation: 'acme', days: { periodDay: 17, organisationDay: null } }),
+    settled({ tunnel: { ...tunnel, days: { organisationDay: 3 } } }),
+  ])
+  for (const field of ['periodDay', 'organisationDay']) expect(none).not.toHaveProperty(field)
+  expect(both).toMatchObject({ periodDay: 17 })
+  expect(both).not.toHaveProperty('organisationDay')
+  expect(other).toMatchObject({ periodDay: 17, organisationDay: null })
+  expect(ofTunnel).toMatchObject({ organisationDay: 3 })
+})
+
 test('the line of a request has the organisation whose limits it shares, the limit that refused it, and when', async () => {
   const [plain, refused] = await lines([
     request(),

@@ -17,6 +17,10 @@ const entry: fc.Arbitrary<Entry> = fc
     organisation: text,
     cost: tokens,
     charged: tokens,
+    days: fc.constantFrom(
+      ...[undefined, { periodDay: 31 }, { periodDay: 1, organisationDay: 31 }],
+      ...[{ periodDay: 17, organisationDay: null }, { organisationDay: 28 }],
+    ),
     fate: fc.constantFrom(
       'passed',
       'unreached',
@@ -28,7 +32,7 @@ const entry: fc.Arbitrary<Entry> = fc
       'undecided',
     ),
   })
-  .map(({ lasts, ...rest }) => ({ ...rest, endedAt: rest.at + lasts }))
+  .map(({ lasts, days, ...rest }) => ({ ...rest, ...(days && { days }), endedAt: rest.at + lasts }))
 
 test('requests come back as they were, by their starts, and each ends behind its start and before what came later', () => {
   fc.assert(

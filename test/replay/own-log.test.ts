@@ -103,6 +103,15 @@ describe('a line of a gateway', () => {
     expect(read({ namedPlan: null })).toMatchObject({ entry: { plan: null } })
   })
 
+  it('a line of a gateway names the days with which months begin, and one that is no day is none', () => {
+    const daysOf = (changes: object) => (read(changes) as { entry: { days?: unknown } }).entry.days
+    expect(daysOf({})).toBeUndefined()
+    expect(daysOf({ periodDay: 17 })).toEqual({ periodDay: 17 })
+    expect(daysOf({ periodDay: 17, organisationDay: null })).toEqual({ periodDay: 17, organisationDay: null })
+    expect(daysOf({ periodDay: 32, organisationDay: 3 })).toEqual({ organisationDay: 3 })
+    for (const organisationDay of ['3', 1.5]) expect(daysOf({ organisationDay })).toBeUndefined()
+  })
+
   it('a line of a gateway of a WebSocket says which one it is, and how long that was open', () => {
     expect(read({ clientStatus: 101 })).toMatchObject({ entry: { tunnel: { id: 'r', openMs: 0, everyMs: 0 } } })
     const charge = { msg: 'tunnel charge', openMs: 3000, everyMs: 1000 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -72,6 +72,57 @@ async function refusedAgain(text: string, file: string): Promise<string[]> {
   })
   return refused
 }
+
+test('months begin in the replay with the day that the log names, of a user and of an organisation, and else with that of the plan', async () => {
+  const text = yaml(
+    'http://127.0.0.1:9',
+    `
+quota:
+  windows: { month: { calendar: month, zone: UTC } }
+  baselines: { personal: { read: { month: 9 } } }
+  plans: { late: { period_day: 20, personal: { read: { month: 1 } } }, shared: { organisation: { read: { month: 1 } } } }
+routes: [{ match: GET /x, category: read }]`,
+  )
+  const file = join(folder, 'days.log')
+  const own = { late: 'late', named: 'late', left: 'late' }
+  const shared = { plain: 'shared', theirs: 'shared', notTheirs: 'shared' }
+  const days = {
+    ...{ named: { periodDay: 17 }, left: { periodDay: 17, organisationDay: null } },
+    ...{ theirs: { organisationDay: 17 }, notTheirs: { periodDay: 17, organisationDay: null } },
+  }
+  const line = ([user, plan]: [string, string], day: number): string => {
+    const at = Date.UTC(2026, 10, day)
+    const of = { user, plan, organisation: `org of ${user}`, ...days[user as keyof typeof days] }
+    const ended = { outcome: 'forwarded', httpStatus: 200, clientStatus: 200, durationMs: 0, msg: 'request' }
+    return JSON.stringify({
+      time: at,
+      method: 'GET',
+      route: 'GET /x',
+      category: 'read',
+      cost: 1,
+      decidedAt: at,
+      ...of,
+      ...ended,
+    })
+  }
+  const all = [16, 18, 21].flatMap((day) => Object.entries({ ...own, ...shared }).map((of) => line(of, day)))
+  writeFileSync(file, `${all.join('\n')}\n`)
+  const refused = (await refusedAgain(text, file)).map((each) => {
+    const [user, , , at] = each.split(' ')
+    return `${user} ${new Date(Number(at)).getUTCDate()}`
+  })
+  // A month ends for `late` before the 20th, for `named`, `left` and `theirs` before the 17th, and for the others with November.
+  expect(refused.sort()).toEqual([
+    'late 18',
+    'left 21',
+    'named 21',
+    'notTheirs 18',
+    'notTheirs 21',
+    'plain 18',
+    'plain 21',
+    'theirs 21',
+  ])
+})
 
 test('random traffic is refused by the replay as the gateway refused it, to the request', async () => {
   const next = numbers()
