@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path'
+import { isMonth } from '../quota/period-days.ts'
 import type { ClientTls, Config, IssuerKeys, Listen, ListenerTls, StoreConfig } from './config.ts'
 import { rulesHash } from './fingerprint.ts'
 import { lineOf } from './locate.ts'
@@ -28,9 +29,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     },
     quota: {
       ...quota,
-      ...([...auth.jwt, ...auth.introspection].some(({ periodDayClaim }) => periodDayClaim !== null) && {
-        hasNamedDays: true,
-      }),
+      ...(areDaysNamed(parsed) && { hasNamedDays: true }),
       lines: {
         baselines: linesOf(quota.baselines, ['quota', 'baselines'], tree),
         custom: linesOf(quota.custom ?? {}, ['quota', 'custom'], tree),
@@ -43,6 +42,12 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     errors: new Map([...errors].map(([code, body]) => [code, { ...body, file: beside(body.file, file) }])),
     reference: reference && { ...reference, openapi: beside(reference.openapi, file) },
   }
+}
+
+/** By a claim, or by a service that asks whether its requests may go on. */
+function areDaysNamed({ auth, decisions, quota }: Parsed): boolean {
+  const isClaimed = [...auth.jwt, ...auth.introspection].some(({ periodDayClaim }) => periodDayClaim !== null)
+  return isClaimed || (decisions !== null && quota.windows.some(isMonth))
 }
 
 /** Nobody is asked for this name. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PERIOD_DAY } from '../quota/period-days.ts'
 import { byName, count, scope, time } from './admin/values.ts'
 import { errorBody, violationOf } from './refusal.ts'
 
@@ -19,6 +20,12 @@ export const decideBody = z.strictObject({
   user: word('Who asks, as the service knows it. Without it the credential in headers says it.').optional(),
   organisation: word('The organisation of that user.').optional(),
   plan: word('The plan of that user.').optional(),
+  periodDay: z
+    .int()
+    .min(PERIOD_DAY.min)
+    .max(PERIOD_DAY.max)
+    .describe('The day with which months of that user, and of the organisation, begin.')
+    .optional(),
   charges: byName(count.max(1_000_000_000))
     .refine((of) => Object.keys(of).length <= 4, { error: 'more than four categories' })
     .describe(

@@ -123,12 +123,13 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   const { categories } = policy()
   const { success, data, error } = decideBody.safeParse(json)
   if (!success) return malformed(error.issues[0])
-  const { method, path, headers = {}, body = '', user, organisation = null, plan = null, key = null, charges } = data
+  const { method, path, headers = {}, body = '', user, organisation = null, plan = null, periodDay, key = null } = data
+  const { charges } = data
   if (user !== undefined && !isUserId(user)) return denial('bad_request', 'user is no user id.')
   if (organisation !== null && !isUserId(organisation))
     return denial('bad_request', 'organisation is no name of an organisation.')
-  if (user === undefined && (organisation ?? plan) !== null)
-    return denial('bad_request', 'organisation and plan are those of user, which is missing.')
+  if (user === undefined && (organisation ?? plan ?? periodDay ?? null) !== null)
+    return denial('bad_request', 'organisation, plan and periodDay are those of user, which is missing.')
   const unknown = Object.keys(charges ?? {}).find((category) => !categories.includes(category))
   if (unknown !== undefined) return denial('bad_request', `There is no category ${JSON.stringify(unknown)}.`)
   const bytes = Buffer.from(body)
@@ -146,8 +147,9 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   if (bytes.length > 0) req.push(bytes)
   req.push(null)
   const costs = charges === undefined ? null : Object.entries(charges).filter(([, cost]) => cost > 0)
+  const day = periodDay !== undefined && { periodDay }
   const caller: Caller | null =
-    user === undefined ? null : { user, kind: 'trusted', organisation, plan, claims: Object.freeze({}) }
+    user === undefined ? null : { user, kind: 'trusted', organisation, plan, ...day, claims: Object.freeze({}) }
   const original = readable({ method, url: path })
   const ambiguity = isDenial(original) ? original : checkEdge(req, names)
   return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs, body: bytes } }

@@ -333,6 +333,35 @@ describe.each(['sqlite', 'redis'])('a decision by %s', (kind) => {
     expect(await used(app, 'ann')).toBe(503)
   })
 
+  it(`a decision by ${kind} counts in a month that begins with the billing day of the question, and keeps to it when it is settled`, async () => {
+    const month = 'windows: { month: { calendar: month, zone: UTC } }'
+    const rules = `
+decisions: { listen: 127.0.0.1:0, token: ${TOKEN} }
+quota: { ${month}, baselines: { personal: { read: { month: 5 } } }, plans: { late: { period_day: 20, organisation: { read: { month: 50 } } } } }
+routes: [{ match: POST /answers, category: read, cost: 3 }]`
+    const app = await start(await storeFor(), rules)
+    const firstDayOf = async (question: object) => {
+      const { body } = await post(app, '/decide', { ...ANSWER, ...question })
+      const { limits } = body as unknown as { limits: { resetAt: string }[] }
+      return { id: body.id, days: limits.map(({ resetAt }) => new Date(resetAt).getUTCDate()) }
+    }
+    const named = { user: 'dora', organisation: 'works', plan: 'late', periodDay: 17 }
+    const { id, days } = await firstDayOf(named)
+    expect(days).toEqual([17, 17])
+    expect((await firstDayOf({ user: 'dan', plan: 'late' })).days).toEqual([20])
+    expect((await firstDayOf({ user: 'dolly' })).days).toEqual([1])
+    expect((await post(app, '/settle', { id, charges: { read: 1 } })).body).toMatchObject({ changed: { read: -2 } })
+    expect((await post(app, '/decide', { ...ANSWER, ...named })).body).toMatchObject({
+      allowed: true,
+      limits: [{ remaining: 1 }, {}],
+    })
+    for (const periodDay of [0, 32, 1.5, '17']) {
+      expect((await post(app, '/decide', { ...ANSWER, periodDay })).status).toBe(400)
+    }
+    const { body } = await post(app, '/decide', { method: 'POST', path: '/answers', periodDay: 17 })
+    expect(body.msg).toBe('organisation, plan and periodDay are those of user, which is missing.')
+  })
+
   it(`a decision by ${kind} is refunded once, however many bring its id at once`, async () => {
     const app = await start(await storeFor())
     const { body } = await post(app, '/decide', ANSWER)
