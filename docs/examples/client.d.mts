@@ -4,9 +4,9 @@ export type ClientOptions = {
    */
   url: string
   /**
-   * The Bearer credential.
+   * The Bearer credential, or a function that gives it before each request.
    */
-  token: string
+  token: string | (() => string | Promise<string>)
   /**
    * The longest that a call may take with all its waiting, in seconds. Default 60.
    */
@@ -47,7 +47,8 @@ export type Request = {
    */
   headers?: Readonly<Record<string, string>>
   /**
-   * Whether the service may get it twice. Default: only GET, HEAD and OPTIONS.
+   * Whether the service may get it twice. A request with an `Idempotency-Key` needs it too. Default: only
+   * GET, HEAD and OPTIONS, and in a browser no request that got no response.
    */
   repeatable?: boolean
 }

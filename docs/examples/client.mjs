@@ -8,7 +8,7 @@
 /**
  * @typedef {object} ClientOptions
  * @property {string} url Address of the gateway, such as `https://api.example.org`.
- * @property {string} token The Bearer credential.
+ * @property {string | (() => string | Promise<string>)} token The Bearer credential, or a function that gives it before each request.
  * @property {number} [patience] The longest that a call may take with all its waiting, in seconds. Default 60.
  * @property {number} [maxTries] The most requests for one call. Default 5.
  * @property {number} [timeout] The longest that one request may take, in seconds. Default 60.
@@ -23,7 +23,8 @@
  * @property {string} path
  * @property {string} [body] Sent as JSON.
  * @property {Readonly<Record<string, string>>} [headers] Further fields, such as `Idempotency-Key`.
- * @property {boolean} [repeatable] Whether the service may get it twice. Default: only GET, HEAD and OPTIONS.
+ * @property {boolean} [repeatable] Whether the service may get it twice. A request with an `Idempotency-Key` needs it too. Default: only
+ *   GET, HEAD and OPTIONS, and in a browser no request that got no response.
  */
 
 /** @typedef {{ status: number, headers: Headers, body: string }} Answer */
@@ -45,6 +46,11 @@ const NEVER_FORWARDED = new Set([
 ])
 /** The service may have had the request, and may have acted on it. */
 const PERHAPS_FORWARDED = new Set([502, 503, 504])
+/**
+ * A browser hides a response that the page may not read, so it looks like a lost connection. Each repetition of such a request is
+ * charged and hidden again.
+ */
+const IS_BROWSER = 'location' in globalThis
 
 /**
  * @param {ClientOptions} options
@@ -60,10 +66,11 @@ export function createClient(options) {
    */
   return async function call(request) {
     const { method = 'GET', repeatable = ['GET', 'HEAD', 'OPTIONS'].includes(method) } = request
+    const repeatsLost = IS_BROWSER ? request.repeatable === true : repeatable
     const giveUpAt = now() + patience
     for (let tries = 1; ; tries++) {
       const outcome = await send(request, method).catch((/** @type {unknown} */ error) => ({ error }))
-      const wait = waitAfter(outcome, tries, repeatable)
+      const wait = waitAfter(outcome, tries, 'error' in outcome ? repeatsLost : repeatable)
       // If waiting is in vain, the caller learns it at once.
       if (wait === null || tries === maxTries || now() + wait > giveUpAt) {
         if ('error' in outcome) throw outcome.error
@@ -81,7 +88,7 @@ export function createClient(options) {
   async function send({ path, body, headers: more }, method) {
     const headers = {
       ...more,
-      authorization: `Bearer ${token}`,
+      authorization: `Bearer ${typeof token === 'string' ? token : await token()}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }
     const answer = await fetch(url + path, {
@@ -102,7 +109,7 @@ export function createClient(options) {
    */
   function waitAfter(outcome, tries, repeatable) {
     if ('error' in outcome) return repeatable ? backoff(tries) : null
-    const told = retryAfter(outcome)
+    const told = toldBy(outcome)
     if (outcome.headers.get('x-tollgate-quota-state') === 'never') return null
     if (NEVER_FORWARDED.has(`${outcome.status} ${codeOf(outcome)}`)) {
       // An outage may last: the waits grow.
@@ -153,25 +160,39 @@ export function remaining({ headers }) {
 const OF_GATEWAY = /"((?:personal|organisation|global)-[^"]+)";r=(\d+)(?:;t=(\d+))?/g
 
 /**
- * In seconds; `null` if it is missing or a date, which the gateway never sends.
+ * In seconds; `null` if it is missing or a date, which the gateway never sends. The body of a refusal comes first, because the operator
+ * may have set a bound to `Retry-After` that is shorter than the window.
  * @param {Answer} answer
  */
-function retryAfter({ headers }) {
-  const text = headers.get('retry-after') ?? ''
+function toldBy(answer) {
+  const seconds = isRefusal(answer) ? saidBy(answer)?.retryAfterSeconds : undefined
+  if (typeof seconds === 'number') return seconds
+  const text = answer.headers.get('retry-after') ?? ''
   return /^\d+$/.test(text) ? Number(text) : null
 }
 
 /**
- * The `error` of an answer of the gateway. Only its 429 of the quota has `X-Quota-Reset`, whatever body the operator gives it.
+ * The `error` of an answer of the gateway; empty for one of the service, which may use the same codes. The gateway names its windows
+ * in `RateLimit` only when it has charged the request, or in its 429 of the quota.
  * @param {Answer} answer
  */
 function codeOf(answer) {
-  return answer.headers.has('x-quota-reset') ? 'quota_exceeded' : (saidBy(answer)?.error ?? '')
+  if (isRefusal(answer)) return 'quota_exceeded'
+  const code = remaining(answer).length === 0 ? saidBy(answer)?.error : undefined
+  return code === 'quota_exceeded' ? '' : (code ?? '')
+}
+
+/**
+ * Whether the quota refused. The gateway passes no `X-Quota-Reset` of a service on.
+ * @param {Answer} answer
+ */
+function isRefusal({ status, headers }) {
+  return status === 429 && headers.has('x-quota-reset')
 }
 
 /**
  * @param {Answer} answer
- * @returns {{ error?: string } | null}
+ * @returns {{ error?: string, retryAfterSeconds?: unknown } | null}
  */
 function saidBy({ body }) {
   try {

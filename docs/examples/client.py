@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from typing import Callable, List, Mapping, NamedTuple, Optional
+from typing import Callable, List, Mapping, NamedTuple, Optional, Union
 
 # Refusals of the gateway itself: the service has certainly not seen the request.
 NEVER_FORWARDED = {"429 quota_exceeded", "429 too_many_in_flight", "503 overloaded", "503 store_unavailable"}
@@ -47,13 +47,14 @@ class Left(NamedTuple):
 
 
 class Client:
-    """patience: the longest that a call may take with all its waiting, in seconds. max_tries: the most requests for one call.
+    """token: the Bearer credential, or a function that gives it before each request.
+    patience: the longest that a call may take with all its waiting, in seconds. max_tries: the most requests for one call.
     timeout: the longest that a connection may be silent, in seconds."""
 
     def __init__(
         self,
         url: str,
-        token: str,
+        token: Union[str, Callable[[], str]],
         patience: float = 60,
         max_tries: int = 5,
         timeout: float = 60,
@@ -74,7 +75,8 @@ class Client:
     ) -> Answer:
         """Gives the last answer, also a refusal; raises OSError or HTTPException where there was none.
 
-        repeatable: whether the service may get it twice. By default only GET, HEAD and OPTIONS.
+        repeatable: whether the service may get it twice. By default only GET, HEAD and OPTIONS. A request with an Idempotency-Key
+        needs it too.
         headers: more of them, such as an Idempotency-Key."""
         if repeatable is None:
             repeatable = method in ("GET", "HEAD", "OPTIONS")
@@ -96,7 +98,8 @@ class Client:
             tries += 1
 
     def _send(self, path: str, method: str, body: Optional[str], more: Mapping[str, str]) -> Answer:
-        headers = {**more, "Authorization": f"Bearer {self.token}"}
+        token = self.token() if callable(self.token) else self.token
+        headers = {**more, "Authorization": f"Bearer {token}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         data = None if body is None else body.encode()
@@ -112,7 +115,7 @@ class Client:
         """Seconds; None where the request must not be sent again, or has been answered."""
         if answer is None:
             return self._backoff(tries) if repeatable else None
-        told = retry_after(answer)
+        told = told_by(answer)
         if answer.headers.get("X-Tollgate-Quota-State") == "never":
             return None
         if f"{answer.status} {code_of(answer)}" in NEVER_FORWARDED:
@@ -148,18 +151,28 @@ def remaining(answer: Answer) -> List[Left]:
     return sorted(windows, key=lambda window: (window.remaining, -(window.seconds or 0)))
 
 
-def retry_after(answer: Answer) -> Optional[int]:
-    """In seconds; None where it is missing or a date, which the gateway never sends."""
+def told_by(answer: Answer) -> Optional[float]:
+    """In seconds; None where it is missing or a date, which the gateway never sends. The body of a refusal comes first, because the
+    operator may have set a bound to Retry-After that is shorter than the window."""
+    seconds = said_by(answer).get("retryAfterSeconds") if is_refusal(answer) else None
+    if isinstance(seconds, (int, float)):
+        return seconds
     text = answer.headers.get("Retry-After", "")
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def code_of(answer: Answer) -> str:
-    """The `error` of an answer of the gateway. Only its 429 of the quota has X-Quota-Reset, whatever body the operator gives it."""
-    if "X-Quota-Reset" in answer.headers:
+    """The `error` of an answer of the gateway; empty for one of the service, which may use the same codes. The gateway names its
+    windows in RateLimit only when it has charged the request, or in its 429 of the quota."""
+    if is_refusal(answer):
         return "quota_exceeded"
-    code = said_by(answer).get("error")
-    return code if isinstance(code, str) else ""
+    code = "" if remaining(answer) else said_by(answer).get("error")
+    return code if isinstance(code, str) and code != "quota_exceeded" else ""
+
+
+def is_refusal(answer: Answer) -> bool:
+    """Whether the quota refused. The gateway passes no X-Quota-Reset of a service on."""
+    return answer.status == 429 and "X-Quota-Reset" in answer.headers
 
 
 def said_by(answer: Answer) -> dict:

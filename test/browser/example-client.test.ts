@@ -28,16 +28,18 @@ beforeAll(async () => {
   await once(pages, 'listening')
   origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
   stage = await startStage({
-    // The service allows its own responses to be read, as it must without a gateway.
-    respond: (_seen, response) => {
-      response
-        .setHeader('Access-Control-Allow-Origin', origin)
-        .setHeader('Access-Control-Allow-Headers', 'authorization')
+    // The service allows its own responses to be read, as it must without a gateway, but for that of one path.
+    respond: ({ method, url }, response) => {
+      if (method !== 'GET' || url !== '/hidden') {
+        response
+          .setHeader('Access-Control-Allow-Origin', origin)
+          .setHeader('Access-Control-Allow-Headers', 'authorization')
+      }
       response.end('ok')
     },
     rest: `cors: { origins: ["${origin}"] }
 quota: { windows: { 2s: 2s }, baselines: { personal: { read: { 2s: 1 } } } }
-routes: [{ match: GET /items, category: read }]`,
+routes: [{ match: GET /items, category: read }, { match: GET /hidden, public: true }]`,
   })
 })
 afterAll(async () => {
@@ -62,5 +64,23 @@ test('the client of the documents waits in a browser as the gateway says', async
     { url: stage.app.url, token: jwtOf('alice', {}) },
   )
   expect(statuses).toEqual([200, 429, true, 200])
+  await close()
+})
+
+test('the client of the documents sends a request once whose response the browser hides', async () => {
+  const { page, close } = await stage.open('#/overview')
+  await page.goto(origin)
+  await page.waitForFunction(() => 'createClient' in globalThis)
+  const before = stage.upstream.seen.length
+  const failure = await page.evaluate(
+    async ({ url, token }) => {
+      const { createClient } = globalThis as unknown as { createClient: CreateClient }
+      return createClient({ url, token })({ path: '/hidden' }).catch((error: unknown) => String(error))
+    },
+    { url: stage.app.url, token: jwtOf('alice', {}) },
+  )
+  expect(failure).toContain('Failed to fetch')
+  const sent = stage.upstream.seen.slice(before).filter(({ method }) => method === 'GET')
+  expect(sent.map(({ url }) => url)).toEqual(['/hidden'])
   await close()
 })

@@ -8,7 +8,7 @@ import time
 
 sys.path.insert(0, "docs/examples")
 sys.dont_write_bytecode = True
-from client import Client, code_of  # noqa: E402
+from client import Client, said_by  # noqa: E402
 
 given = json.loads(sys.argv[1])
 slept = []
@@ -20,10 +20,11 @@ def sleep(seconds):
         time.sleep(seconds)
 
 
-client = Client(given["url"], given["token"], given["patience"], given["maxTries"], sleep=sleep, random=lambda: given["chance"])
+tokens = iter(given["tokens"])
+client = Client(given["url"], (lambda: next(tokens)) if given["tokens"] else given["token"], given["patience"], given["maxTries"], sleep=sleep, random=lambda: given["chance"])
 try:
     for _ in range(given["times"]):
         answer = client.call(given["path"], given["method"], given["body"], given["repeatable"])
-    print(json.dumps({"status": answer.status, "code": code_of(answer), "slept": slept, "failed": False}))
+    print(json.dumps({"status": answer.status, "code": said_by(answer).get("error", ""), "slept": slept, "failed": False}))
 except OSError:
     print(json.dumps({"status": None, "code": "", "slept": slept, "failed": True}))

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createClient, remaining } from '../../docs/examples/client.mjs'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
+import { blocksIn } from './blocks.ts'
 
 /** The clients of docs/clients.md against a real gateway: what they wait, what they send again, and when they give up. */
 
@@ -21,6 +23,8 @@ interface Call {
   readonly times?: number
   /** Notes how long it should sleep, and does not. */
   readonly skip?: boolean
+  /** What the function that gives the token gives, one for each request. Default a token that stays. */
+  readonly tokens?: readonly string[]
   /** What its random numbers are. Default 0. */
   readonly chance?: number
 }
@@ -42,6 +46,7 @@ async function javascript({
   times = 1,
   skip = false,
   chance = 0,
+  tokens,
   ...call
 }: Call): Promise<Ended> {
   const slept: number[] = []
@@ -49,7 +54,9 @@ async function javascript({
     slept.push(seconds)
     if (!skip) await new Promise((done) => setTimeout(done, seconds * 1000))
   }
-  const send = createClient({ url, token: jwtOf('alice'), patience, maxTries, sleep, random: () => chance })
+  const given = tokens?.values()
+  const token = given === undefined ? jwtOf('alice') : async () => given.next().value ?? ''
+  const send = createClient({ url, token, patience, maxTries, sleep, random: () => chance })
   for (let i = 1; i < times; i++) await send({ path: '/items', ...call })
   const response = await send({ path: '/items', ...call }).catch(() => null)
   if (response === null) return { status: null, code: '', slept, failed: true }
@@ -59,7 +66,7 @@ async function javascript({
 
 async function python(call: Call): Promise<Ended> {
   const given = { method: 'GET', path: '/items', body: null, repeatable: null, patience: 60, maxTries: 5, times: 1 }
-  const text = JSON.stringify({ ...given, skip: false, chance: 0, token: jwtOf('alice'), ...call })
+  const text = JSON.stringify({ ...given, skip: false, chance: 0, tokens: [], token: jwtOf('alice'), ...call })
   const { stdout } = await promisify(execFile)('python3', ['test/docs/client_driver.py', text], {
     env: { ...process.env, NO_PROXY: '127.0.0.1' },
   })
@@ -185,6 +192,49 @@ routes: [{ match: GET /items, category: read, cost: 2 }]`
   ])
 })
 
+/** What docs/clients.md shows beside the clients. */
+const SHOWN = blocksIn(readFileSync('docs/clients.md', 'utf8')).find(({ text }) => text.includes('function oneByOne'))
+
+async function manyInJavascript(url: string, calls: number): Promise<number[]> {
+  const module = `data:text/javascript,${encodeURIComponent(SHOWN?.text ?? '')}`
+  const { oneByOne }: { oneByOne: <T>(call: T) => T } = await import(/* @vite-ignore */ module)
+  const write = oneByOne(createClient({ url, token: jwtOf('alice') }))
+  const answers = await Promise.all(Array.from({ length: calls }, () => write({ method: 'POST', path: '/items' })))
+  return answers.map(({ status }) => status)
+}
+
+const MANY = `import json, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+sys.path.insert(0, "docs/examples")
+sys.dont_write_bytecode = True
+from client import Client
+url, token, calls = sys.argv[1:]
+client, write = Client(url, token), threading.Lock()
+
+def call(_):
+    with write:
+        return client.call("/items", "POST").status
+
+with ThreadPoolExecutor(int(calls)) as pool:
+    print(json.dumps(list(pool.map(call, range(int(calls))))))`
+
+async function manyInPython(url: string, calls: number): Promise<number[]> {
+  const given = ['-c', MANY, url, jwtOf('alice'), String(calls)]
+  const { stdout } = await promisify(execFile)('python3', given, { env: { ...process.env, NO_PROXY: '127.0.0.1' } })
+  return JSON.parse(stdout)
+}
+
+test.each([
+  ['client.mjs', manyInJavascript],
+  ['client.py', manyInPython],
+] as const)('calls of %s one by one meet one refusal for each window that is used up', async (_file, many) => {
+  const url = await start({ window: '2s', limit: 3 })
+  expect(await many(url, 9)).toEqual(Array(9).fill(200))
+  const { ok, quota_exceeded: refused = 0 } = codes()
+  // On a slow machine a window may end before it is used up.
+  expect([ok, refused <= 3]).toEqual([9, true])
+})
+
 describe.each([
   ['client.mjs', javascript],
   ['client.py', python],
@@ -227,6 +277,35 @@ describe.each([
     await start({ respond: (_seen, res) => res.writeHead(429, fields).end('<p>Sorry</p>') })
     const { url } = upstream
     expect(await call({ url, method: 'POST', skip: true, maxTries: 2 })).toMatchObject({ status: 429, slept: [7] })
+  })
+
+  test('waits to the end of the window also if Retry-After may name a shorter time', async () => {
+    const quota = 'retry_after_max: 5s, baselines: { personal: { read: { 1h: 1 } } }'
+    const url = await start({ rest: `\nquota: { ${quota} }\nroutes: [{ match: GET /items, category: read }]` })
+    const { status, slept } = await call({ url, skip: true, patience: 1e6, maxTries: 2, times: 2 })
+    expect([status, slept.length, (slept[0] ?? 0) > 5]).toEqual([429, 1, true])
+  })
+
+  test('asks for its token before each request, so that a new one takes the place of the old one', async () => {
+    const url = await start({})
+    expect(await call({ url, tokens: ['an old one', jwtOf('alice')], times: 2 })).toMatchObject({ status: 200 })
+    expect(codes()).toEqual({ unauthorized: 1, ok: 1 })
+  })
+
+  test('takes a response of the service for an answer, also with the status and the code of a refusal', async () => {
+    let [status, error] = [429, 'quota_exceeded']
+    const url = await start({
+      respond: (_seen, res) => res.writeHead(status, { 'X-Quota-Reset': '2030' }).end(JSON.stringify({ error })),
+    })
+    for ([status, error] of [
+      [429, 'quota_exceeded'],
+      [429, 'too_many_in_flight'],
+      [503, 'overloaded'],
+      [503, 'store_unavailable'],
+    ] as const) {
+      expect(await call({ url, method: 'POST', skip: true })).toMatchObject({ status, slept: [] })
+    }
+    expect(upstream.seen).toHaveLength(4)
   })
 
   test('gives up after so many tries', async () => {
