@@ -3,9 +3,11 @@ import type { PersonExportResponse } from '../contract/api.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import { isAbout, names } from '../control/forgetting.ts'
 import { type ControlState, storedOf } from '../control/state.ts'
+import { isBook } from '../quota/books.ts'
 import { type Policy, payerOf } from '../quota/policy.ts'
 import { endOf } from '../quota/window.ts'
 import type { Place } from '../usage/episodes.ts'
+import { DAYS } from '../usage/usage-text.ts'
 import { auditEntries } from './audit-entries.ts'
 import { entryResponse } from './audit-entry.ts'
 import type { AdminStore } from './desk.ts'
@@ -39,7 +41,8 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
   const knownMs = await store.knownFor(user)
   const usage: PersonExportResponse['usage'][number][] = []
   history.eachRun(0, Number.MAX_SAFE_INTEGER, (category, seconds, startedAt, tokens, isCounted) => {
-    const window = windows.find((one) => one.seconds === seconds) ?? { name: `${seconds}s`, seconds }
+    const name = isBook({ seconds }) ? DAYS : `${seconds}s`
+    const window = windows.find((one) => one.seconds === seconds) ?? { name, seconds }
     const running = isCounted && at < endOf(window, startedAt)
     usage.push({ category, window: window.name, seconds, start: iso(startedAt), tokens, running })
   })

@@ -118,8 +118,8 @@ function lastUseOf({ usedAt }: AccessKeyRecord): string {
 
 function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string {
   if (revokedAt !== null) return `revoked ${new Date(revokedAt).toISOString()}`
-  if (expiresAt === null) return 'good'
-  return `${expiresAt <= now ? 'expired' : 'good until'} ${new Date(expiresAt).toISOString()}`
+  if (expiresAt === null) return 'valid'
+  return `${expiresAt <= now ? 'expired' : 'valid until'} ${new Date(expiresAt).toISOString()}`
 }
 
 /**

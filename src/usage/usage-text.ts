@@ -62,7 +62,7 @@ export interface ShownPage {
 }
 
 /** Of the books: they are no window of the configuration. */
-const DAYS = 'days'
+export const DAYS = 'days'
 
 /** `null` of a series, and of several windows. */
 export function shownWindow({ window, windows }: Pick<UsageQuery, 'window' | 'windows'>): string | null {

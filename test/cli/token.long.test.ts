@@ -45,7 +45,7 @@ test('all access keys of a user are revoked by one command, with one entry in th
     const [, user, , state = ''] = line.split('\t')
     return user === 'dora' || user === 'emil' ? [`${user} ${state.slice(0, 7)}`] : []
   })
-  expect(states.sort()).toEqual(['dora revoked', 'dora revoked', 'emil good'])
+  expect(states.sort()).toEqual(['dora revoked', 'dora revoked', 'emil valid'])
   const store = openSqliteStore({ file: join(folder, 'quota.db') })
   const [entry] = await store.readAudit(null, 1)
   await store.close()
@@ -102,7 +102,7 @@ test('a lifetime that no date can hold is refused, and leaves the list and the a
   for (const lifetime of ['99999999d', '999999999999d']) {
     expect(await wrongCall(tokenCommand([...call(lifetime), ...file()]))).toContain('at most 36500d')
   }
-  expect((await token('list')).stdout).toMatch(/bob\tlong\tgood until 2/)
+  expect((await token('list')).stdout).toMatch(/bob\tlong\tvalid until 2/)
 })
 
 test('an access key has a plan of the file and an organisation, which its record keeps', async () => {

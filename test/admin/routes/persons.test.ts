@@ -69,7 +69,7 @@ test('all that is kept of a user is exported, and nothing of others', async () =
       { category: 'read', window: '1h', seconds: 3600, start: iso(NOW), tokens: 7, running: true },
       { category: 'read', window: '5h', seconds: 18_000, start: iso(NOW), tokens: 7, running: true },
       // The day of the books.
-      { category: 'read', window: '118800s', seconds: 118_800, start: iso(NOW), tokens: 7, running: true },
+      { category: 'read', window: 'days', seconds: 118_800, start: iso(NOW), tokens: 7, running: true },
     ],
     grants: [],
     refusals: [
