@@ -4,7 +4,7 @@ import type { Replica } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { Setup } from './state.ts'
 
-/** Who is refused now, and why, from what the store says of this moment. Without the store. */
+/** Who was refused in the last minutes, and which global window refuses everybody now, from what the store says. Without the store. */
 
 /** How long ago a refusal may lie to be one of now, in milliseconds. */
 export const RECENT_MS = 5 * 60_000
@@ -57,11 +57,15 @@ function dearestOf(category: string, { priced }: Costs): Full['tooDear'] {
   return all.reduce<Full['tooDear']>((most, each) => (most !== null && most.cost >= each.cost ? most : each), null)
 }
 
-/** How many users were refused by a limit of their own, and how many organisations by theirs. */
-export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, 'users' | 'organisations'> {
+/** How many users were refused by a limit of their own and by a global one, and members of how many organisations by theirs. */
+export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, 'users' | 'organisations' | 'global'> {
   const of = (scope: Episode['scope'], who: 'user' | 'organisation'): number =>
     new Set(recent.filter((each) => each.scope === scope).map((each) => each[who])).size
-  return { users: of('Personal', 'user'), organisations: of('Organisation', 'organisation') }
+  return {
+    users: of('Personal', 'user'),
+    organisations: of('Organisation', 'organisation'),
+    global: of('Global', 'user'),
+  }
 }
 
 type Beat = Pick<Replica, 'instance' | 'startedAt' | 'counts'>

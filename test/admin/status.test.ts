@@ -55,14 +55,16 @@ test('a global window with tokens left is full only if a route costs more and so
   expect(full(1, [])).toEqual([{ ...of, remaining: 1, tooDear: null }])
 })
 
-test('each refused user and each organisation counts once', () => {
+test('each refused user and each organisation counts once, by the scope of the limit that refused', () => {
   const recent = [
     refusalOf(),
     refusalOf({ category: 'write' }),
     refusalOf({ user: 'eve', scope: 'Organisation', organisation: 'acme' }),
     refusalOf({ user: 'mia', scope: 'Organisation', organisation: 'acme' }),
+    refusalOf({ user: 'mia', scope: 'Global' }),
+    refusalOf({ user: 'eve', scope: 'Global' }),
   ]
-  expect(whoIsRefused(recent)).toEqual({ users: 1, organisations: 1 })
+  expect(whoIsRefused(recent)).toEqual({ users: 1, organisations: 1, global: 2 })
 })
 
 test('requests of the last minute are counted from the first look in it, over replicas that come and go', () => {

@@ -68,8 +68,8 @@ test('Escape leaves the page as it was, and a question that waits for its answer
 })
 
 test('whether anything is wrong now is said by any page after no action, and who is refused by which limit after 1', async () => {
-  const status = page.getByRole('region', { name: 'Who is refused now' })
-  await status.getByText('Nobody is refused.').waitFor()
+  const status = page.getByRole('region', { name: 'Refused lately' })
+  await status.getByText('Nobody got 429 in the last 5 minutes.').waitFor()
   expect(actions.count()).toBe(0)
   // The third one has no room: each costs 4 of 10.
   for (let i = 0; i < 3; i++) await ask(stage.app.url, 'mallory')

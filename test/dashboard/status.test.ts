@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { RefusalsResponse, StatusResponse } from '../../src/contract/api.ts'
 import { cheapestOf } from '../../src/dashboard/logic/costs.ts'
 import { refusedSince } from '../../src/dashboard/logic/full-since.ts'
-import { failingShare, isNobodyRefused } from '../../src/dashboard/logic/status.ts'
+import { failingShare, hasNoRefusals } from '../../src/dashboard/logic/status.ts'
 
 const STARTED = '2026-11-27T08:30:00.000Z'
 const NOBODY: StatusResponse = {
@@ -13,14 +13,15 @@ const NOBODY: StatusResponse = {
   full: [],
   users: 0,
   organisations: 0,
+  global: 0,
   upstream: null,
 }
 
-test('nobody is refused if no window is full, nobody was refused a moment ago, and the store takes charges', () => {
+test('nobody was refused lately if no window is full, nobody was refused a moment ago, and the store takes charges', () => {
   const full = [{ category: 'read', window: '1h', until: STARTED, remaining: 0, tooDear: null }]
-  expect(isNobodyRefused(NOBODY)).toBe(true)
-  const others = [{ full }, { users: 1 }, { organisations: 1 }, { store: { answers: false } }]
-  expect(others.map((part) => isNobodyRefused({ ...NOBODY, ...part }))).toEqual([false, false, false, false])
+  expect(hasNoRefusals(NOBODY)).toBe(true)
+  const others = [{ full }, { users: 1 }, { organisations: 1 }, { global: 1 }, { store: { answers: false } }]
+  expect(others.map((part) => hasNoRefusals({ ...NOBODY, ...part }))).toEqual([false, false, false, false, false])
 })
 
 test('failures of the forwarded requests are worth a line from two percent, and then until they are half a percent', () => {

@@ -26,7 +26,9 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
       handle: () => show(desk, seen, now),
     }),
     route('GET', '/api/status', {
-      summary: 'Who is refused now, and why: a summary for whoever polls',
+      summary:
+        'Which global windows refuse now, and how many got 429 in the last 5 minutes: a summary for whoever polls',
+      more: 'A user without room who sends nothing for 5 minutes is not counted here: `GET /api/users?order=use&limit=1` has how many have no room now as `counts.blocked`.',
       responses: { 200: schemas.status },
       handle: () => showStatus(desk, seen),
     }),
@@ -207,7 +209,7 @@ function statusWithoutStore(desk: Desk): StatusResponse {
     storeOutage: Object.fromEntries(storeOutage),
     shadow: settings.value.shadow ?? quota.shadow,
     controlVersion: version,
-    ...{ full: [], users: 0, organisations: 0, upstream: null },
+    ...{ full: [], users: 0, organisations: 0, global: 0, upstream: null },
   }
 }
 

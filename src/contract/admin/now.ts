@@ -90,15 +90,17 @@ export const status = name(
         tooDear: z.strictObject({ match: z.string(), cost: count }).nullable(),
       }),
     ),
-    /** Who was refused in the last 5 minutes by a limit of his own, and which organisations' members by its limit: by the latest 100 refusals. */
+    /** How many users were refused in the last 5 minutes by a limit of their own, and members of how many organisations by its limit: by the latest 100 refusals. */
     users: count,
     organisations: count,
+    /** How many users were refused in the last 5 minutes by a global window, which may have ended since. */
+    global: count,
     /** Forwarded requests of the last minute and those that failed; `null` if nobody has asked for the status in it before. */
     upstream: z.strictObject({ requests: count, failed: count }).nullable(),
     upsets,
   }),
   'Status',
-  'Who is refused now and why, in a few hundred bytes: what the line at the top of each page of the dashboard says.',
+  'The global windows that refuse now, and how many got a 429 in the last 5 minutes, in a few hundred bytes: what the line at the top of each page of the dashboard says. A user who has no room now and sends nothing is not counted.',
 )
 
 export const refusal = z.strictObject({

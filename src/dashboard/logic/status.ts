@@ -16,9 +16,9 @@ const LEAST_FORWARDED = 20
 /** A window of everybody without room. */
 export type FullWindow = StatusResponse['full'][number]
 
-/** Whether nobody is refused. */
-export function isNobodyRefused({ full, users, organisations, store }: StatusResponse): boolean {
-  return full.length === 0 && users === 0 && organisations === 0 && store.answers
+/** Whether nobody was refused in the last minutes. Somebody who sends nothing may have no room all the same. */
+export function hasNoRefusals({ full, users, organisations, global, store }: StatusResponse): boolean {
+  return full.length === 0 && users + organisations + global === 0 && store.answers
 }
 
 /**

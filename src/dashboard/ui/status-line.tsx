@@ -6,7 +6,7 @@ import { isAtRest } from '../api/rest.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { hashOf } from '../logic/location.ts'
-import { ALARMING, type FullWindow, failingShare, isNobodyRefused } from '../logic/status.ts'
+import { ALARMING, type FullWindow, failingShare, hasNoRefusals } from '../logic/status.ts'
 import { Until } from './moment.tsx'
 import { Meanwhile } from './outage.tsx'
 import type { Tone } from './small.tsx'
@@ -18,8 +18,8 @@ const REST_MS = 10_000
 const MOST_UPSETS = 2
 
 /**
- * On every page: who is refused now, why and until when, and the way to the cure. Green only if nobody is. On a narrow window the first
- * line alone is there, in one row, until it is opened.
+ * On every page: which global window refuses everybody and until when, how many were refused lately, and the way to the cure. Never green,
+ * since who has no room and sends nothing is not known here. On a narrow window the first line alone is there, in one row, until it is opened.
  */
 export function StatusLine() {
   const { t } = useTexts()
@@ -47,8 +47,8 @@ export function StatusLine() {
         </Line>
       )}
       <Upsets of={status.upsets ?? []} />
-      {isNobodyRefused(status) && !status.shadow && (
-        <Line tone={error === null ? 'good' : 'info'}>
+      {hasNoRefusals(status) && !status.shadow && (
+        <Line tone="info" href={hashOf('users', null, { blocked: 'true' })} cure={t('status.blocked')}>
           {t(error === null ? 'status.nobody' : 'status.nobodyBefore')}
         </Line>
       )}
@@ -73,9 +73,12 @@ function useReadingOfChanges(version: number | undefined): void {
   }, [version])
 }
 
-function Refused({ status: { full, users, organisations, store, storeOutage } }: { readonly status: StatusResponse }) {
+const LATELY = ['organisation', 'user', 'global'] as const
+
+function Refused({ status }: { readonly status: StatusResponse }) {
   const { t, number } = useTexts()
-  const refusals = hashOf('refusals', null, { range: '1h' })
+  const { full, store, storeOutage } = status
+  const lately = { organisation: status.organisations, user: status.users, global: full.length > 0 ? 0 : status.global }
   return (
     <>
       {!store.answers && (
@@ -86,14 +89,11 @@ function Refused({ status: { full, users, organisations, store, storeOutage } }:
       {full.map((window) => (
         <Full key={window.category} of={window} />
       ))}
-      {Object.entries({ organisation: organisations, user: users }).map(
-        ([who, count]) =>
-          count > 0 && (
-            <Line key={who} tone="warn" href={refusals} cure={t('status.who')}>
-              {t(`status.${who as 'user' | 'organisation'}${count === 1 ? '' : 's'}`, { count: number(count) })}
-            </Line>
-          ),
-      )}
+      {LATELY.filter((whose) => lately[whose] > 0).map((whose) => (
+        <Line key={whose} tone="warn" href={hashOf('refusals', null, { range: '1h' })} cure={t('status.who')}>
+          {t(lately[whose] === 1 ? `status.${whose}` : `status.${whose}s`, { count: number(lately[whose]) })}
+        </Line>
+      ))}
     </>
   )
 }

@@ -291,8 +291,8 @@ test('what was scheduled and could not be made, or was taken back by its guard, 
 test('the status says in one summary who is refused, by which window, and what the upstream fails', async () => {
   const { store, spend, call } = await start()
   const status = async () => (await call('GET', '/api/status')).json
-  const idle = { store: { answers: true }, full: [], users: 0, organisations: 0, upstream: null, controlVersion: 0 }
-  expect(await status()).toEqual({ ...idle, shadow: false, storeOutage: { read: 0, write: 0 } })
+  const idle = { store: { answers: true }, full: [], users: 0, organisations: 0, global: 0, upstream: null }
+  expect(await status()).toEqual({ ...idle, shadow: false, controlVersion: 0, storeOutage: { read: 0, write: 0 } })
   await store.beat(replica())
   await spend('bob', 'read', 1200)
   clock += 10_000

@@ -149,9 +149,10 @@ export const common = {
   'word.showAgain': 'Show again',
   'table.orderBy': 'Order by {column}',
 
-  'status.title': 'Who is refused now',
-  'status.nobody': 'Nobody is refused.',
-  'status.nobodyBefore': 'Nobody was refused when the gateway was last asked.',
+  'status.title': 'Refused lately',
+  'status.nobody': 'Nobody got 429 in the last 5 minutes.',
+  'status.blocked': 'Who has no room now',
+  'status.nobodyBefore': 'Nobody had got 429 for 5 minutes when the gateway was last asked.',
   'status.full': 'All {category} requests of everybody get 429: the global window {window} is used up.',
   'status.nearlyFull':
     'The global {category} window {window} has only {remaining} left: requests of {route} cost {cost} and get 429.',
@@ -160,6 +161,8 @@ export const common = {
   'status.users': '{count} users got 429 in the last 5 minutes from personal limits.',
   'status.organisation': 'Members of {count} organisation got 429 in the last 5 minutes from its limit.',
   'status.organisations': 'Members of {count} organisations got 429 in the last 5 minutes from their limits.',
+  'status.global': '{count} user got 429 in the last 5 minutes from a global limit.',
+  'status.globals': '{count} users got 429 in the last 5 minutes from global limits.',
   'status.who': 'Who and why',
   'status.change': 'Change it',
   'status.failing': 'The upstream fails {share} of the forwarded requests in the last minute.',

@@ -109,6 +109,7 @@ export const overview = {
   'attention.when': 'Full',
   'attention.at': 'about {time}',
   'attention.near': 'Users near a limit: {count}',
+  'attention.blocked': 'Users without room now: {count}',
   'standing.alert': 'The alert {alert} is raised at {share}:',
   'standing.more': 'and {count} more',
   'top.organisation': 'Org.',

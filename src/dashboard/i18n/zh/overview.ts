@@ -101,6 +101,7 @@ export const overview = {
   'attention.when': '用完',
   'attention.at': '约 {time}',
   'attention.near': '接近上限的用户：{count}',
+  'attention.blocked': '目前已无额度的用户：{count}',
   'standing.alert': '告警 {alert} 已在 {share} 触发：',
   'standing.more': '另有 {count} 个',
   'top.organisation': '组织',

@@ -45,7 +45,7 @@ export function Attention({ now }: { readonly now: NowResponse }) {
     ),
     ...(users?.users ?? []).flatMap((each) => pressedOf('user', each.user, each, cheapest)),
   ].toSorted((a, b) => Number(b.isFull) - Number(a.isFull) || (a.isFull ? 0 : timeOf(a.at) - timeOf(b.at)))
-  const near = users?.counts?.near ?? 0
+  const { near = 0, blocked = 0 } = users?.counts ?? {}
   return (
     <Panel title={t('attention.title')}>
       <DataTable
@@ -60,6 +60,10 @@ export function Attention({ now }: { readonly now: NowResponse }) {
         <a href={hashOf('users', null, { order: 'full', near: 'true' })}>
           {t('attention.near', { count: number(near) })}
         </a>
+        {blocked > 0 && ' · '}
+        {blocked > 0 && (
+          <a href={hashOf('users', null, { blocked: 'true' })}>{t('attention.blocked', { count: number(blocked) })}</a>
+        )}
       </p>
     </Panel>
   )
