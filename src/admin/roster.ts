@@ -1,4 +1,5 @@
 import { inSlices } from '../lib/slices.ts'
+import type { Standing } from '../quota/standing.ts'
 
 /** Everybody on a list, a line each, so that the list has any order, is counted, and is turned to any page. Pure. */
 
@@ -10,7 +11,7 @@ export interface Entry {
   readonly organisation: string | null
   /** Of an organisation, those who are known; 1 for a user. */
   readonly users: number
-  readonly state: 'room' | 'refused' | 'shadow' | 'exempt'
+  readonly state: Standing['state']
   readonly override: boolean
   /** Whether an override of theirs refuses nothing. */
   readonly shadow: boolean

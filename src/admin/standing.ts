@@ -4,6 +4,7 @@ import { type Payer, payerOf } from '../quota/policy.ts'
 import type { UsageSnapshot, Used } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
+  type Block,
   type CountersOf,
   countersIn,
   endOfBlock,
@@ -116,13 +117,17 @@ export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot)
 }
 
 function shownIn(view: View, payer: Payer, at: number, counters: CountersOf): StandingResponse {
-  const { state, block } = standingIn(view, payer, at, counters)
-  if (block === null) return { state, by: null }
-  const { scope, category, window, used } = block
-  const end = endOfBlock({ cheapest: view.setup.cheapest, ahead: view.ahead }, payer, counters, block, at)
-  const resetAt = end === Number.POSITIVE_INFINITY ? null : new Date(end).toISOString()
-  return {
-    state,
-    by: { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt },
+  const { state, block, granted } = standingIn(view, payer, at, counters)
+  if (granted !== undefined) {
+    return { state, by: null, grants: { ...blockShown(granted.window, granted.window.until), left: granted.left } }
   }
+  if (block === null) return { state, by: null }
+  const end = endOfBlock({ cheapest: view.setup.cheapest, ahead: view.ahead }, payer, counters, block, at)
+  return { state, by: blockShown(block, end) }
+}
+
+function blockShown(block: Block, end: number): NonNullable<StandingResponse['by']> {
+  const { scope, category, window, used } = block
+  const resetAt = end === Number.POSITIVE_INFINITY ? null : new Date(end).toISOString()
+  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt }
 }

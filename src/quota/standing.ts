@@ -14,12 +14,20 @@ import { endOf, type Limit, lacksRoom, NOT_RUNNING } from './window.ts'
  */
 export interface Standing {
   /**
-   * `room`: nothing is refused. `refused`: by `block`. `shadow`: `block` would refuse, and only counts it. `exempt`: nothing is
-   * charged, whatever the windows say.
+   * `room`: nothing is refused. `granted`: nothing is, since grants pay in the place of a window without room. `refused`: by `block`.
+   * `shadow`: `block` would refuse, and only counts it. `exempt`: nothing is charged, whatever the windows say.
    */
-  readonly state: 'room' | 'refused' | 'shadow' | 'exempt'
+  readonly state: 'room' | 'granted' | 'refused' | 'shadow' | 'exempt'
   /** What refuses, or would; `null` for nothing. Nobody looks for it if nothing is charged. */
   readonly block: Block | null
+  /** Of `granted` alone. */
+  readonly granted?: Granted
+}
+
+/** A window without room, and how many tokens are left in the grants that pay in its place. */
+interface Granted {
+  readonly window: Block
+  readonly left: number
 }
 
 /** A window without room for the cheapest request of its category. */
@@ -56,8 +64,8 @@ export const NO_COUNTERS = (): undefined => undefined
 /** @param at the store's time, in milliseconds since the epoch */
 export function standingOf(rules: StandingRules, payer: Payer, counters: CountersOf, at: number): Standing {
   if (rules.exempt.has(payer.user)) return EXEMPT
-  const block = blockOf(rules, payer, counters, at)
-  if (block === null) return ROOM
+  const { block, granted } = fullWindows(rules, payer, counters, at, SCOPE_NAMES)
+  if (block === null) return granted === null ? ROOM : { state: 'granted', block, granted }
   return { state: rules.shadow || rules.policy.isShadowed(payer.user) ? 'shadow' : 'refused', block }
 }
 
@@ -90,38 +98,60 @@ export function endOfBlock(
 
 /** What keeps the cheapest request of some category out for the longest time; `null` for nothing. @param scopes those that are looked at. Default all */
 export function blockOf(
-  { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
+  rules: Pick<StandingRules, 'policy' | 'cheapest'>,
   payer: Payer,
   counters: CountersOf,
   at: number,
   scopes: readonly ScopeName[] = SCOPE_NAMES,
 ): Block | null {
-  let worst: Block | null = null
+  return fullWindows(rules, payer, counters, at, scopes).block
+}
+
+/** The same, and the first window that would keep it out if no grant paid; `null` for none. */
+function fullWindows(
+  { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
+  payer: Payer,
+  counters: CountersOf,
+  at: number,
+  scopes: readonly ScopeName[],
+): { readonly block: Block | null; readonly granted: Granted | null } {
+  let block: Block | null = null
+  let granted: Granted | null = null
   for (const category of policy.categories) {
     const cost = cheapest.get(category)
     if (cost === undefined) continue
     const limits = policy.limitsFor(category, payer)
     for (const scope of scopes) {
       const found = fullestOf(scope, category, limits[scope], counters[scope](category), { cost, at })
-      if (found === null || (worst !== null && found.until <= worst.until)) continue
-      if (payerIn(limits, scope, counters, { cost, at }) === null) worst = found
+      if (found === null || (block !== null && found.until <= block.until)) continue
+      const paying = payersIn(limits, scope, counters, { cost, at })
+      if (paying.length === 0) block = found
+      else granted ??= { window: found, left: paying.reduce((sum, { grant, used }) => sum + grant.limit - used, 0) }
     }
   }
-  return worst
+  return { block, granted }
 }
 
 /** The grant that pays a cost in the place of the windows of a scope, as it stands; `null` for none. */
 export function payerIn(
+  limits: Pick<Limits, 'grants'>,
+  scope: ScopeName,
+  counters: CountersOf,
+  asked: { readonly cost: number; readonly at: number },
+): PaidByGrant | null {
+  return payersIn(limits, scope, counters, asked)[0] ?? null
+}
+
+function payersIn(
   { grants }: Pick<Limits, 'grants'>,
   scope: ScopeName,
   counters: CountersOf,
   { cost, at }: { readonly cost: number; readonly at: number },
-): PaidByGrant | null {
-  for (const grant of grantsIn(grants, scope)) {
+): readonly PaidByGrant[] {
+  return grantsIn(grants, scope).flatMap((grant) => {
     const { startedAt, used } = usageOf(counters[scope](accountOf(grant.id)) ?? [], grant.window, at)
-    if (pays(grant, used, cost, at)) return { grant, startedAt, used }
-  }
-  return null
+    return pays(grant, used, cost, at) ? [{ grant, startedAt, used }] : []
+  })
 }
 
 /** What keeps a member of an organisation out by its windows; `null` for nothing. @param counters of the organisation, by category */

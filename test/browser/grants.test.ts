@@ -30,7 +30,7 @@ async function show(hash: string, view: View = {}): Promise<void> {
 const panel = (title = 'Extra tokens') => page.locator('section', { has: page.getByRole('heading', { name: title }) })
 const given = (query: string) => stage.api<GrantsResponse>('GET', `/api/grants?${query}`)
 
-test('extra tokens are given on the page of a user, pay for a request beyond the limit, and are ended there', async () => {
+test('extra tokens are given on the page of a user, pay for a request beyond the limit, and are ended there; the page, the list and the overview say that they pay', async () => {
   const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', { user: 'bob', name: 'laptop' })
   const ask = async () =>
     (await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })).status
@@ -46,6 +46,18 @@ test('extra tokens are given on the page of a user, pay for a request beyond the
   await panel().getByText('0 of 10').waitFor()
   await expect.poll(ask, SOON).toBe(200)
   await panel().getByText('4 of 10').waitFor()
+  await page.getByText('Nothing is refused now: extra tokens pay (6 left)').waitFor()
+  await page.getByText('Personal read 1h: 4 of 4 used.').waitFor()
+  expect(await page.locator('.bar.bad').count()).toBe(0)
+  for (const [hash, width] of [
+    ['#/overview', 1280],
+    ['#/users', 390],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate(`location.hash = '${hash}'`)
+    await page.getByText('extra tokens pay (6 left)').waitFor()
+  }
+  await page.evaluate(`location.hash = '#/users/bob?part=grants'`)
   await panel().getByRole('button', { name: 'End', exact: true }).click()
   await page.getByRole('dialog').getByText('The 6 tokens that are left').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click()
@@ -103,6 +115,13 @@ test('extra tokens of an organisation stand on its page and in the audit, in eac
   await show('#/organisations/acme?part=grants', { language: 'zh-CN' })
   await panel(zh['grants.title']).getByText('0 / 5,000').waitFor()
   await panel(zh['grants.title']).getByText(zh['grants.state.live']).waitFor()
+  const key = { user: 'ann', organisation: 'acme', plan: 'team', name: 'laptop' }
+  const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', key)
+  await stage.api('PUT', '/api/organisations/acme/override', { read: { '1h': 3 }, reason: 'a small plan' })
+  const ask = async () =>
+    (await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })).status
+  await expect.poll(ask, SOON).toBe(200)
+  await page.getByText('目前不拒绝请求：由额外额度支付（剩余 4,996）').waitFor()
   await page.goto(`${page.url().split('#')[0]}#/audit`)
   await page.getByText('5,000 的 read 额外额度').waitFor()
 })

@@ -94,16 +94,20 @@ describe('a grant to a user', () => {
     expect(rows.reduce((sum: number, row: { tokens: number }) => sum + row.tokens, 0)).toBe(5)
   })
 
-  it('a grant to a user stands beside full windows without being blocked, and explain says what pays', async () => {
+  it('a user whose windows are full is granted while a grant pays, with what is left of it, and explain says what pays', async () => {
     const { id } = await give({ user: 'bob', category: 'read', tokens: 2 })
     await statuses(3)
-    expect((await admin('GET', '/api/users/bob')).body.standing).toEqual({ state: 'room', by: null })
+    const full = { scope: 'Personal', category: 'read', window: '1h', limit: 3, used: 3 }
+    const granted = { state: 'granted', by: null, grants: { ...full, resetAt: expect.any(String), left: 2 } }
+    expect((await admin('GET', '/api/users/bob')).body.standing).toEqual(granted)
     const explained = (await admin('GET', '/api/explain?user=bob&method=GET&path=/x')).body
     expect(explained).toMatchObject({
       decision: 'accept',
       reasons: [{ code: 'paid_by_grants', values: { grants: id } }],
     })
-    expect((await admin('GET', '/api/users?query=bob')).body.users).toMatchObject([{ blocked: false }])
+    expect((await admin('GET', '/api/users?query=bob')).body.users).toMatchObject([
+      { blocked: false, standing: granted },
+    ])
     await statuses(2)
     expect((await admin('GET', '/api/explain?user=bob&method=GET&path=/x')).body.decision).toBe('refuse')
   })

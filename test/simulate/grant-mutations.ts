@@ -79,7 +79,7 @@ export const GRANT_MUTATIONS: readonly Mutation[] = [
   one(
     STANDING,
     'a user with a grant counts as blocked',
-    ['if (payerIn(limits, scope, counters, { cost, at }) === null) worst = found', 'worst = found'],
+    ['if (paying.length === 0) block = found', 'if (paying.length >= 0) block = found'],
     'grants',
   ),
   one(GRANTS, 'the grant that ends last pays first', ['a.until - b.until ||', 'b.until - a.until ||'], 'grants'),

@@ -71,9 +71,14 @@ export const block = z.strictObject({
 })
 
 export const standing = name(
-  z.strictObject({ state: z.enum(['room', 'refused', 'shadow', 'exempt']), by: block.nullable() }),
+  z.strictObject({
+    state: z.enum(['room', 'granted', 'refused', 'shadow', 'exempt']),
+    by: block.nullable(),
+    /** The window without room in whose place grants pay, and the tokens that are left in them. Only with `granted`. */
+    grants: block.extend({ left: count }).optional(),
+  }),
   'Standing',
-  'Whether the quota refuses a user now. `room`: no request is refused. `refused`: the cheapest request of a category gets a 429, by the window `by`. `shadow`: `by` would refuse it, and only counts it. `exempt`: nothing is charged to the user, whatever the windows say.',
+  'Whether the quota refuses a user now. `room`: no request is refused. `granted`: none is, because extra tokens pay in the place of the window in `grants`. `refused`: the cheapest request of a category gets a 429, by the window `by`. `shadow`: `by` would refuse it, and only counts it. `exempt`: nothing is charged to the user, whatever the windows say.',
 )
 
 /** What one used lately, in equal steps, the oldest first. Only if it is asked for. */

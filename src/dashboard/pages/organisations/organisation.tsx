@@ -42,6 +42,7 @@ function Organisation({ organisation }: { readonly organisation: string }) {
           <>
             <Status
               full={fullOf(response, quota)}
+              granted={grantedIn(response)}
               shadow={quota?.shadow === true}
               room="organisations.status.room"
               block={isBlock(response.override, response.windows) ? response.override : null}
@@ -117,6 +118,12 @@ function rowsOf(response: OrganisationResponse, quota: QuotaResponse | null) {
 function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
   const full = rowsOf(response, quota).filter((row) => row.lacksRoom)
   return full.map(({ usage, ...row }) => ({ ...row, ...usage }))
+}
+
+/** Extra tokens that are left, where nobody is refused for them; none if there are none. */
+function grantedIn({ blocked, grants = [] }: OrganisationResponse): number | undefined {
+  const left = grants.reduce((sum, grant) => sum + grant.left, 0)
+  return blocked || left === 0 ? undefined : left
 }
 
 const LISTED_EVERY_MS = 60_000

@@ -27,6 +27,8 @@ interface Pressed {
   readonly isFull: boolean
   /** When it ends, if it is full, else when it will be full; in ISO 8601, and `null` for never. */
   readonly at: string | null
+  /** Extra tokens that are left, where they pay in its place. Default none do. */
+  readonly granted?: number | undefined
 }
 
 /** What is full, and what will be at the present pace: windows of everybody, of organisations and of users. */
@@ -83,18 +85,19 @@ function pressedOfAll({
 }
 
 type Listed =
-  | Pick<UsersResponse['users'][number], 'worst' | 'forecast' | 'windows' | 'override'>
+  | Pick<UsersResponse['users'][number], 'worst' | 'forecast' | 'windows' | 'override' | 'standing'>
   | OrganisationsResponse['organisations'][number]
 
 function pressedOf(
   scope: 'organisation' | 'user',
   id: string,
-  { worst, forecast, windows }: Listed,
+  { worst, forecast, windows, ...of }: Listed,
   cheapest: QuotaResponse['cheapest'],
 ): Pressed[] {
   if (worst !== null && lacksRoom(worst, cheapest[worst.category])) {
     const { category, window, used, limit, resetAt } = worst
-    return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt }]
+    const granted = 'standing' in of ? of.standing.grants?.left : undefined
+    return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt, granted }]
   }
   if (forecast === null) return []
   const { category, window, fullAt } = forecast
@@ -106,7 +109,7 @@ function timeOf(at: string | null): number {
   return at === null ? Number.POSITIVE_INFINITY : Date.parse(at)
 }
 
-function columnsOf({ t, minute, windowName }: Texts, shadow: boolean): readonly Column<Pressed>[] {
+function columnsOf({ t, minute, number, windowName }: Texts, shadow: boolean): readonly Column<Pressed>[] {
   return [
     {
       ...{ id: 'who', head: t('attention.who') },
@@ -115,16 +118,21 @@ function columnsOf({ t, minute, windowName }: Texts, shadow: boolean): readonly 
     },
     {
       ...{ id: 'use', head: t('word.window') },
-      cell: ({ category, window, used, limit, isFull }) => (
+      cell: ({ category, window, used, limit, isFull, granted }) => (
         <span className="pressed">
-          <Bar {...{ used, limit, shadow, isFull }} label={`${category} ${windowName(window)}`} />
+          <Bar
+            {...{ used, limit, isFull }}
+            shadow={shadow || granted !== undefined}
+            label={`${category} ${windowName(window)}`}
+          />
           {category} {windowName(window)}
         </span>
       ),
     },
     {
       ...{ id: 'state', head: t('attention.when') },
-      cell: ({ isFull, at }) => {
+      cell: ({ isFull, at, granted }) => {
+        if (granted !== undefined) return <Tag tone="warn">{t('users.granted', { left: number(granted) })}</Tag>
         const time = at === null ? '–' : minute(new Date(at))
         return (
           <Tag tone={isFull && !shadow ? 'bad' : 'warn'}>{t(isFull ? 'users.until' : 'attention.at', { time })}</Tag>

@@ -22,6 +22,8 @@ interface StatusProps {
   readonly room?: 'users.status.room' | 'organisations.status.room'
   /** Those without room for the cheapest request of their category. */
   readonly full: readonly FullWindow[]
+  /** Extra tokens that are left, where they pay in the place of these windows. Default none do. */
+  readonly granted?: number | undefined
   /** Nothing is charged to the user. Default not so. */
   readonly exempt?: boolean
   /** Nothing is refused here. */
@@ -31,8 +33,8 @@ interface StatusProps {
 }
 
 /** The first thing of the page: whether anything is refused now, by which limit, and until when. */
-export function Status({ full, exempt = false, shadow, block, room = 'users.status.room' }: StatusProps) {
-  const { t } = useTexts()
+export function Status({ full, granted, exempt = false, shadow, block, room = 'users.status.room' }: StatusProps) {
+  const { t, number } = useTexts()
   if (exempt) return <Note tone="info">{t('users.status.exempt')}</Note>
   if (block !== null && !shadow) return <Blocked {...block} />
   if (full.length === 0) {
@@ -44,9 +46,13 @@ export function Status({ full, exempt = false, shadow, block, room = 'users.stat
   }
   return (
     <Note
-      tone={shadow ? 'warn' : 'bad'}
+      tone={shadow || granted !== undefined ? 'warn' : 'bad'}
       live={false}
-      title={t(shadow ? 'users.status.shadow' : 'users.status.refused')}
+      title={
+        granted === undefined
+          ? t(shadow ? 'users.status.shadow' : 'users.status.refused')
+          : t('users.status.granted', { left: number(granted) })
+      }
     >
       <ul className="plain">
         {full.map((window) => (

@@ -90,9 +90,11 @@ function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps
 }
 
 function StateTag({ of: line }: { readonly of: Line }) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const { standing, blocked } = line
   if (standing?.state === 'exempt') return <Tag tone="info">{t('users.exempt')}</Tag>
+  if (standing?.grants !== undefined)
+    return <Tag tone="warn">{t('users.granted', { left: number(standing.grants.left) })}</Tag>
   if (standing?.by == null)
     return blocked && <Tag tone="bad">{t(isBlocked(line) ? 'users.isBlock' : 'users.blocked')}</Tag>
   return <Tag tone={standing.state === 'shadow' ? 'warn' : 'bad'}>{refusedBy(line, standing.by, t)}</Tag>
@@ -170,7 +172,7 @@ function Worst({ of: { use, standing }, quota, shadow }: WorstProps) {
       <Bar
         {...{ used, limit }}
         label={name}
-        shadow={shadow || standing?.state === 'exempt'}
+        shadow={shadow || standing?.state === 'exempt' || standing?.state === 'granted'}
         isFull={isFull(use, quota)}
       />
       <span className="worst-name">{name}</span>

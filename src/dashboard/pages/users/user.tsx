@@ -46,6 +46,7 @@ function User({ user }: { readonly user: string }) {
             <Member of={response} />
             <Status
               full={fullOf(response, quota)}
+              granted={response.standing.grants?.left}
               exempt={response.standing.state === 'exempt'}
               shadow={response.standing.state === 'shadow'}
               block={isBlock(response.override, response.windows) ? response.override : null}
@@ -111,9 +112,10 @@ function isLetThrough({ override }: UserResponse, quota: QuotaResponse | null): 
 }
 
 /** The windows without room. Global ones do not refuse whoever bypasses them: the API leaves them out then. */
-function fullOf({ windows, standing: { by } }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
-  if (by === null) return []
-  if (quota === null) return [by]
+function fullOf({ windows, standing }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
+  const first = standing.by ?? standing.grants
+  if (first === undefined) return []
+  if (quota === null) return [first]
   return inOneList(windows).filter((limit) => lacksRoom(limit, quota.cheapest[limit.category]))
 }
 
@@ -125,7 +127,7 @@ interface WindowsProps {
 
 function Windows({ response, quota }: WindowsProps) {
   const { t, number } = useTexts()
-  const shadow = isLetThrough(response, quota)
+  const shadow = isLetThrough(response, quota) || response.standing.state === 'granted'
   const isRefusing = response.standing.by !== null
   const limits = inOneList(response.windows).map((limit) => ({
     ...rowOf(limit),
