@@ -558,4 +558,7 @@ test('an override ends by itself', async () => {
   await expect.poll(limitShown, SOON).toBe('10')
   expect(await page.getByText('No override: this user follows the defaults.').count()).toBe(1)
   expect(await page.getByText('The override is set.').count()).toBe(0)
+  // In the audit its undo would change nothing.
+  await page.evaluate(`location.hash = '#/audit'`)
+  await page.getByText('ended', { exact: true }).first().waitFor()
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SettingsResponse } from '../../src/contract/api.ts'
-import { comesBack, type Entry, isUndoable, storyOf } from '../../src/dashboard/logic/audit-story.ts'
+import { comesBack, type Entry, isOver, isUndoable, storyOf } from '../../src/dashboard/logic/audit-story.ts'
 import { windowWords } from '../../src/dashboard/logic/format.ts'
 
 const FILE: SettingsResponse = {
@@ -65,6 +65,21 @@ describe('the story of a change of the settings', () => {
       { kind: 'dropped', at: made.until },
       { kind: 'guardEnded' },
     ])
+  })
+
+  test('a change of settings or of an override is over once all that it set has ended, and nothing else was replaced', () => {
+    const [end, later] = ['2026-11-21T00:00:00Z', '2026-11-22T00:00:00Z']
+    const [short, long] = [layer({ until: end }), layer({ until: later })]
+    const over = (from: unknown, to: unknown, at = end) => isOver(entryOf({ from, to }), Date.parse(at))
+    expect(over(null, { layers: [short] })).toBe(true)
+    expect(over(null, { limits: {}, factor: 1.5, expiresAt: end })).toBe(true)
+    expect(over(limit(9), { ...limit(9), layers: [short] })).toBe(true)
+    expect(over({ layers: [short] }, { layers: [layer({ id: 'f', until: later })] }, later)).toBe(true)
+    // Still in force, set for good, or in the place of what would be in force still.
+    expect(over(null, { layers: [short] }, '2026-11-20T23:59:59Z')).toBe(false)
+    expect(over(null, limit(9))).toBe(false)
+    expect(over({ layers: [long] }, { layers: [short] })).toBe(false)
+    expect(over({ layers: [short] }, limit(9))).toBe(false)
   })
 
   test('the story of a change of the settings that only moves an end says so', () => {

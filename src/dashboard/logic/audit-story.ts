@@ -2,7 +2,7 @@ import type { AuditResponse, GrantResponse, SettingsResponse } from '../../contr
 import type { NameIn, TextKey } from '../i18n/en.ts'
 import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
-import { type Layer, layersIn, overrideAt, settingsAt } from './layers.ts'
+import { type Layer, layersIn, overrideAt, permanentIn, settingsAt } from './layers.ts'
 import { valueAt } from './settings.ts'
 
 export type Entry = AuditResponse['entries'][number]
@@ -113,6 +113,19 @@ export function isUndoable(entry: Entry): boolean {
   if (entry.what !== 'settings') return entry.what === 'organisation_override' || entry.what === 'overrides'
   if (entry.who === 'schedule') return storyOfSchedule(entry).sentence === 'schedule.begin'
   return !(entry.why ?? '').startsWith('keeps') || entry.who !== 'guard'
+}
+
+/** Whether all that a change set has ended by itself, so that everything is as if it had not been made. @param at milliseconds since the epoch */
+export function isOver({ from, to }: Entry, at: number): boolean {
+  return leftAt(to, at) !== leftAt(to, Number.NEGATIVE_INFINITY) && leftAt(from, at) === leftAt(to, at)
+}
+
+/** What has not ended. An override alone has its end beside its values. */
+function leftAt(value: unknown, at: number): string {
+  const hasEnded = (until: unknown) => typeof until === 'string' && Date.parse(until) <= at
+  const permanent = permanentIn(value)
+  const layers = layersIn(value).flatMap(({ id, until }) => (hasEnded(until) ? [] : [id, until]))
+  return JSON.stringify([hasEnded(permanent?.expiresAt) ? null : permanent, ...layers])
 }
 
 /** What an undo puts back: each value as it is after the change, and as it was before. */

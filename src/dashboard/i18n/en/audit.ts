@@ -76,6 +76,7 @@ export const audit = {
   'audit.why': 'Reason: {why}',
   'audit.fileValue': '{value} (the file)',
   'audit.defaultValue': '{value} (the default)',
+  'audit.over': 'ended',
   'audit.undone': 'undone',
   'audit.undoneBy': 'by change #{version}',
   'audit.asFile': 'as the file says',

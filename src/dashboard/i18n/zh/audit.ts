@@ -73,6 +73,7 @@ export const audit = {
   'audit.why': '原因：{why}',
   'audit.fileValue': '{value}（文件）',
   'audit.defaultValue': '{value}（默认）',
+  'audit.over': '已结束',
   'audit.undone': '已撤销',
   'audit.undoneBy': '由更改 #{version} 撤销',
   'audit.asFile': '按文件',

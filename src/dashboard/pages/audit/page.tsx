@@ -1,16 +1,17 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
+import { serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Entry, isUndoable } from '../../logic/audit-story.ts'
+import { type Entry, isOver, isUndoable } from '../../logic/audit-story.ts'
 import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { Note } from '../../ui/small.tsx'
+import { Note, Tag } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { EntryItem } from './entry.tsx'
 import { Filters, filtersOf } from './filters.tsx'
@@ -114,6 +115,7 @@ function placeIn({ before = '' }: Fields): string {
 function UndoButton({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
   const { t } = useTexts()
   const may = useMayChange()
+  if (isOver(entry, serverNow())) return <Tag>{t('audit.over')}</Tag>
   if (!may || !isUndoable(entry)) return null
   return (
     <Button size="compact-sm" variant="default" aria-label={t('undo.of', { version: entry.version })} onClick={onClick}>
