@@ -14,6 +14,7 @@ export const limits = {
   'quotas.custom': 'Custom values',
   'quotas.customText': 'Limits of the mode Custom. Empty follows the baseline.',
   'quotas.effective': 'in force: {limit}',
+  'quotas.effectiveOfPlan': 'in force for the plan {plan} (default): {limit}',
   'quotas.changed': 'changed at run time (file: {value})',
   'quotas.edited': 'edited',
   'quotas.toFile': 'Reset to file',

@@ -13,6 +13,7 @@ export const limits = {
   'quotas.custom': '自定义值',
   'quotas.customText': '自定义模式的上限。留空则用基线。',
   'quotas.effective': '生效：{limit}',
+  'quotas.effectiveOfPlan': '对套餐 {plan}（默认）生效：{limit}',
   'quotas.changed': '运行时更改（文件：{value}）',
   'quotas.edited': '已编辑',
   'quotas.toFile': '恢复为文件的值',

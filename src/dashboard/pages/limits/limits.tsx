@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Place, scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
+import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/form.tsx'
 import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
@@ -75,6 +76,8 @@ function LimitField({ table, scope, category, window }: Place & { readonly table
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
+  // Whoever has no plan of the own has that one.
+  const ofPlan = scope === 'personal' ? (quota.defaultPlan ?? null) : null
   const over = quota.over?.[scope][category]?.[window]
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
   const shownForCustom = baseline === null ? undefined : String(shownIn(baseline))
@@ -89,7 +92,9 @@ function LimitField({ table, scope, category, window }: Place & { readonly table
         effective !== undefined &&
         `${effective}${over === undefined ? '' : ` + ${over}`}` !== shownIn(baseline) && (
           <span className="muted">
-            {t('quotas.effective', { limit: number(effective) })}
+            {ofPlan === null
+              ? t('quotas.effective', { limit: number(effective) })
+              : t('quotas.effectiveOfPlan', { limit: number(effective), plan: visible(ofPlan) })}
             {over !== undefined && ` ${t('word.over', { over: number(over) })}`}
           </span>
         )}

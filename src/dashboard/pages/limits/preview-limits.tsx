@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { inOneList } from '../../logic/by-category.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
+import { visible } from '../../logic/visible.ts'
 import { DataTable } from '../../ui/data-table.tsx'
 import { FromTo } from '../../ui/from-to.tsx'
 import { Note, Tag } from '../../ui/small.tsx'
@@ -32,6 +33,9 @@ export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceRe
   )
 }
 
+const OF_PLAN = ['personal', 'organisation'] as const
+const OF_DEFAULT = ['organisation'] as const
+
 type Limited = SettingsInForceResponse | PreviewResponse
 
 interface PreviewOf {
@@ -53,15 +57,20 @@ export function LimitTable({ quota, response }: PreviewOf) {
         return before === after ? [] : [{ name: `${name} ${category} ${windowName(window)}`, before, after }]
       }),
     )
+  const ofPlan = (plan: string, scope: 'personal' | 'organisation') =>
+    `${t('plans.name', { plan: visible(plan) })}: ${t(wordOf(scope))}`
+  // Personal limits of whoever has no plan of the own are those of the default plan.
+  const nameOf = (scope: (typeof SCOPES)[number]) =>
+    scope === 'personal' && quota.defaultPlan != null ? ofPlan(quota.defaultPlan, scope) : t(wordOf(scope))
   const rows = [
     ...SCOPES.flatMap((scope) =>
-      changed(t(wordOf(scope)), ({ effective, over }, category, window) =>
+      changed(nameOf(scope), ({ effective, over }, category, window) =>
         shown(effective[scope][category]?.[window], over?.[scope][category]?.[window]),
       ),
     ),
     ...Object.keys(response.effective.plans ?? {}).flatMap((plan) =>
-      (['personal', 'organisation'] as const).flatMap((scope) =>
-        changed(`${t('plans.name', { plan })}: ${t(wordOf(scope))}`, ({ effective }, category, window) =>
+      (plan === quota.defaultPlan ? OF_DEFAULT : OF_PLAN).flatMap((scope) =>
+        changed(ofPlan(plan, scope), ({ effective }, category, window) =>
           shown(effective.plans?.[plan]?.[scope][category]?.[window], undefined),
         ),
       ),
