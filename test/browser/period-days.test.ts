@@ -40,6 +40,8 @@ test('the billing day of a user stands on the page with whoever says so, and the
   await page.getByText('month from day 17 (by the plan)').waitFor()
   const override = page.locator('section', { has: page.getByRole('heading', { name: 'Override', exact: true }) })
   const day = override.getByRole('textbox', { name: 'Months begin with day' })
+  const ends = override.getByRole('combobox', { name: 'Ends' })
+  expect(await ends.inputValue()).toBe('24')
   await day.fill('32')
   await override.getByRole('textbox', { name: 'Reason' }).fill('a contract')
   await override.getByRole('button', { name: 'Review' }).click()
@@ -47,6 +49,18 @@ test('the billing day of a user stands on the page with whoever says so, and the
   await day.fill('5')
   await override.getByRole('button', { name: 'Review' }).click()
   await override.getByText('the day with which months begin').first().waitFor()
+  expect(await ends.inputValue()).toBe('never')
+  await ends.selectOption('today')
+  await override.getByRole('button', { name: 'Review' }).click()
+  await override.getByText('Months begin with day 17 again then.').waitFor()
+  // The whole review is in the window, and its heading has the focus.
+  const save = override.getByRole('button', { name: 'Set the override' })
+  const bottom = async () => {
+    const box = await save.boundingBox()
+    return (box?.y ?? 9999) + (box?.height ?? 0)
+  }
+  await expect.poll(bottom, SOON).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0)
+  expect(await page.locator('h3:focus').innerText()).toBe('What this change does')
   await override.getByRole('button', { name: 'Set the override' }).click()
   await page.getByText('month from day 5 (by the override)').waitFor()
   const { periodDay, override: set } = await stage.api<UserResponse>('GET', '/api/users/ann')

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import type { OverrideResponse } from '../../src/contract/api.ts'
-import { endsUnder, followsAt, isSameOverride, topOf } from '../../src/dashboard/logic/override-layers.ts'
+import {
+  comesBackBehind,
+  endsUnder,
+  followsAt,
+  isSameOverride,
+  topOf,
+} from '../../src/dashboard/logic/override-layers.ts'
 
 const iso = (hour: number) => new Date(Date.UTC(2026, 10, 27, hour)).toISOString()
 const at = (hour: number) => Date.parse(iso(hour))
@@ -52,4 +58,15 @@ test('two overrides are the same whatever their reason, their end, and what they
   const body = { read: { '1h': 30, '5h': null }, plan: null, shadow: false, reason: 'r', expiresAt: iso(1) }
   expect(isSameOverride(body, THROTTLE)).toBe(true)
   expect(isSameOverride({ ...body, factor: 2 }, THROTTLE)).toBe(false)
+})
+
+test('behind the end of a billing day or a plan is said what comes back: the day of the plan, or the first', () => {
+  const at = new Date(Date.now() + 3_600_000).toISOString()
+  const body = { periodDay: 15, plan: 'pro', reason: 'a trial', expiresAt: at }
+  const back = (periodDay?: { day: number; from: 'override' | 'plan' }, part = {}) =>
+    comesBackBehind({ ...body, ...part }, { override: null, periodDay })
+  expect(back()).toEqual({ day: 1, isPlan: true })
+  expect(back({ day: 17, from: 'plan' }, { plan: undefined })).toEqual({ day: 17, isPlan: false })
+  expect(back({ day: 5, from: 'override' }).day).toBeNull()
+  expect(back(undefined, { expiresAt: null })).toEqual({ isPlan: false })
 })

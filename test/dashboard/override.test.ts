@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { OverrideResponse, UserResponse } from '../../src/contract/api.ts'
 import {
+  aboveShare,
   bodyOf,
   editsSince,
+  endOf,
   expiryOf,
   formOf,
   forOrganisation,
@@ -13,8 +15,9 @@ import {
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FORM = { ...formOf(null), expiry: { kind: 'never' } as const, reason: 'a big event' }
 
-test('a new override ends after a day if nothing else is chosen, and one that is set keeps its end', () => {
-  expect(formOf(null).expiry).toEqual({ kind: 'hours', hours: 24 })
+test('a new override ends after a day if nothing else is chosen, but never with a billing day or a plan, and one that is set keeps its end', () => {
+  const ends = [{}, { periodDay: '15' }, { plan: 'pro' }, { plan: 'pro', expiry: { kind: 'today' } as const }]
+  expect(ends.map((part) => endOf({ ...formOf(null), ...part }).kind)).toEqual(['hours', 'never', 'never', 'today'])
   const set = { limits: {}, bypassGlobal: true, shadow: false, reason: 'a trial', expiresAt: null, version: 1 }
   expect(formOf(set).expiry).toEqual({ kind: 'never' })
   expect(formOf({ ...set, expiresAt: '2026-11-21T10:00:00Z' }).expiry).toMatchObject({ kind: 'keep' })
@@ -147,6 +150,10 @@ describe('an end', () => {
   test('an end counts hours from now', () => {
     expect(expiryOf({ kind: 'hours', hours: 24 }, NOW)).toBe('2026-11-21T10:00:00.000Z')
   })
+  test('an end may be that of today, by the clock of the browser', () => {
+    const at = new Date(expiryOf({ kind: 'today' }, NOW) ?? '')
+    expect([at.getHours(), new Date(at.getTime() - 1).getDate()]).toEqual([0, new Date(NOW).getDate()])
+  })
   test('an end that has come in the meantime is none, also if it was set before', () => {
     expect(expiryOf({ kind: 'keep', at: '2026-11-20T09:59:59Z' }, NOW)).toBeUndefined()
   })
@@ -247,4 +254,29 @@ describe('what an override uses up', () => {
     expect(usedUpUnder(null, userWith(200, shadow), QUOTA)).toHaveLength(1)
     expect(usedUpUnder({ ...BODY, shadow: true, read: { '1h': 1 } }, userWith(200, shadow), QUOTA)).toEqual([])
   })
+})
+
+test('a lead may give at most what the member has by default and what the organisation has, and no limit without an end', () => {
+  const windows = {
+    read: [
+      { scope: 'Personal', window: '1h', used: 0, limit: 600 },
+      { scope: 'Organisation', window: '1h', used: 0, limit: 1000 },
+      { scope: 'Personal', window: '1d', used: 0, limit: 9000 },
+      { scope: 'Organisation', window: '1d', used: 0, limit: 5000 },
+    ],
+  } as const
+  const above = (limits: Record<string, string>, override: OverrideResponse | null = null) =>
+    aboveShare({ ...FORM, limits }, { kind: 'user', id: 'carla', windows, override })
+  expect(above({ 'read.1h': '600', 'read.1d': ' ', 'read.month': '7' })).toEqual({})
+  expect(above({ 'read.1h': '601', 'read.1d': '5001' })).toEqual({ 'read.1h': 600, 'read.1d': 5000 })
+  expect(above({ 'read.1h': 'unlimited', 'read.1d': '1 + 1' })).toEqual({ 'read.1h': 600, 'read.1d': 5000 })
+  const set = {
+    version: 1,
+    limits: { read: { '1h': 200 } },
+    bypassGlobal: false,
+    shadow: false,
+    reason: 'a share',
+    expiresAt: null,
+  }
+  expect([above({ 'read.1h': '900' }, set), above({ 'read.1h': '1001' }, set)]).toEqual([{}, { 'read.1h': 1000 }])
 })

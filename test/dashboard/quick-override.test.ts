@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endOfFriday, endOfTomorrow, type Overridable, tomorrowsHour } from '../../src/dashboard/logic/override.ts'
+import { endOfDay, endOfFriday, type Overridable, tomorrowsHour } from '../../src/dashboard/logic/override.ts'
 import { canRaise, isBlock, quickBody, quickLines } from '../../src/dashboard/logic/quick-override.ts'
 
 const END = { reason: 'a big event', expiresAt: '2026-11-28T00:00:00.000Z' }
@@ -98,9 +98,10 @@ test('the end of Friday is a midnight to come, a week later on Saturday', () => 
   }
 })
 
-test('the end of tomorrow is a midnight two days on, and a time begins with the full hour a day on', () => {
+test('the end of today is the next midnight, that of tomorrow the one behind it, and a time begins with the full hour a day on', () => {
   const now = new Date(2026, 10, 30, 23, 30).getTime()
-  expect(endOfTomorrow(now)).toBe(new Date(2026, 11, 2).getTime())
+  expect(endOfDay(now, 0)).toBe(new Date(2026, 11, 1).getTime())
+  expect(endOfDay(now, 1)).toBe(new Date(2026, 11, 2).getTime())
   expect(tomorrowsHour(now)).toBe('2026-12-02T00:00')
 })
 

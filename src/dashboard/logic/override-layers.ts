@@ -1,4 +1,4 @@
-import type { LayerResponse, OverrideBody, OverrideResponse } from '../../contract/api.ts'
+import type { LayerResponse, OverrideBody, OverrideResponse, UserResponse } from '../../contract/api.ts'
 
 /** What was set over time for one user or organisation, one above the other. Pure. */
 
@@ -73,6 +73,22 @@ export function endsUnder(override: OverrideResponse | null, body: OverrideBody 
   if (Date.parse(top.until) === Date.parse(at)) return []
   const under = override === null || others.length === 0 ? null : { ...override, layers: others as LayerResponse[] }
   return [{ kind: 'moved', from: top.until, at, next: followsAt(under, Date.parse(at)) }]
+}
+
+/**
+ * What no override sets any more behind the end of one: the day with which months begin then, `null` if it is not known and `undefined` if
+ * it stays; and whether the plan is that of the credential again.
+ */
+export function comesBackBehind(
+  { periodDay: set, plan, expiresAt }: OverrideBody,
+  { override, periodDay }: Pick<UserResponse, 'override' | 'periodDay'>,
+): { readonly day?: number | null; readonly isPlan: boolean } {
+  if (expiresAt == null) return { isPlan: false }
+  const next = followsAt(override, Date.parse(expiresAt))
+  const isLast = (field: 'periodDay' | 'plan') => next.every(({ value }) => value[field] === undefined)
+  const isPlan = plan != null && isLast('plan')
+  if (set == null || !isLast('periodDay')) return { isPlan }
+  return { day: periodDay === undefined ? 1 : periodDay.from === 'override' ? null : periodDay.day, isPlan }
 }
 
 /** The same of a body of the API. */

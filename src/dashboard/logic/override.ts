@@ -5,6 +5,7 @@ import type {
   OverrideResponse,
   QuotaResponse,
   Scope,
+  UserResponse,
 } from '../../contract/api.ts'
 import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { multiplied } from '../../quota/multiplied.ts'
@@ -38,6 +39,8 @@ export interface Overridable {
   readonly override: OverrideResponse | null
   /** Of a user, the one in force. */
   readonly plan?: { readonly name: string | null } | undefined
+  /** With which day months begin, if some day is set, and who says so. */
+  readonly periodDay?: UserResponse['periodDay']
 }
 
 /** The scope whose limits an override sets. */
@@ -56,23 +59,34 @@ export interface OverrideForm {
   readonly bypassGlobal: boolean
   readonly shadow: boolean
   readonly reason: string
-  readonly expiry: Expiry
+  /** `null` as long as nobody has chosen: `endOf` says which it is then. */
+  readonly expiry: Expiry | null
 }
 
-/** `never`, `keep` what is set, hours from now, the end of tomorrow or of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
+/** `never`, `keep` what is set, hours from now, the end of today, of tomorrow or of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
 export type Expiry =
   | { readonly kind: 'never' }
   | { readonly kind: 'keep'; readonly at: string }
   | { readonly kind: 'hours'; readonly hours: number }
+  | { readonly kind: 'today' }
   | { readonly kind: 'tomorrow' }
   | { readonly kind: 'friday' }
   | { readonly kind: 'at'; readonly local: string }
 
 export const PRESET_HOURS = [1, 24, 168, 720] as const
 
+export const A_DAY: Expiry = { kind: 'hours', hours: 24 }
+export const NEVER: Expiry = { kind: 'never' }
+
 /**
- * Of what lies on top. A new one ends after a day, if nobody chooses otherwise: one without an end is forgotten.
+ * When an override ends. If nobody chooses, a new one ends after a day, since one without an end is forgotten; but a billing day and a
+ * plan are those of a contract, which stays.
  */
+export function endOf({ expiry, periodDay, plan }: Pick<OverrideForm, 'expiry' | 'periodDay' | 'plan'>): Expiry {
+  return expiry ?? (periodDay.trim() === '' && plan === '' ? A_DAY : NEVER)
+}
+
+/** Of what lies on top. */
 export function formOf(inForce: OverrideResponse | null): OverrideForm {
   const override = topOf(inForce)
   if (override === null)
@@ -84,13 +98,13 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
       bypassGlobal: false,
       shadow: false,
       reason: '',
-      expiry: { kind: 'hours', hours: 24 },
+      expiry: null,
     }
   const { limits, factor, periodDay, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => [`${category}.${window}`, limitText(limit)] as const),
   )
-  const expiry: Expiry = expiresAt === null ? { kind: 'never' } : { kind: 'keep', at: expiresAt }
+  const expiry: Expiry = expiresAt === null ? NEVER : { kind: 'keep', at: expiresAt }
   return {
     limits: Object.fromEntries(flat),
     factor: factor === undefined ? '' : String(factor),
@@ -164,7 +178,7 @@ export function bodyOf(
   if (periodDay === null) problems.periodDay = 'problem.periodDay'
   const reason = form.reason.trim()
   if (reason === '' || reason.length > 500) problems.reason = 'problem.reason'
-  const expiresAt = expiryOf(form.expiry, now)
+  const expiresAt = expiryOf(endOf(form), now)
   if (expiresAt === undefined) problems.expiresAt = 'problem.expiry'
   if (!setsAnything(form)) problems[''] = 'problem.nothing'
   if (Object.keys(problems).length > 0) return { body: null, problems }
@@ -215,8 +229,10 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
       return Date.parse(expiry.at)
     case 'hours':
       return now + expiry.hours * 3_600_000
+    case 'today':
+      return endOfDay(now, 0)
     case 'tomorrow':
-      return endOfTomorrow(now)
+      return endOfDay(now, 1)
     case 'friday':
       return endOfFriday(now)
     case 'at':
@@ -224,10 +240,10 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
   }
 }
 
-/** The midnight behind tomorrow, by the clock of the browser. */
-export function endOfTomorrow(now: number): number {
+/** The midnight behind a day, by the clock of the browser. @param days 0 for today */
+export function endOfDay(now: number, days: number): number {
   const day = new Date(now)
-  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 2).getTime()
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days + 1).getTime()
 }
 
 /** What the field for a time begins with: the full hour a day from now, by the clock of the browser. */
@@ -240,10 +256,8 @@ export function tomorrowsHour(now: number): string {
 
 /** The first midnight behind a Friday that is still to come, by the clock of the browser. */
 export function endOfFriday(now: number): number {
-  const day = new Date(now)
   const FRIDAY = 5
-  const days = (FRIDAY - day.getDay() + 7) % 7
-  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days + 1).getTime()
+  return endOfDay(now, (FRIDAY - new Date(now).getDay() + 7) % 7)
 }
 
 /** What the API takes for an organisation of the body for a user. */
@@ -278,22 +292,22 @@ export interface UsedUp {
  * Windows without room for the cheapest request under an override: personal ones, and global ones where the user is spared
  * them now and then no more.
  * @param body `null` for none: all limits are the defaults
- * @param quota for the defaults
+ * @param quota for the defaults; `null` if it is not known, as by a lead: then the cheapest request is taken to cost one token
  * @param isAbove whether it comes to lie over what is set, else in its place
  */
 export function usedUpUnder(
   body: OverrideBody | null,
   of: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
-  quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'>,
+  quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'> | null,
   isAbove = true,
 ): UsedUp[] {
   const { windows, override, kind = 'user' } = of
   if (body?.shadow === true) return []
   const endsSparing = isSpared(override) && !isSpared(body)
   return Object.entries(windows).flatMap(([category, list]) => {
-    const cost = quota.cheapest[category]
+    const cost = quota === null ? 1 : quota.cheapest[category]
     if (cost === undefined) return []
-    const global = endsSparing ? (quota.windows[category] ?? []) : []
+    const global = endsSparing ? (quota?.windows[category] ?? []) : []
     const own = list.flatMap((each) => {
       const { scope, window, used, resetAt } = each
       if (scope !== SCOPE_OF[kind]) return []
@@ -301,7 +315,7 @@ export function usedUpUnder(
       if (set === NO_LIMIT) return []
       const byDefault = withoutOverride(category, each, of, quota, body?.plan)
       const without =
-        limitOf(set) ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
+        limitOf(set) ?? (byDefault === undefined ? quota?.effective.personal[category]?.[window] : byDefault)
       // A factor alone multiplies what lies under it.
       const base = isAbove && body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
       const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
@@ -315,6 +329,29 @@ export function usedUpUnder(
         return { scope, category, window, used, limit, resetAt, forever: limit < cost }
       })
   })
+}
+
+/**
+ * What a lead gives a member above what the member and the organisation have, by `category.window` with the most that may be given. Of a
+ * limit that is overridden the default is not known here.
+ */
+export function aboveShare(
+  { limits }: OverrideForm,
+  { windows, override }: Overridable,
+): Readonly<Record<string, number>> {
+  const found = Object.entries(limits).flatMap(([path, text]) => {
+    const value = text.trim() === '' ? null : limitFrom(text)
+    if (value === null) return []
+    const [category = '', window = ''] = path.split('.')
+    const isSet = override?.limits[category]?.[window] !== undefined
+    const shared = (windows[category] ?? []).filter(
+      (each) => each.window === window && (each.scope === 'Organisation' || (each.scope === 'Personal' && !isSet)),
+    )
+    const most = Math.min(...shared.map(({ limit }) => limit ?? Number.POSITIVE_INFINITY))
+    const isWithin = most === Number.POSITIVE_INFINITY || (typeof value === 'number' && value <= most)
+    return isWithin ? [] : [[path, most] as const]
+  })
+  return Object.fromEntries(found)
 }
 
 function limitOf(value: Exclude<LimitValue, typeof NO_LIMIT> | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { serverNow } from '../api/client.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
-import { type Expiry, endOfFriday, endOfTomorrow, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
+import { type Expiry, endOfDay, endOfFriday, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
 import { bound } from './form.tsx'
 
 interface ExpiryProps {
@@ -29,7 +29,7 @@ export function ExpiryField({ label, value, keep, hasNever = true, never, error,
     { value: 'at', label: t('override.expiry.at') },
   ]
   function choose(kind: string): void {
-    if (kind === 'never' || kind === 'tomorrow' || kind === 'friday') onChange({ kind })
+    if (kind === 'never' || kind === 'today' || kind === 'tomorrow' || kind === 'friday') onChange({ kind })
     else if (kind === 'keep') onChange({ kind, at: keep ?? '' })
     else if (kind === 'at') onChange({ kind, local: tomorrowsHour(serverNow()) })
     else onChange({ kind: 'hours', hours: Number(kind) })
@@ -51,18 +51,14 @@ export function ExpiryField({ label, value, keep, hasNever = true, never, error,
 /** The end of a day is named by that day, and not by the midnight behind it. @param now milliseconds since the epoch */
 function presetsOf({ t, day, minute }: Texts, now: number): { value: string; label: string }[] {
   const lastDay = (end: number) => day(new Date(end - 1))
-  const friday = endOfFriday(now)
-  const isToday = new Date(friday - 1).toDateString() === new Date(now).toDateString()
   return [
     ...PRESET_HOURS.map((hours) => {
       const at = new Date(now + hours * 3_600_000)
       const words = hours === 1 ? minute(at) : day(at)
       return { value: String(hours), label: t(`override.expiry.${hours}`, { at: words }) }
     }),
-    { value: 'tomorrow', label: t('override.expiry.tomorrow', { day: lastDay(endOfTomorrow(now)) }) },
-    {
-      value: 'friday',
-      label: t(isToday ? 'override.expiry.today' : 'override.expiry.friday', { day: lastDay(friday) }),
-    },
+    { value: 'today', label: t('override.expiry.today', { day: lastDay(endOfDay(now, 0)) }) },
+    { value: 'tomorrow', label: t('override.expiry.tomorrow', { day: lastDay(endOfDay(now, 1)) }) },
+    { value: 'friday', label: t('override.expiry.friday', { day: lastDay(endOfFriday(now)) }) },
   ]
 }

@@ -18,7 +18,11 @@ export function Review({ text = '', onBack, action, children }: ReviewProps) {
   const { t } = useTexts()
   const title = useRef<HTMLHeadingElement>(null)
   useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
-  useEffect(() => title.current?.focus(), [])
+  useEffect(() => {
+    title.current?.focus({ preventScroll: true })
+    // The whole of it, and not the heading alone.
+    title.current?.parentElement?.scrollIntoView({ block: 'nearest' })
+  }, [])
   return (
     <section className="preview" aria-label={t('preview.title')}>
       <h3 ref={title} tabIndex={-1}>

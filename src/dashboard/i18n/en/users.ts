@@ -147,6 +147,12 @@ export const users = {
   'ends.thenOver': 'over “{why}” ({what}),',
   'ends.until': 'until {at}.',
   'ends.forGood': 'without an end.',
+  'ends.day': 'Months begin with day {day} again then.',
+  'ends.dayBefore': 'Months begin then as the credential or the plan says.',
+  'ends.plan': 'The plan is that of the credential again then.',
+  'users.override.shareText':
+    'Tokens in each window: at most what this user has by the plan and what the organisation has. Empty follows the default.',
+  'override.aboveShare': 'At most {most}: you divide what the plan and the organisation have.',
   'ends.thenNothing': 'Then no override is in force.',
   'override.plan': 'Plan',
   'override.planText':

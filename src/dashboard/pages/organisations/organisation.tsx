@@ -48,7 +48,7 @@ function Organisation({ organisation }: { readonly organisation: string }) {
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
             <OwnParts
-              response={overridable(response, quota)}
+              response={{ ...overridable(response, quota), periodDay: response.periodDay }}
               unseen={response.unseen === true}
               {...{ quota, path, etag, read, reload }}
               windows={<Windows response={response} quota={quota} />}

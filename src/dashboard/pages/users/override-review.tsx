@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
 import type { OverrideBody, QuotaResponse } from '../../../contract/api.ts'
+import { useLed } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
-import { topOf } from '../../logic/override-layers.ts'
+import { comesBackBehind, topOf } from '../../logic/override-layers.ts'
 import { Review } from '../../ui/review.tsx'
 import { Note } from '../../ui/small.tsx'
 import { EndNotes } from './override-layers.tsx'
@@ -36,8 +37,21 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
       <OverrideLines {...changeOf(body, response)} of={response} quota={quota} />
       <UsedUpNotes body={body} response={response} quota={quota} />
       <EndNotes override={response.override} body={body} />
+      <Back body={body} response={response} />
       <p>{t('override.reviewText')}</p>
     </Review>
+  )
+}
+
+/** With which day months begin behind the end, and whose plan it is. */
+function Back({ body, response }: Pick<ReviewProps, 'body' | 'response'>) {
+  const { t } = useTexts()
+  const { day, isPlan } = comesBackBehind(body, response)
+  return (
+    <>
+      {day !== undefined && <p>{day === null ? t('ends.dayBefore') : t('ends.day', { day })}</p>}
+      {isPlan && <p>{t('ends.plan')}</p>}
+    </>
   )
 }
 
@@ -50,8 +64,9 @@ function changeOf(body: OverrideBody, { kind, override }: Overridable) {
 /** The windows in which the user or the organisation has nothing left under an override, or under none. */
 export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
   const { t } = useTexts()
+  const isLead = useLed() !== null
   // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
-  if (quota === null) {
+  if (quota === null && !isLead) {
     return body?.shadow === true ? null : (
       <Note tone="warn" live>
         {t('override.unknown')}
@@ -63,7 +78,7 @@ export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
       key={`${each.scope} ${each.category} ${each.window}`}
       of={each}
       kind={response.kind}
-      shadow={quota.shadow}
+      shadow={quota?.shadow === true}
     />
   ))
 }

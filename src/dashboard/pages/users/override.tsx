@@ -1,9 +1,10 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
+import { useLed } from '../../api/session.tsx'
 import type { Problems } from '../../i18n/en.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type Overridable, SCOPE_OF } from '../../logic/override.ts'
+import { aboveShare, endOf, flatOf, type Overridable, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -97,6 +98,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
 type EditingOverride = ReturnType<typeof useOverride>
 
 const NO_PROBLEMS: Problems = {}
+const NOTHING: Readonly<Record<string, number>> = {}
 
 interface FormProps {
   readonly response: Overridable
@@ -108,15 +110,23 @@ interface FormProps {
 }
 
 function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProps) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const { form, draft, stage, set, edit } = editing
+  const isLead = useLed() !== null
+  const above = isLead ? aboveShare(form, response) : NOTHING
+  const expiry = endOf(form)
   const error = 'error' in stage ? stage.error : null
   const fields = fieldProblems(error)
   const ref = useFocusWrong(problems, error)
-  const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
-  function review(event: FormEvent): void {
+  const problemOf = (field: string) => {
+    if (above[field] !== undefined) return t('override.aboveShare', { most: number(above[field]) })
+    return problems[field] === undefined ? fields[field] : t(problems[field])
+  }
+  function review(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
-    editing.review()
+    const wrong = event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')
+    if (Object.keys(above).length === 0) editing.review()
+    else wrong?.focus()
   }
   return (
     <form ref={ref} onSubmit={review} noValidate>
@@ -140,8 +150,8 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
       </ForOperators>
       <ExpiryField
         label={t('override.expiry')}
-        value={form.expiry}
-        keep={form.expiry.kind === 'keep' ? form.expiry.at : set.until}
+        value={expiry}
+        keep={expiry.kind === 'keep' ? expiry.at : set.until}
         error={problemOf('expiresAt')}
         onChange={(expiry) => edit({ expiry })}
       />
@@ -269,10 +279,11 @@ interface LimitFieldsProps extends Pick<FormProps, 'response'>, Pick<EditingOver
 
 function LimitFields({ response, form, edit, problemOf }: LimitFieldsProps) {
   const { t, number, windowName } = useTexts()
+  const isLead = useLed() !== null
   return (
     <fieldset className="limits">
       <legend>{t(`${response.kind}s.override.limits`)}</legend>
-      <p className="muted">{t(`${response.kind}s.override.limitsText`)}</p>
+      <p className="muted">{t(isLead ? 'users.override.shareText' : `${response.kind}s.override.limitsText`)}</p>
       {Object.entries(response.windows).map(([category, windows]) => (
         <fieldset key={category} className="row">
           <legend>{category}</legend>

@@ -5,7 +5,7 @@ import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts
 import { useMayChange } from '../../api/session.tsx'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Expiry, expiryOf, type Overridable } from '../../logic/override.ts'
+import { A_DAY, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -96,8 +96,6 @@ interface QuickDialogProps extends QuickProps {
   /** @param until as it was set */
   readonly onDone: (until: string | null) => void
 }
-
-const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
 export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {

@@ -1,8 +1,9 @@
 import { useEffect } from 'react'
 import type { OverrideResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { useLed } from '../../api/session.tsx'
 import type { Polled } from '../../api/use-poll.ts'
-import { formOf, forOrganisation, isSet, type Overridable, type OverrideForm } from '../../logic/override.ts'
+import { formOf, forOrganisation, isSet, NEVER, type Overridable, type OverrideForm } from '../../logic/override.ts'
 import {
   type Failure,
   hasCome,
@@ -32,6 +33,9 @@ export function useOverride(props: OverrideProps) {
   const dispatch = (event: OverrideEvent) => change((now) => nextEditing(now, event))
   const now = () => ({ response, etag, time: serverNow() })
   const isAny = override !== null
+  const isLead = useLed() !== null
+  // The share that a lead gives is for good, if nobody chooses otherwise.
+  const begun = isLead && !isAny ? { ...formOf(override), expiry: NEVER } : formOf(override)
   const isMade = draft?.sent !== undefined && isSet(draft.sent.body, override)
   const isGone = !isAny && stage.at === 'unknown'
   // biome-ignore-start lint/correctness/useExhaustiveDependencies: each once, when it comes to be so
@@ -45,11 +49,12 @@ export function useOverride(props: OverrideProps) {
   return {
     draft,
     stage,
-    form: draft?.form ?? formOf(override),
+    form: draft?.form ?? begun,
     /** What is set. */
     set: { etag, until: override?.expiresAt ?? null } satisfies Seen,
     isOver: isOverBy(draft, override, serverNow()),
-    edit: (part: Partial<OverrideForm>) => dispatch({ type: 'edit', part, now: now() }),
+    edit: (part: Partial<OverrideForm>) =>
+      dispatch({ type: 'edit', part: draft === null ? { ...begun, ...part } : part, now: now() }),
     review: () => dispatch({ type: 'review', now: now() }),
     leaveReview: () => dispatch({ type: 'leave' }),
     discard() {
