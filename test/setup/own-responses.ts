@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 /**
  * Holds what a gateway in this process responds itself against its own OpenAPI document. The servers that a test names by `hold` are listened
@@ -149,17 +149,42 @@ function validatorOf(document: Json): Validate {
   return validate
 }
 
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+/** By the text of a schema and of all that it refers to: documents of two gateways differ in few of them. */
+const compiled = new Map<string, ValidateFunction<Json>>()
+
+/** A schema of a document, compiled. */
+function compile(document: Json, schema: object): ValidateFunction<Json> {
+  const whole = JSON.stringify({ ...schema, components: referredBy(document, schema) })
+  const fits = compiled.get(whole) ?? ajv.compile<Json>(JSON.parse(whole))
+  compiled.set(whole, fits)
+  return fits
+}
+
+/** The components that a schema refers to, and those that they refer to. */
+function referredBy(document: Json, schema: object): Json {
+  const components: Json = {}
+  const open = [schema]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const [, kind = '', name = ''] of JSON.stringify(next).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g)) {
+      if (components[kind]?.[name] !== undefined) continue
+      components[kind] = { ...components[kind], [name]: document.components[kind][name] }
+      open.push(document.components[kind][name])
+    }
+  }
+  return components
+}
+
 /** @returns what is wrong with a response; `null` for nothing */
 export function responseValidator(document: Json): Validate {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  ajv.addSchema(document, 'openapi')
   const templates = templatesOf(document)
+  const known = new Map<object, ValidateFunction<Json>>()
   return function problemWith(method, path, { status, headers, text }) {
-    const place = placeOf(document, templates, method, path, status)
-    if (place === null) return null
-    if (place.response === undefined) return `status ${status} is not in the document`
-    const { content, description, headers: { ETag: tag = null } = {} } = place.response
+    const response = responseOf(document, templates, method, path, status)
+    if (response === null) return null
+    if (response === undefined) return `status ${status} is not in the document`
+    const { content, description, headers: { ETag: tag = null } = {} } = response
     const { etag = null } = headers
     if (tag !== null && etag !== null && !new RegExp(tag.schema.pattern).test(String(etag))) {
       return `the ETag ${etag} is not in the document`
@@ -168,49 +193,43 @@ export function responseValidator(document: Json): Validate {
     const type = String(headers['content-type'] ?? '').replace(/ *;.*/, '')
     if (content[type] === undefined) return `type ${type} is not in the document`
     if (!/^application\/(?:problem\+)?json$/.test(type) || text === '') return null
-    if (content[type].schema === undefined) return null
-    const fits = ajv.getSchema(`openapi#/${[...place.pointer, 'content', type, 'schema'].map(escaped).join('/')}`)
-    if (fits === undefined) return 'no schema'
-    const body = JSON.parse(text)
+    const { schema } = content[type]
+    if (schema === undefined) return null
+    const fits = known.get(schema) ?? compile(document, schema)
+    known.set(schema, fits)
+    const body: Json = JSON.parse(text)
     if (!fits(body)) return ajv.errorsText(fits.errors)
-    if (status < 400 || body.error === undefined || Object.keys(content[type].schema).length === 0) return null
+    if (status < 400 || body.error === undefined || Object.keys(schema).length === 0) return null
     return description.includes(`\`${body.error}\``) ? null : `the error ${body.error} is not in the document`
   }
 }
 
-interface Place {
-  readonly pointer: readonly (string | number)[]
-  readonly response: Json
-}
-
-/** Where the document describes a response. What no operation has is held against the response of its status; `null` where there is none of that. */
-function placeOf(
+/** What the document says of a response; `undefined` where its operation has none of that status, `null` where no operation has one. */
+function responseOf(
   document: Json,
   templates: readonly Template[],
   method: string,
   path: string,
   status: number,
-): Place | null {
+): Json | null | undefined {
   const template = templates.find(({ pattern }) => pattern.test(path))?.template
   const way = method === 'HEAD' ? 'get' : method.toLowerCase()
   const operation = template === undefined ? undefined : document.paths[template][way]
-  if (operation === undefined || status === 405) return placeOfStatus(document, status)
+  if (operation === undefined || status === 405) return responseOfStatus(document, status)
   const response = operation.responses[status]
-  const [, , kind, name] = response?.$ref?.split('/') ?? []
-  if (name === undefined) return { pointer: ['paths', template ?? '', way, 'responses', status], response }
-  return { pointer: ['components', kind, name], response: document.components[kind][name] }
+  return response?.$ref === undefined ? response : componentOf(document, response.$ref)
 }
 
 /** What a gateway may respond to any request stands at each operation by one name. */
-function placeOfStatus(document: Json, status: number): Place | null {
+function responseOfStatus(document: Json, status: number): Json | null {
   const operations = Object.values<Json>(document.paths).flatMap((item) => Object.values<Json>(item))
   const ref: string | undefined = operations.find(({ responses }) => responses[status]?.$ref)?.responses[status].$ref
-  const [, , kind = '', name = ''] = ref?.split('/') ?? []
-  return ref === undefined ? null : { pointer: ['components', kind, name], response: document.components[kind][name] }
+  return ref === undefined ? null : componentOf(document, ref)
 }
 
-function escaped(part: string | number): string {
-  return encodeURIComponent(String(part).replace(/~/g, '~0').replace(/\//g, '~1'))
+function componentOf(document: Json, ref: string): Json {
+  const [, , kind = '', name = ''] = ref.split('/')
+  return document.components[kind][name]
 }
 
 interface Template {
