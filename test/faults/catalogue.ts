@@ -29,14 +29,14 @@ const ERRORS = (reason: string): string => `\`store_errors_total{reason="${reaso
 const ANSWERED = (reason: string): string => `reason \`${reason}\``
 const UPSTREAM = (reason: string): string => `\`upstream_errors_total{reason="${reason}"}\``
 const UNKNOWN = '`charge_outcome_unknown_total`'
-const OUT = 'Outage'
-const RETRIED = 'Charged once'
+const OUT = 'Decides as in an outage'
+const RETRIED = 'Charges each request exactly once'
 const DECIDED = 'Decides every request'
-const KEPT_502 = '502, charged'
-const KEPT_504 = '504, charged'
-const REFUSED = '502. Given back (`refund: unreached`) or charged (`never`)'
+const KEPT_502 = 'Responds with 502 and keeps the charge'
+const KEPT_504 = 'Responds with 504 and keeps the charge'
+const REFUSED = 'Responds with 502. Gives the charge back (`refund: unreached`) or keeps it (`never`)'
 const DRAINED = 'exit code 0'
-const STAYS = 'The charge stays'
+const STAYS = 'The request stays charged'
 const LATE = { does: 'The counters stay', shows: 'nothing', introduced: true } as const
 
 export const CATALOGUE: readonly Group[] = [
@@ -50,7 +50,7 @@ export const CATALOGUE: readonly Group[] = [
       slow_50: { fault: 'round trips take 50 to 70 ms longer', does: DECIDED, shows: 'latency' },
       slow_200: {
         fault: 'round trips take 200 to 600 ms longer',
-        does: 'Serves all but a few, which get 503 and their charge back',
+        does: 'Serves nearly all requests. The others get 503, and their charge is given back',
         shows: ERRORS('timeout'),
       },
       slow_2000: { fault: 'round trips take 2 to 4 seconds longer', does: OUT, shows: SILENT },
@@ -59,13 +59,13 @@ export const CATALOGUE: readonly Group[] = [
       fin: { fault: 'connections are ended repeatedly', does: RETRIED, shows: 'a few lines each time' },
       half_open: {
         fault: 'a connection is dead without notice',
-        does: 'Replaces it after five deadlines, at least 1 s',
+        does: 'Replaces the connection after five deadlines, but not before 1 s',
         shows: ERRORS('timeout'),
       },
       blackhole: { fault: 'nothing passes, then everything at once', does: OUT, shows: SILENT },
       flapping: {
         fault: 'a reply is lost, then nothing passes for most of a second, repeatedly',
-        does: 'Outages; charged once',
+        does: 'Has several short outages, and charges each request exactly once',
         shows: 'a few lines each time',
       },
       connect_hangs: { fault: 'packets are lost, of new connections too', does: OUT, shows: CUT },
@@ -82,7 +82,7 @@ export const CATALOGUE: readonly Group[] = [
       redis_stopped: { fault: 'kill -STOP, then it goes on', does: OUT, shows: SILENT },
       redis_restarted: {
         fault: 'restarted repeatedly',
-        does: 'Loads a missing script again',
+        does: 'Loads the missing script again',
         shows: '"connected to the store" each time',
       },
       script_flush: { fault: 'SCRIPT FLUSH under traffic', does: DECIDED, shows: 'nothing' },
@@ -94,7 +94,7 @@ export const CATALOGUE: readonly Group[] = [
   {
     title: 'Errors that Redis responds with',
     file: 'test/faults/responses.test.ts',
-    note: 'Redis writes nothing then. The log has its words.',
+    note: 'In each of these cases Redis rejects the write, so it charges nothing. The log contains the error of Redis.',
     rows: {
       response_readonly: { fault: 'READONLY: made a replica', does: OUT, shows: ANSWERED('readonly') },
       response_oom: { fault: 'OOM: no memory is left', does: OUT, shows: ANSWERED('out_of_memory') },
@@ -117,12 +117,12 @@ export const CATALOGUE: readonly Group[] = [
     rows: {
       failover: {
         fault: 'the primary is killed, sentinels name its replica',
-        does: 'Outage. Charges that the replica lacked are forgotten',
+        does: 'Decides as in an outage. Charges that the replica had not received are forgotten',
         shows: CUT,
       },
       cluster_moved: {
         fault: 'the slot moves under traffic (MOVED, ASK, TRYAGAIN)',
-        does: 'Charges follow it. Some get 503 meanwhile',
+        does: 'Charges at the new node. Some requests get 503 meanwhile',
         shows: '`store_errors_total{reason="cluster"}` at most',
       },
       cluster_down: { fault: 'the slot’s node is killed (CLUSTERDOWN) and returns', does: OUT, shows: CUT },
@@ -135,29 +135,29 @@ export const CATALOGUE: readonly Group[] = [
     rows: {
       wrong_type: {
         fault: 'a counter’s key holds something else',
-        does: 'Writes it anew, or 503',
+        does: 'Replaces the counter, or responds with 503',
         shows: 'nothing, or `store_errors_total`',
       },
-      no_expiry: { fault: 'a counter lost its expiry', does: 'Windows end all the same', shows: 'nothing' },
+      no_expiry: { fault: 'a counter lost its expiry', does: 'Windows end as usual', shows: 'nothing' },
       evicted: {
         fault: 'Redis evicts a counter (`allkeys-lru`)',
-        does: 'Admits more than the limit: use `noeviction`',
+        does: 'Admits more than the limit. Use `noeviction` to prevent this',
         shows: '"store warning" in the log, `store_warnings`, `degraded`',
       },
       unreadable_record: {
         fault:
           'a record of the store is cut, or somebody else wrote it (an access key, an entry of the audit, a refusal)',
-        does: 'Leaves it out. All others hold, and access keys are made and revoked',
+        does: 'Ignores the record. All other records work, and access keys can be made and revoked',
         shows: '`unreadable_records_total{kind}`, a line with its key, `degraded`',
       },
       clock_skew: {
         fault: 'one gateway’s clock is an hour fast, another’s slow',
-        does: 'All follow the clock of Redis',
+        does: 'All gateways follow the clock of Redis',
         shows: '`store_clock_offset_seconds`, a warning',
       },
       clock_jump: {
         fault: 'the clock of Redis jumps a month ahead and back',
-        does: 'Windows end early; afterwards nobody waits longer than one window',
+        does: 'Windows end early. Afterwards nobody waits longer than one window',
         shows: '`window_starts_corrected_total`, a warning',
       },
     },
@@ -189,17 +189,17 @@ export const CATALOGUE: readonly Group[] = [
       },
       upstream_get_again: {
         fault: 'a response to a GET is lost on a reused connection',
-        does: 'Resends it once: charged once',
+        does: 'Sends the request again once, and charges it once',
         shows: 'nothing',
       },
       upstream_reply_lost_repeated: {
         fault: 'a response is lost, and the client repeats by its key at another gateway',
-        does: 'Charged once, the upstream sees both',
+        does: 'Charges once, although the upstream sees both requests',
         shows: '`replays_total`',
       },
       upstream_refuses_repeated: {
         fault: 'no connection, and the client repeats by its key',
-        does: '502, both given back',
+        does: 'Responds with 502 to both, and gives both charges back',
         shows: UPSTREAM('upstream_unreachable'),
       },
       upstream_head_cut: {
@@ -209,7 +209,7 @@ export const CATALOGUE: readonly Group[] = [
       },
       upstream_body_cut: {
         fault: 'a response breaks off in its body',
-        does: 'Charged. Breaks the client’s response off, too',
+        does: 'Keeps the charge, and breaks the response to the client off, too',
         shows: 'outcome `failed`',
       },
       upstream_late: {
@@ -234,18 +234,18 @@ export const CATALOGUE: readonly Group[] = [
       },
       upstream_and_store: {
         fault: 'the store is out at a refund',
-        does: 'The refund arrives later, once',
-        shows: 'both faults',
+        does: 'Makes the refund later, exactly once',
+        shows: 'both faults, each with its own signs',
       },
       settled_and_store: {
         fault: 'the store is out at a final cost',
-        does: 'Responds. The difference counts later, once',
+        does: 'Responds. The difference is charged later, exactly once',
         shows: '`charged` in the log',
       },
       settled_reply_lost: { fault: 'the reply to a final cost is lost', does: RETRIED, shows: ERRORS('connection') },
       settled_cut: {
         fault: 'a response with its cost in the head breaks off',
-        does: 'Charges what the head said',
+        does: 'Charges the cost that the header named',
         shows: '`charged` in the log',
       },
     },
@@ -259,20 +259,24 @@ export const CATALOGUE: readonly Group[] = [
         does: STAYS,
         shows: 'the restart',
       },
-      kill_before_forward_sqlite: { fault: 'the same on the embedded store', does: STAYS, shows: 'the restart' },
+      kill_before_forward_sqlite: {
+        fault: 'kill -9 between charge and forward, on the embedded store',
+        does: STAYS,
+        shows: 'the restart',
+      },
       kill_owing: {
-        fault: 'kill -9 while it owes for an outage',
-        does: 'Forgets that: its share at most',
+        fault: 'kill -9 while charges of an outage are still to be made',
+        does: 'Forgets these charges, which are at most its share',
         shows: 'the restart',
       },
       kill_while_flushing: {
         fault: 'kill -9 before a flush of the series, or when its reply is lost',
-        does: 'Counts a flush once. Series lack what came since',
+        does: 'Counts a flush once. Requests since the last flush are missing in the series',
         shows: 'the restart',
       },
       kill_under_load: {
         fault: 'kill -9 repeatedly under load',
-        does: 'Charges all that the upstream saw, and requests cut off',
+        does: 'Charges all requests that the upstream saw, and requests that were cut off',
         shows: 'the restart',
       },
       sigterm_under_load: {
@@ -282,20 +286,24 @@ export const CATALOGUE: readonly Group[] = [
       },
       sigterm_no_delay: {
         fault: 'SIGTERM without a delay, while clients connect',
-        does: 'Requests without a response cost nothing',
+        does: 'Charges nothing for requests that get no response',
         shows: DRAINED,
       },
       sigterm_store_down: {
         fault: 'SIGTERM while Redis is silent',
-        does: 'Waiting requests get 503. What Redis takes later stays charged',
+        does: 'Waiting requests get 503. Charges that Redis makes later stay',
         shows: 'exit code 0, "charges with an unknown outcome"',
       },
       sigterm_during_start: {
         fault: 'SIGTERM at any moment of the start',
-        does: 'Ends',
+        does: 'The process ends',
         shows: 'the signal, or exit code 0',
       },
-      down_at_start: { fault: 'Redis is absent at the start', does: 'Outage, until Redis comes', shows: CUT },
+      down_at_start: {
+        fault: 'Redis is absent at the start',
+        does: 'Decides as in an outage until Redis starts',
+        shows: CUT,
+      },
     },
   },
   {
@@ -303,7 +311,7 @@ export const CATALOGUE: readonly Group[] = [
     file: 'test/faults/reload.test.ts',
     rows: {
       reload_under_load: {
-        fault: 'it changes every 50 ms, at times faulty',
+        fault: 'the file changes every 50 ms, sometimes with mistakes',
         does: 'Each request follows one configuration',
         shows: '"configuration loaded", or "configuration refused" and `config_last_reload_successful` 0',
       },
@@ -315,7 +323,7 @@ export const CATALOGUE: readonly Group[] = [
     rows: {
       far: {
         fault: 'each round trip takes 0.4 to 3 deadlines',
-        does: 'Charges and serves every request but those of the first round trip',
+        does: 'Charges and serves every request, except those of the first round trip',
         shows: '`store_warnings{warning="far"}`, `degraded`',
       },
     },
@@ -326,8 +334,8 @@ export const CATALOGUE: readonly Group[] = [
     rows: {
       soak: {
         fault: 'random faults, kills and reloads, two gateways, one with workers',
-        does: 'The measure holds',
-        shows: '`npm run soak:faults`, `SOAK_SECONDS`, `SOAK_SEED`',
+        does: 'Fulfils the measure above',
+        shows: 'nothing (run it with `npm run soak:faults`, `SOAK_SECONDS` and `SOAK_SEED`)',
       },
     },
   },

@@ -6,15 +6,15 @@ const PAGE = 'docs/contributing/faults.md'
 
 const INTRO = `# Faults
 
-For operators who ask "what if": the faults that \`test/faults\` makes with real processes and sockets.
+What happens if Redis loses a reply, or if a gateway is killed in the middle of a request? This page lists the faults that \`test/faults\` causes with real processes and sockets. For each fault it says what the gateway does, and what you see as the operator.
 
-**The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, gateways recover by themselves. After a fault of Redis no effect comes later.
+**The measure.** After each fault, the charges in the store must match the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, and the gateways recover by themselves. A fault of Redis has no late effects.
 
-**[Outage](../outage.md)** shows as \`store_errors_total\` with the reason, \`store_circuit_open\`, and "the store is out" in the log. Afterwards what was admitted is charged exactly once.
+**As in an outage** means that the gateway decides without the store, as [While the store is out](../outage.md) explains. You see \`store_errors_total\` with the reason from the table, \`store_circuit_open\`, and "the store is out" in the log. Afterwards each admitted request is charged exactly once.
 
-Metric names begin with \`tollgate_\`. See also [the simulation](simulation.md).
+The names of all metrics begin with \`tollgate_\`. [The simulation](simulation.md) tests further faults.
 
-\`FAULTS_PAGE=write vitest run test/faults/table.test.ts\` makes this page of \`test/faults/catalogue.ts\`.
+\`FAULTS_PAGE=write vitest run test/faults/table.test.ts\` makes this page from \`test/faults/catalogue.ts\`.
 `
 
 /** Rows that differ in the fault only are one. */
