@@ -7,25 +7,25 @@ import { below, type Key, keysOf, kindOf, type Node, nameOf } from './schema.ts'
 
 const ADMIN_HEAD = `# The admin API, operation by operation
 
-This page describes every operation of the admin API with its parameters, the fields of its bodies, its errors, and one request with the response of a real gateway. All examples show one gateway on one day. [The guide to the admin API](../admin-api.md) explains who may do what and how changes take effect, and the [cookbook](../cookbook.md) has common jobs. \`GET /openapi.json\` returns the same description for programs.
+This page describes every operation of the admin API with its parameters, the fields of its bodies, its errors, and an example with the response of a real gateway. All examples come from one gateway on one day. [The guide to the admin API](../admin-api.md) explains who may do what and how changes take effect. The [cookbook](../cookbook.md) shows common jobs. Programs get the same description from \`GET /openapi.json\`.
 
-Send \`Authorization: Bearer TOKEN\` with every request, unless its section says that it is for anybody. A body is JSON and is sent with \`Content-Type: application/json\`, unless the example shows another type. An [error code](error-codes.md#the-admin-api) stands in the member \`error\` of the response.
+Send \`Authorization: Bearer TOKEN\` with every request, unless its section says that anybody may send it. Send bodies as JSON with \`Content-Type: application/json\`, unless the example shows another type. If a request fails, the field \`error\` of the response has an [error code](error-codes.md#the-admin-api).
 `
 
 const DECISIONS_HEAD = `# The decisions API, operation by operation
 
-Another proxy, or your service itself, asks this API whether a request may go on when Tollgate does not forward the request. It listens on [\`decisions.listen\`](configuration.md#decisionslisten). [Deciding for other proxies](../deciding.md) shows how to set it up, and [asking](../guides/asking.md) has a whole example with its responses.
+If Tollgate does not forward your requests, another proxy or your service can ask this API whether a request may pass. The API listens on [\`decisions.listen\`](configuration.md#decisionslisten). [Deciding for other proxies](../deciding.md) shows how to set it up. [Asked by the service itself](../guides/asking.md) is a whole example.
 
-Send \`decisions.token\` of the configuration as \`X-Tollgate-Token\`, if the configuration has one. An [error code](error-codes.md) stands in the member \`error\` of the response.
+If the configuration has a \`decisions.token\`, send it as \`X-Tollgate-Token\`. If a request fails, the field \`error\` of the response has an [error code](error-codes.md).
 `
 
 const GATEWAY_HEAD = `# The gateway API, operation by operation
 
-Tollgate forwards most requests to your service. These few paths it responds to itself, so that a client can ask what it has left and what it used. [The guide for client developers](../client-data.md) shows how to use them.
+Tollgate forwards most requests to your service. It responds itself to the few paths on this page, so that a client can ask how much it has left and how much it has used. [The guide for client developers](../client-data.md) shows how to use them.
 
-The examples show a gateway that has one category, \`read\`, with 120 tokens an hour for each user. Yours may have others.
+The examples come from a gateway with one category, \`read\`, and 120 tokens an hour for each user. Your gateway may have other categories and limits.
 
-An [error code](error-codes.md#the-gateway) stands in the member \`error\` of the response.
+If a request fails, the field \`error\` of the response has an [error code](error-codes.md#the-gateway).
 `
 
 /** @returns the page as Markdown */
@@ -38,7 +38,7 @@ export function adminPage(document: Document): string {
 
 const ROLES_HEAD = `## All operations, and their roles
 
-A role is that of an admin token, or of the person who is signed in ([who may do what](../admin-api.md#who-may-do-what)). A lead may use an operation for the own organisation only.
+Each admin token has a role, and so has each person who signs in ([who may do what](../admin-api.md#who-may-do-what)). A lead may use an operation only for the own organisation.
 `
 
 function rolesTable(places: readonly Place[]): string {

@@ -19,15 +19,15 @@ export interface Example {
 
 const HEAD = `# Configuration, key by key
 
-This page lists every key of \`tollgate.yaml\` in the order of [the commented file](../../config/tollgate.yaml), which you can copy and change. To set up the limits step by step, begin with [getting-started.md](../getting-started.md); [how the file is read](#how-the-file-is-read) is at the end of this page.
+This page lists every key of \`tollgate.yaml\` in the order of [the commented file](../../config/tollgate.yaml), which you can copy and change. To set up the limits step by step, begin with [getting-started.md](../getting-started.md). [How the file is read](#how-the-file-is-read) is explained at the end of this page.
 
 In the name of a key, \`[]\` stands for each element of a list and \`NAME\` for a name that you choose. \`routes[].cost\` is therefore the key \`cost\` of any rule below \`routes\`. Each example shows the key where it belongs in the file.
 `
 
 const FOOT = `## How the file is read
 
-- **Durations** are a whole number and \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`, for example \`90s\`. **Sizes** are a whole number and \`B\`, \`KB\` (1000), \`KiB\` (1024), \`MB\`, \`MiB\`, \`GB\` or \`GiB\`, for example \`64KiB\`.
-- **Variables**: \`\${NAME}\` and \`\${NAME:-default}\` are replaced by the environment after the file was parsed. \`\${file:/run/secrets/x}\` is the text of a file. Every value may be written in this way.
+- **Durations** are a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`, for example \`90s\`. **Sizes** are a whole number with \`B\`, \`KB\` (1000), \`KiB\` (1024), \`MB\`, \`MiB\`, \`GB\` or \`GiB\`, for example \`64KiB\`.
+- **Variables**: \`\${NAME}\` and \`\${NAME:-default}\` are replaced by the value of the environment variable \`NAME\`. If the variable is not set, \`default\` is used. \`\${file:/run/secrets/x}\` is replaced by the text of a file. You can write any value in this way. The replacement happens after the file was parsed, so a value cannot add further keys.
 - **Reload**: Tollgate reads the file again when it changes and on \`SIGHUP\`. If the new file has problems, the old configuration stays in force. \`tollgate check -c FILE\` shows every problem with its line before you deploy the file.
 `
 

@@ -42,33 +42,34 @@ const GROUPS: Readonly<Record<string, readonly ((meter: Meter) => unknown)[]>> =
 const LABELS: Readonly<Record<string, string>> = {
   alert: 'name of the alert in `alerts`',
   bound:
-    'whose bound was reached, which is `total`, `strangers` (callers without an accepted credential), `address`, `network`, `user` or `failures`',
+    'which bound was reached: `total`, `strangers` (all callers without an accepted credential), `address`, `network`, `user` or `failures`',
   cached: '`true` or `false`',
   category: 'category of the quota',
-  code: '`too_many`, `too_many_of_address`, `made_room` (idle, closed for a new one), `too_fast`, `tls`, `proxy_protocol`, `short_records`, `short_pieces`, `slow_upload`, `pipelining`, or an [error code](error-codes.md)',
+  code: '`too_many`, `too_many_of_address`, `made_room` (an idle connection was closed to make room for a new one), `too_fast`, `tls`, `proxy_protocol`, `short_records`, `short_pieces`, `slow_upload`, `pipelining`, or an [error code](error-codes.md)',
   code_class: 'class of the status, such as `2xx`',
   error: '[error code](error-codes.md) of the gateway, or `none`',
-  event: 'what happened, as above',
-  fault: 'the word in `edge.lenient` or `upstream.lenient` that allows the fault, such as `bare_lf`',
+  event: 'what happened',
+  fault: 'word in `edge.lenient` or `upstream.lenient` that allows the fault, such as `bare_lf`',
   file: 'path of the certificate',
   files: '`pair` or `client_authorities`',
-  hash: 'the first 16 characters of `sha256sum FILE`; files that the configuration names count too, and the environment does not',
-  issuer: 'issuer of JWTs, as `auth.jwt` has it',
+  hash: 'first 16 characters of `sha256sum FILE`. If the configuration names other files, their content counts, too. Environment variables do not count',
+  issuer: 'issuer of JWTs, as written in `auth.jwt`',
   kind: '[kind of record](../stored-data.md#a-record-that-cannot-be-read)',
   listener: '`gateway` or `admin`',
   node_version: 'version of Node, such as `v26.10.0`',
-  operation: 'what the store was asked to do, such as `settle` or `control`',
+  operation: 'what the gateway asked the store to do, such as `settle` or `control`',
   outcome: '[how the request ended](../log.md#outcomes)',
   plan: 'plan of the caller, or `none`',
   provider: 'provider of `auth.introspection`',
-  reason: 'why',
-  route: 'rule as the configuration has it, such as `GET /v1/user/:what`, or `unmatched`, `gateway` or `none`',
+  reason: 'the reason',
+  route:
+    'rule as the configuration writes it, such as `GET /v1/user/:what`. Requests without a rule have `unmatched`, `gateway` (the gateway served its own path) or `none`',
   scope: '`personal`, `organisation` or `global`',
   settled: '`true` or `false`',
   source:
-    'where the cost came from: `response`, `above_max` (the response said more than `max`), `request` (body of the request), `service` ([later](../deciding.md#a-service-that-asks-itself)); or why it is the reserve: `missing`, `malformed`, `unread`, `unsaid` and `coded` (streams)',
+    'where the cost came from: `response`, `above_max` (the response named more than `max`), `request` (the body of the request), or `service` ([reported later](../deciding.md#a-service-that-asks-itself)). If the reserve was charged, the label says why: `missing`, `malformed`, `unread`, or for streams `unsaid` and `coded` (compressed)',
   thing:
-    'what was held, which is `requests`, `credentials`, `bodies`, `upstream_connections`, `tunnels`, `in_flight`, `checks` or `usage`',
+    'what was used up: `requests`, `credentials`, `bodies`, `upstream_connections`, `tunnels`, `in_flight`, `checks` or `usage`',
   verdict: '`accepted`, `refused` or `unable`',
   version: 'version of Tollgate',
   warning: '[name of the warning](../runbook.md#tollgatestorewarning)',
@@ -111,17 +112,19 @@ const MORE: Readonly<Record<string, string>> = {
   lenient_requests_total:
     'See [old clients](../edge.md#old-clients) and [an old upstream](../upstream.md#an-old-upstream).',
   outage_charges_total: 'See [while the store is out](../outage.md).',
-  outage_tokens_total: 'Tokens of a worker that was killed are never settled.',
+  outage_tokens_total: 'If a worker is killed, its tokens stay unsettled.',
   over_requests_total: 'See [soft limits](../tuning.md#limits-with-something-beyond).',
-  plan_refusals_total: 'Only with [`quota.plans`](../tuning.md#plans).',
-  plan_tokens_charged_total: 'Only with [`quota.plans`](../tuning.md#plans).',
-  plan_tokens_refunded_total: 'Only with [`quota.plans`](../tuning.md#plans).',
+  plan_refusals_total: 'This metric exists only if you use [`quota.plans`](../tuning.md#plans).',
+  plan_tokens_charged_total: 'This metric exists only if you use [`quota.plans`](../tuning.md#plans).',
+  plan_tokens_refunded_total: 'This metric exists only if you use [`quota.plans`](../tuning.md#plans).',
   records_left_out: 'See [TollgateRecordsLeftOut](../runbook.md#tollgaterecordsleftout).',
   replays_total: 'See [retries that cost once](../costs.md#retries-that-cost-once).',
   reserve_refusals_total: 'See [a part for known users](../tuning.md#a-part-for-known-users).',
   response_buffer_bytes: 'See [responses that are read slowly](../bounds.md#responses-that-are-read-slowly).',
-  route_request_duration_seconds: 'Only with [100 rules or fewer](../metrics.md#each-rule), unless you ask for it.',
-  route_requests_total: 'Only with [100 rules or fewer](../metrics.md#each-rule), unless you ask for it.',
+  route_request_duration_seconds:
+    'This metric exists only if you have [100 rules or fewer](../metrics.md#each-rule), unless you ask for it.',
+  route_requests_total:
+    'This metric exists only if you have [100 rules or fewer](../metrics.md#each-rule), unless you ask for it.',
   settled_costs_total: 'See [a cost known afterwards](../costs.md#a-cost-known-afterwards).',
   shadow_refusals_total: 'See [shadow](../tuning.md#1-shadow-what-would-be-refused).',
   share_refusals_total: 'See [what one client can take](../bounds.md).',
@@ -130,24 +133,24 @@ const MORE: Readonly<Record<string, string>> = {
   store_clock_offset_seconds: 'The log warns if the difference is more than 5 seconds.',
   store_evicted_keys_total: 'See [TollgateKeysEvicted](../runbook.md#tollgatekeysevicted).',
   store_warnings: 'See [TollgateStoreWarning](../runbook.md#tollgatestorewarning).',
-  unknown_plan_requests_total: 'The log names the plan.',
+  unknown_plan_requests_total: 'The log shows the name of the plan.',
   window_starts_corrected_total: 'See [when something is lost](../upkeep.md#when-something-is-lost).',
-  worker_exits_total: 'Only with `workers`.',
-  workers: 'Only with `workers`.',
+  worker_exits_total: 'This metric exists only if you use `workers`.',
+  workers: 'This metric exists only if you use `workers`.',
 }
 
 /** With `workers`, the figure of one process that stands for all. */
 const TOGETHER: Readonly<Record<Together, string>> = {
   sum: '',
-  min: ' With several workers it is the least of all processes.',
-  max: ' With several workers it is the most of all processes.',
+  min: ' With several workers this is the lowest value of all processes.',
+  max: ' With several workers this is the highest value of all processes.',
 }
 
 const HEAD = `# Metrics, one by one
 
-\`/metrics\` of the admin listener serves these metrics in the Prometheus text format. [What to watch](../metrics.md) has queries for the usual questions. The usual \`process_*\` and \`nodejs_*\` metrics of a Node process are there too.
+\`/metrics\` of the admin listener serves these metrics in the Prometheus text format. [What to watch](../metrics.md) has queries for common questions. \`/metrics\` also has the \`process_*\` and \`nodejs_*\` metrics that Node processes usually have.
 
-A counter grows from 0 and starts again when the process does, so read it by \`rate()\` or \`increase()\`. A histogram \`NAME\` has the series \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`. A label set appears when it is first counted. A metric has at most 500 of them (the two by rule have 50,000); further ones are counted under the label \`other\`.
+A counter starts at 0 when the process starts and only grows, so use \`rate()\` or \`increase()\` in queries. A histogram \`NAME\` has the series \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`. A combination of labels appears when it is counted for the first time. A metric has at most 500 combinations of labels, and the two metrics of rules have at most 50,000. Everything beyond that is counted under the label \`other\`.
 `
 
 export function metricsPage(): string {

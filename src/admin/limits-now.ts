@@ -29,26 +29,26 @@ import { withUser } from './with-id.ts'
 export function inForceRoutes(desk: Desk): Route[] {
   return [
     route('GET', '/api/in-force', {
-      summary: 'The settings that this gateway enforces, also while the store is out',
-      more: 'A change by another replica may be a second on its way.',
+      summary: 'The settings that this gateway enforces. It works without the store',
+      more: 'A change that another replica has made may arrive here up to a second later.',
       hasVersion: true,
       responses: { 200: schemas.inForce },
       handle: () => show(desk),
     }),
     route('GET', '/api/in-force/users', {
-      summary: 'The overrides that this gateway enforces, also while the store is out',
+      summary: 'The overrides of users that this gateway enforces. It works without the store',
       query: Query,
       responses: { 200: schemas.overridesInForce },
       handle: ({ query }) => list(desk, query),
     }),
     route('GET', '/api/in-force/users/:id', {
-      summary: 'The limits of one user that this gateway enforces, also while the store is out',
+      summary: 'The limits of one user that this gateway enforces. It works without the store',
       hasVersion: true,
       responses: { 200: schemas.userInForce },
       handle: (call) => withUser(call, (user) => showUser(desk, user)),
     }),
     route('GET', '/api/in-force/organisations', {
-      summary: 'The overrides of organisations that this gateway enforces, also while the store is out',
+      summary: 'The overrides of organisations that this gateway enforces. It works without the store',
       query: OrganisationsQuery,
       responses: { 200: schemas.organisationOverridesInForce },
       handle: ({ query }) => listOrganisations(desk, query),

@@ -23,14 +23,18 @@ const UNTIL = `must be a time with its offset, for example 2030-01-31T00:00:00Z,
 export const ownerId = z.string({ error: `must be ${USER_ID}` }).refine(isUserId, { error: `must be ${USER_ID}` })
 
 export const NewGrant = z.strictObject({
-  user: ownerId.optional().describe('Who gets the tokens; instead of an organisation'),
-  organisation: ownerId.optional().describe('Whose users get the tokens together; instead of a user'),
-  category: z.string().describe('The category whose requests they pay for'),
+  user: ownerId.optional().describe('The user who gets the tokens. Write either a user or an organisation'),
+  organisation: ownerId
+    .optional()
+    .describe(
+      'The organisation that gets the tokens for all its users together. Write either a user or an organisation',
+    ),
+  category: z.string().describe('The category of the requests for which the tokens pay'),
   tokens: z
     .int({ error: TOKENS })
     .min(1, { error: TOKENS })
     .max(MAX_LIMIT, { error: TOKENS })
-    .describe('How many: 1 to 10^12'),
+    .describe('The number of tokens, 1 to 10^12'),
   until: z.iso
     .datetime({ offset: true, error: UNTIL })
     .describe(`When the grant ends, whatever is left of it: at most ${MOST_DAYS} days from now`),

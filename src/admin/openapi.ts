@@ -46,9 +46,10 @@ const WEBHOOK = {
   operationId: 'receiveAlert',
   tags: ['What goes on'],
   summary: 'A threshold of an alert was reached',
-  description: 'To the webhook of the alert, until it responds with a status below 300.',
+  description:
+    'The gateway sends this event to the webhook of the alert, again and again until the webhook responds with a status below 300.',
   requestBody: { required: true, content: { 'application/cloudevents+json': contentOf(alertNotice, named) } },
-  responses: { '2XX': { description: 'Delivered.' }, 410: { description: 'The receiver wants no more of it.' } },
+  responses: { '2XX': { description: 'Delivered.' }, 410: { description: 'The receiver wants no further events.' } },
 }
 
 const SECURITY_SCHEMES = {
@@ -58,13 +59,13 @@ const SECURITY_SCHEMES = {
     in: 'cookie',
     name: ADMIN_SESSION,
     description:
-      'Set by POST /api/session, by TLS as __Host-tollgate_session; changes things only from the page of the same origin.',
+      'The cookie that POST /api/session sets. With TLS its name is __Host-tollgate_session. Changes with this cookie are accepted only from a page of the same origin.',
   },
   drain: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Tollgate-Drain',
-    description: 'The word yes, from a loopback address of the same machine.',
+    description: 'The word yes. It is accepted only from a loopback address of the same machine.',
   },
 }
 
@@ -126,7 +127,7 @@ const IF_MATCH: Parameter = {
   required: false,
   schema: { type: 'string' },
   description:
-    'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
+    'The ETag that you have read, as `"version"`. `"0"` means that nothing may be set yet, and `*` that anything may be set. Without this header the change is always made.',
 }
 
 const IDEMPOTENCY_KEY: Parameter = {
@@ -135,7 +136,7 @@ const IDEMPOTENCY_KEY: Parameter = {
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: MOST_OF_KEY },
   description:
-    'A text of your own, such as a UUID, that is new with each new request. A request that comes again with the key of an earlier one does nothing more, and gets what that one has made.',
+    'A text of your own, such as a UUID. Use a new one for each new request. If you send a request again with the same key, nothing is done a second time, and you get the result of the first request.',
 }
 
 const IF_NONE_MATCH: Parameter = {
@@ -143,15 +144,15 @@ const IF_NONE_MATCH: Parameter = {
   in: 'header',
   required: false,
   schema: { type: 'string' },
-  description: 'The ETag of the response that the client has already.',
+  description: 'The ETag of the response that you already have.',
 }
 
 const OF_VERSION = {
-  ETag: { description: 'The version, for If-Match.', schema: { type: 'string', pattern: '^"\\d+"$' } },
+  ETag: { description: 'The version. Send it in If-Match.', schema: { type: 'string', pattern: '^"\\d+"$' } },
 }
 const OF_BYTES = {
   ETag: {
-    description: `Of these bytes, for If-None-Match. Less than ${LEAST_TAGGED} characters have none.`,
+    description: `A hash of the response for If-None-Match. A response of fewer than ${LEAST_TAGGED} characters has none.`,
     schema: { type: 'string', pattern: '^W/"sha-[\\w-]{22}"$' },
   },
 }
@@ -168,7 +169,7 @@ function tagged(method: Method, doc: Doc, responses: Record<string, unknown>): R
   if (doc.hasVersion === true) return { 200: { ...(ok as object), headers: OF_VERSION }, ...others }
   if (!hasTag(method, doc)) return responses
   const unchanged = {
-    description: 'The client has these bytes already, so they are not sent again.',
+    description: 'The client already has this response, so it is not sent again.',
     headers: OF_BYTES,
   }
   return { 200: { ...(ok as object), headers: OF_BYTES }, 304: unchanged, ...others }
@@ -186,7 +187,7 @@ function responsesOf({ responses }: Doc, { response, note }: Example): Record<st
   return Object.fromEntries(
     Object.entries(responses).map(([status, schema]) => {
       const example = Number(status) < 400 ? response : undefined
-      if (schema === null) return [status, { description: 'Done; no content.' }]
+      if (schema === null) return [status, { description: 'Done. The response has no content.' }]
       if (schema === 'lines') return [status, { description: 'A line for each.', content: lines(example) }]
       if (schema === 'text')
         return [

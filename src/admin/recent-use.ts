@@ -22,7 +22,9 @@ export const MOST_RECENT = 50
 export const recentField = z
   .enum(RECENT, { error: 'must be 24h or 7d; leave it out for windows as they stand' })
   .optional()
-  .describe(`What each used in this time, in 24 or 7 steps; of at most ${MOST_RECENT} on a page`)
+  .describe(
+    `Adds what each user or organisation used in this time, in 24 or 7 steps, for at most ${MOST_RECENT} on a page`,
+  )
 
 export interface RecentUse {
   /** Together. */

@@ -50,7 +50,9 @@ const Credential = z
       .string({ error: RETURNED })
       .min(1, { error: RETURNED })
       .max(3000, { error: RETURNED })
-      .describe('Or the query by which the provider of POST /api/session/provider sent the browser back')
+      .describe(
+        'Instead of a token, the query of the address to which the provider of POST /api/session/provider has sent the browser back',
+      )
       .optional(),
   })
   .refine((fields) => given(fields) === 1, {
@@ -84,7 +86,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
     beginRoute(people, isSecure),
     route('GET', '/api/session', {
       guard: 'session',
-      summary: 'Whose session or admin token the request came with, if any',
+      summary: 'Who is signed in, by the session or the admin token of this request',
       responses: { 200: schemas.session },
       handle: ({ identity }) =>
         ok({
@@ -97,7 +99,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
     route('POST', '/api/session', {
       guard: 'login',
       maxBody: MAX_LOGIN,
-      summary: 'Signs in, and sets the cookie of the session',
+      summary: 'Signs in and sets the cookie of the session',
       more: 'A session lasts 12 hours if an admin token or the code of a sign-in link began it, and admin.oidc.session if a provider did.',
       reads: Credential,
       responses: { 200: schemas.session },
@@ -119,7 +121,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
     }),
     route('DELETE', '/api/session', {
       guard: 'login',
-      summary: 'Signs out: the session is good at no gateway any more, and the response clears the cookie',
+      summary: 'Signs out. The session ends at every gateway, and the response clears the cookie',
       responses: { 204: null },
       errors: ['store_unavailable'],
       async handle({ headers }) {
@@ -177,7 +179,7 @@ function beginRoute(people: () => People | null, isSecure: (headers: Headers) =>
   return route('POST', '/api/session/provider', {
     guard: 'login',
     maxBody: MAX_LOGIN,
-    summary: 'Begins a sign-in at the provider of admin.oidc, and says where the page goes for that',
+    summary: 'Begins a sign-in at the provider of admin.oidc, and returns the address that the page should open',
     responses: { 200: schemas.signInBegun },
     errors: ['not_found', 'provider_unavailable'],
     async handle({ headers }) {

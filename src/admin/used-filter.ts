@@ -28,15 +28,17 @@ export const NO_ENTITLEMENT: Entitlement = { plan: null, isBlocked: () => false 
 
 /** The parameters that filter both lists. */
 export const filterFields = {
-  near: only('Only those who used 80 % or more of one of their limits; needs an order'),
-  refused: only('Only those whose requests the quota refused in the last 24 hours; needs an order'),
-  blocked: only('Only those whom the quota refuses now: the cheapest request of some category would get a 429'),
-  override: only('Only those with an override'),
+  near: only('Only users who have used 80 % or more of one of their limits. It needs an order'),
+  refused: only('Only users to whom the quota refused a request in the last 24 hours. It needs an order'),
+  blocked: only(
+    'Only users whom the quota refuses now, so that even the cheapest request of some category would get a 429',
+  ),
+  override: only('Only those that have an override'),
   plan: z
     .string({ error: 'must be given once' })
     .max(512, { error: 'must have at most 512 characters' })
     .optional()
-    .describe('Only those whose limits are those of this plan, one of `quota.plans`'),
+    .describe('Only users who have the limits of this plan, one of `quota.plans`'),
 }
 
 export interface FilterFields {

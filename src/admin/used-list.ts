@@ -38,7 +38,7 @@ export function pageQuery(who: 'user' | 'organisation') {
       })
       .optional()
       .describe(
-        `Everybody in this order, with total and counts. \`use\`: those nearest to one of their limits first. \`tokens\`: those with the most tokens in the longest window of each category. \`refused\`: most refusals in 24 hours. \`full\`: whose window is full, or will be soonest. \`reset\`: whose window ends soonest. \`-\` before it turns it round`,
+        `The order of the list. It adds \`total\` and \`counts\`. With \`use\`, those nearest to one of their limits come first. With \`tokens\`, those with the most tokens in the longest window of each category. With \`refused\`, those with the most refusals in 24 hours. With \`full\`, those whose window is full or will be full soonest. With \`reset\`, those whose window ends soonest. A \`-\` before the word reverses the order`,
       ),
     ...filterFields,
     recent: recentField,
@@ -46,7 +46,7 @@ export function pageQuery(who: 'user' | 'organisation') {
     cursor: z
       .string({ error: 'must be given once' })
       .optional()
-      .describe('`next` of the page before. With an order it is how many stand before the page'),
+      .describe('The `next` of the page before. With an order it is the number of entries before the page'),
   })
 }
 

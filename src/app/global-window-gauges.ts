@@ -17,13 +17,13 @@ export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSo
     },
     {
       name: 'global_limit_new_users_tokens',
-      help: 'How far new users may fill a window of all users together. There is no series without quota.reserve.',
+      help: 'Up to how many tokens new users may fill a window of all users together. There is no series without quota.reserve.',
       labels: ['category', 'window'],
       read: async () => samples(await reading(), 'limitOfNewUsers'),
     },
     {
       name: 'global_used_tokens',
-      help: 'What all users together have used of the window that is running.',
+      help: 'Tokens that all users together have used in the present run of a window.',
       labels: ['category', 'window'],
       read: async () => samples(await reading(), 'used'),
     },

@@ -30,7 +30,9 @@ export const schema = section(
     store_options: storeOptions.prefault({}),
     time_zone: read(`a time zone like ${TIME_ZONE}`, parseTimeZone)
       .prefault(TIME_ZONE)
-      .describe(`IANA time zone of the times in messages to clients. Default ${TIME_ZONE}`),
+      .describe(
+        `The time zone of the times in messages to clients, by its IANA name such as Europe/Berlin. A 429 says in this zone when requests may continue. Default ${TIME_ZONE}`,
+      ),
     admin: admin.prefault({}),
     auth: auth.prefault({}),
     quota: quota.prefault({}),

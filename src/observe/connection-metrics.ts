@@ -5,7 +5,7 @@ import type { Meter } from './registry.ts'
 export function connectionMetrics(meter: Meter): Counting {
   const credentials = meter.counter(
     'credential_checks_total',
-    'Credentials that were checked. With cached="true" the result of an earlier check was used again.',
+    'Credentials that were checked. With cached="true" the gateway used the result of an earlier check again.',
     ['cached'],
   )
   const connections = meter.counter(
@@ -16,7 +16,7 @@ export function connectionMetrics(meter: Meter): Counting {
   const upgrades = meter.gauge('upgraded_connections', 'WebSockets and other upgraded connections that are open now.')
   const ended = meter.counter(
     'tunnels_ended_total',
-    'WebSockets that the gateway closed because the reason for admitting them no longer holds.',
+    'WebSockets that the gateway closed because they may no longer be open, for example because a credential expired.',
     ['reason'],
   )
   for (const why of ['credential', 'blocked', 'age', 'quota']) ended.add(why, 0)

@@ -158,7 +158,7 @@ function configMetrics(meter: Meter, now: () => number): Counting {
   )
   const loaded = meter.gauge(
     'config_last_reload_success_timestamp_seconds',
-    'When the configuration in force was read, in seconds since 1970.',
+    'When the configuration that is in force was read, in seconds since 1970.',
     [],
     'min',
   )
@@ -181,7 +181,7 @@ const GUARDED = ['kept', 'taken_back'] as const
 function controlMetrics(meter: Meter): Counting {
   const version = meter.gauge(
     'control_version',
-    'Number of the last change at run time that is in force here. A replica with a lower number does not follow the store.',
+    'Number of the last change at run time that is in force here. A replica with a lower number has not got the newest changes.',
     [],
     'min',
   )
@@ -189,7 +189,7 @@ function controlMetrics(meter: Meter): Counting {
   version.set(0)
   const factor = meter.gauge(
     'adaptive_factor',
-    'The factor by which mode adaptive multiplies limits. It is worked out in every mode.',
+    'The factor by which mode adaptive multiplies limits. It is computed in every mode.',
     [],
     'max',
   )

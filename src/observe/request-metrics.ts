@@ -24,7 +24,7 @@ export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
   )
   const shares = meter.counter(
     'share_refusals_total',
-    'Requests that were refused because clients together, one address or one user already hold as much as they may.',
+    'Requests that were refused because all clients together, one address or one user had reached a bound.',
     ['thing', 'bound'],
   )
   // From the start: `increase` does not see a first one that comes with its series.
@@ -48,7 +48,7 @@ export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
   )
   const overhead = meter.histogram(
     'overhead_seconds',
-    'What the gateway adds to a forwarded request: request duration less upstream duration.',
+    'Time that the gateway adds to a forwarded request, which is the duration of the request minus the duration of the upstream.',
     SHORT_SECONDS,
   )
   const countRoute = byRoute ? routeMetrics(meter) : null

@@ -15,11 +15,11 @@ function callMetrics(meter: Meter): Counting {
     'How long the store takes for one batch of charges and refunds.',
     SHORT_SECONDS,
   )
-  const batchSize = meter.histogram('store_batch_size', 'How many charges and refunds one batch holds.', SIZES)
+  const batchSize = meter.histogram('store_batch_size', 'How many charges and refunds one batch contains.', SIZES)
   const storeErrors = meter.counter('store_errors_total', 'Calls to the store that failed.', ['operation', 'reason'])
   const unknown = meter.counter(
     'charge_outcome_unknown_total',
-    'Charges whose reply was lost. With settled="true" the gateway learnt the outcome later.',
+    'Charges for which no reply of the store arrived. With settled="true" the gateway learnt later whether the charge was made.',
     ['settled'],
   )
   // From the start: `increase` does not see a first failure that comes with its series.
@@ -41,12 +41,12 @@ function outageMetrics(meter: Meter): Counting {
   )
   const charges = meter.counter(
     'outage_charges_total',
-    'Charges that were decided without the store: accepted, refused (429) or unable (503).',
+    'Charges that the gateway decided without the store: accepted, refused (429) or unable (503).',
     ['category', 'verdict'],
   )
   const tokens = meter.counter(
     'outage_tokens_total',
-    'Tokens admitted without the store (owed) and what became of them: settled, given_back, expired or lost. What is left of owed is still to be charged.',
+    'Tokens that the gateway admitted without the store (owed), and what happened to them later: settled, given_back, expired or lost. The rest of owed is still to be charged.',
     ['event'],
   )
   return {
@@ -60,7 +60,7 @@ function outageMetrics(meter: Meter): Counting {
 function clockMetrics(meter: Meter): Counting {
   const offset = meter.gauge(
     'store_clock_offset_seconds',
-    'The clock of the store less the clock of the gateway. Windows follow the store, and credentials expire by the gateway.',
+    'Seconds by which the clock of the store is ahead of the clock of the gateway. Windows follow the clock of the store, and credentials expire by the clock of the gateway.',
     [],
     'max',
   )
@@ -118,7 +118,7 @@ function warningMetrics(meter: Meter): Counting {
   }
   const lost = meter.counter(
     'charges_lost_tokens_total',
-    'Tokens, at most, of charges that the store confirmed and has forgotten since.',
+    'At most how many tokens the store has forgotten after it had confirmed their charge, for example in a failover.',
     [],
   )
   const evicted = meter.counter(

@@ -116,8 +116,8 @@ export function statusOperation(example: Examples['status'], security: WaysIn['b
   return {
     tags: ['Quota'],
     operationId: 'getQuota',
-    summary: 'What is left of your quota',
-    description: 'Asks for a credential and costs nothing.',
+    summary: 'How much of your quota is left',
+    description: 'Needs a credential and costs nothing.',
     security,
     responses: {
       200: described('The windows of the caller.', 'TollgateQuotaStatus', example, RATE_LIMIT),
@@ -132,8 +132,8 @@ export function usageOperation(example: Examples['usage'], security: WaysIn['byD
   return {
     tags: ['Quota'],
     operationId: 'getUsage',
-    summary: 'What you used',
-    description: 'Asks for a credential and costs nothing.',
+    summary: 'How much you have used',
+    description: 'Needs a credential and costs nothing.',
     security,
     parameters: [
       query('from', 'ISO 8601, or a day of the time zone in which days of use are counted. Default a day before `to`.'),
@@ -159,11 +159,11 @@ export function documentOperation(path: string, examples: Examples) {
     tags: ['Quota'],
     operationId,
     summary,
-    description: 'Asks for no credential and costs nothing.',
+    description: 'Needs no credential and costs nothing.',
     security: [],
     responses: {
       200: described('What is known now.', schema as string, example),
-      304: { description: 'What `If-None-Match` names is still so.' },
+      304: { description: 'The response has not changed since the one that `If-None-Match` names.' },
       ...refs(),
     },
   }

@@ -144,7 +144,7 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
     ...(parameters.length > 0 && { parameters }),
     ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
     security: ways.of(access),
-    responses: { default: { description: 'Whatever the service responds.' }, ...withOwnResponses({}, {}, access, own) },
+    responses: { default: { description: 'The response of the service.' }, ...withOwnResponses({}, {}, access, own) },
     'x-tollgate': extensionOf(access),
   }
 }

@@ -193,7 +193,7 @@ describe('the OpenAPI document', () => {
         in: 'query',
         required: false,
         schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
-        description: 'Entries of a page.',
+        description: 'Number of entries on a page.',
         example: 2,
       })
     expect(of('GET /api/audit').find(({ name }: { name: string }) => name === 'before').schema).not.toHaveProperty(

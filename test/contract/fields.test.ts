@@ -62,7 +62,7 @@ test('a member of a body says something else than an error of the same name, whe
     .flatMap((operations) => Object.values(operations))
     .flatMap(({ requestBody }) => membersOf(requestBody, ''))
     .map(([, { description }]) => description)
-  expect(said).toContain('The part of the link behind the sign `#`')
+  expect(said).toContain('The part of the link after the sign `#`')
   const ofErrors = ['code', 'error', 'msg', 'problems'].map((name) => FIELDS[name])
   expect(said.filter((text) => ofErrors.includes(text as string))).toEqual([])
 })

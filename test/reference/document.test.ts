@@ -498,7 +498,7 @@ describe('a document of an odd shape', () => {
     const made = documentOf(`${QUOTA}\nroutes: [{ match: "* /*", category: read }]`, { openapi: '3.1.0', ...document })
     expect(made.openapi).toBe('3.1.1')
     expect(made.info).toMatchObject({ title: 'Gateway', version: '1' })
-    expect(made.paths['/me/quota'].get.summary).toBe('What is left of your quota')
+    expect(made.paths['/me/quota'].get.summary).toBe('How much of your quota is left')
     expect({}).not.toHaveProperty('x')
   })
 

@@ -10,7 +10,7 @@ import { route } from '../route.ts'
 import type { Setup } from '../state.ts'
 
 const Page = z.strictObject({
-  alert: z.string().max(64).optional().describe('Only of the alert with this name'),
+  alert: z.string().max(64).optional().describe('Only events of the alert with this name'),
   limit: limit(200, 50),
 })
 
@@ -59,13 +59,13 @@ export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Ro
 
   return [
     route('POST', '/api/alerts/:name/test', {
-      summary: 'Sends the receiver of an alert an event that says it is a test',
+      summary: 'Sends a test event to the receiver of an alert',
       responses: { 200: schemas.alertTest },
       errors: ['not_found'],
       handle: (call) => inTurn(() => test(call)),
     }),
     route('GET', '/api/alerts', {
-      summary: 'The alerts of the configuration, and the newest events with what became of them',
+      summary: 'The alerts in the configuration, and the newest events with the result of their delivery',
       query: Page,
       responses: { 200: schemas.alerts },
       handle: ({ query }) => show(query),

@@ -21,19 +21,28 @@ const part = z
   .optional()
 
 const Page = z.strictObject({
-  before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE).optional().describe('Only changes with a lower number'),
+  before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE)
+    .optional()
+    .describe('Only changes with a lower number. Send the `next` of the page before'),
   limit: limit(200, 50),
-  who: part.describe('A part of the name of whoever made the change'),
+  who: part.describe('A part of the name of the person or token that made the change'),
   what: z
     .enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` })
     .optional()
     .describe('The kind of the change'),
-  about: part.describe('A part of the name of a user, an organisation, an access key or a category that is emptied'),
+  about: part.describe(
+    'A part of the name of the user, the organisation or the access key that was changed, or of the category that was emptied',
+  ),
   from: moment
     .optional()
-    .describe('Only changes made then or later: a time, a day of `usage.zone`, or a span before now'),
-  to: moment.optional().describe('Only changes made before'),
-  format: z.enum(['json', 'csv'], { error: 'must be json or csv' }).default('json').describe('csv has all that match'),
+    .describe(
+      'Only changes that were made at this time or later. It is a time, a day of `usage.zone`, or a span before now',
+    ),
+  to: moment.optional().describe('Only changes that were made before this time'),
+  format: z
+    .enum(['json', 'csv'], { error: 'must be json or csv' })
+    .default('json')
+    .describe('With csv you get all matching entries in one response'),
 })
 
 const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed', 'movesNobody'] as const
@@ -62,8 +71,8 @@ export function auditRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
     route('GET', '/api/audit', {
-      summary: 'Every change at run time, newest first',
-      more: 'For the next page, send `next` of a page as `before`.',
+      summary: 'Every change at run time. The newest comes first',
+      more: 'To get the next page, send the `next` of a page as `before`.',
       query: Page,
       responses: { 200: schemas.audit },
       textTypes: ['text/csv'],

@@ -12,13 +12,15 @@ const ONCE = 'must be given once'
 
 const Query = z.strictObject({
   category: z.string({ error: ONCE }),
-  window: z.string({ error: ONCE }).describe('Its name, such as 1h'),
+  window: z.string({ error: ONCE }).describe('The name of the window, such as 1h'),
   scope: z
     .enum(['personal', 'organisation'], { error: 'must be personal or organisation' })
     .default('personal')
-    .describe('Whose windows'),
-  plan: z.string({ error: ONCE }).optional().describe('Only who has this plan'),
-  settings: only('Only users whose personal limit the settings make, and neither a plan nor an override'),
+    .describe('The scope of the windows'),
+  plan: z.string({ error: ONCE }).optional().describe('Only users with this plan'),
+  settings: only(
+    'Only users whose personal limit comes from the settings, and neither from a plan nor from an override',
+  ),
 })
 
 /** The route that shows where users lie below a limit. */

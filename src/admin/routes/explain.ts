@@ -61,7 +61,7 @@ const Asked = z.strictObject({
   method: text(32)
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),
-  path: text(8192).describe('As a client would send it: it begins with "/"'),
+  path: text(8192).describe('The path as a client would send it, beginning with "/"'),
   // Digits: `cost=` with nothing behind it is no cost of 0.
   cost: z
     .string({ error: COST })
@@ -69,13 +69,13 @@ const Asked = z.strictObject({
     .transform(Number)
     .refine((cost) => cost <= 1e9, { error: COST })
     .optional()
-    .describe('Tokens, where the cost depends on what is asked for: one of those that the route has'),
+    .describe('The tokens, if the cost depends on the request. It must be a cost that the route can have'),
   bytes: z
     .string({ error: BYTES })
     .regex(/^\d{1,15}$/, { error: BYTES })
     .transform(Number)
     .optional()
-    .describe('Length of the body, which may be too large'),
+    .describe('The length of the body in bytes'),
   plan: once
     .refine(isUserId, { error: `must be the name of a plan: ${USER_ID}` })
     .optional()
@@ -84,15 +84,15 @@ const Asked = z.strictObject({
     .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
     .optional()
     .describe('The organisation that the credential names. Default none'),
-  value: text(256).optional().describe('What the cost depends on: the value, the number, or how many elements'),
-  body: text(8192).optional().describe('The JSON body, which the cost may depend on'),
+  value: text(256).optional().describe('The value that decides the cost, or the number, or the number of elements'),
+  body: text(8192).optional().describe('The JSON body, if the cost depends on it'),
 })
 
 /** The route of explanations. */
 export function explainRoutes(desk: Desk, explain: Explain): Route[] {
   return [
     route('GET', '/api/explain', {
-      summary: 'What would become of a request now, and why',
+      summary: 'What the gateway would do with a request now, and why',
       query: Asked,
       responses: { 200: schemas.explain },
       handle: ({ query }) => responseTo(desk, explain, query),

@@ -8,7 +8,7 @@ import { route } from '../route.ts'
 export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {
   return [
     route('GET', '/api/failures', {
-      summary: 'Forwarded requests and their failures of 7 days, by half-hour',
+      summary: 'Forwarded requests and failures of the last 7 days, for each half hour',
       responses: { 200: schemas.failures },
       async handle() {
         const { at, buckets } = await store.readTallies()

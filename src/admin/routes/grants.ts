@@ -19,15 +19,15 @@ export function grantRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
     route('GET', '/api/grants', {
-      summary: 'Grants, those that have ended too, and what was taken of each',
+      summary: 'Lists grants, including those that have ended, with the tokens that were taken from each',
       query: Asked,
       responses: { 200: schemas.grants },
       // It may read what is kept of many owners, so that one at a time does.
       handle: (call) => inTurn(() => list(desk, call)),
     }),
     route('POST', '/api/grants', {
-      summary: 'Gives extra tokens once, to a user or to an organisation',
-      more: 'At most 10 grants pay for one owner at the same time, and `until` may lie at most 400 days ahead.',
+      summary: 'Gives extra tokens once to a user or an organisation',
+      more: 'A user or an organisation can have at most 10 grants at the same time. `until` can be at most 400 days ahead.',
       body: NewGrant,
       idempotencyKey: true,
       responses: { 201: schemas.grantGiven },
@@ -35,7 +35,8 @@ export function grantRoutes(desk: Desk): Route[] {
       handle: (call) => give(desk, call),
     }),
     route('DELETE', '/api/grants/:id', {
-      summary: 'Ends a grant: within 2 seconds no replica takes from it. What was taken stays taken',
+      summary:
+        'Ends a grant. Within 2 seconds no replica takes tokens from it any more. Tokens that were taken stay taken',
       reads: schemas.optionalReason,
       responses: { 200: schemas.grant },
       errors: ['not_found'],
@@ -56,8 +57,8 @@ const KEY_REUSED = refusal(
 )
 
 const Asked = z.strictObject({
-  user: ownerId.optional().describe('Only those of this user'),
-  organisation: ownerId.optional().describe('Only those of this organisation'),
+  user: ownerId.optional().describe('Only entries of this user'),
+  organisation: ownerId.optional().describe('Only entries of this organisation'),
 })
 
 async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>): Promise<AdminResponse> {

@@ -24,7 +24,9 @@ export const handoverWish = z
   .union([z.literal(true), z.string()], { error: WISH })
   .refine((wish) => linkMsOf(wish) >= SHORTEST_MS && linkMsOf(wish) <= LONGEST_MS, { error: WISH })
   .optional()
-  .describe('Makes a link that shows the key once instead: true for 24h, or its time, 5m to 7d')
+  .describe(
+    'Makes a link that shows the key once, instead of showing the key in the response. true stands for 24h, and a time can be from 5m to 7d',
+  )
 
 /** How long a link is good, in milliseconds. */
 export function linkMsOf(wish: true | string): number {
@@ -46,7 +48,7 @@ export async function handOver(
 
 const CODE = 'must be the part of a link behind the sign #'
 const Opening = z.strictObject({
-  code: z.string({ error: CODE }).refine(isCode, { error: CODE }).describe('The part of the link behind the sign `#`'),
+  code: z.string({ error: CODE }).refine(isCode, { error: CODE }).describe('The part of the link after the sign `#`'),
 })
 
 /** Of the body, in bytes: anybody may send one. */
@@ -57,8 +59,8 @@ export function handoverRoute(desk: Desk, login: Login, now: () => number): Rout
   return route('POST', '/api/handover', {
     guard: 'login',
     maxBody: MAX_OPENING,
-    summary: 'Shows the access key of a link, this once, to whoever has the link',
-    more: 'Nobody signs in for it, because the link is for somebody who has no sign-in.',
+    summary: 'Shows the access key of a link, once, to the person who has the link',
+    more: 'It needs no sign-in, because the link is for somebody who cannot sign in.',
     reads: Opening,
     responses: { 200: schemas.handedOver },
     errors: ['not_found', 'too_many_attempts', 'store_unavailable', 'outcome_unknown'],

@@ -20,8 +20,8 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
   const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute() }
   return [
     route('GET', '/api/now', {
-      summary: 'What goes on: replicas, their sums, store, upstream, global windows',
-      more: 'While the store is out, `store.answers` is false, replicas and sums are as they were last seen, and what only the store knows is null.',
+      summary: 'The present state of the replicas, the store, the upstream and the global windows',
+      more: 'While the store cannot be reached, `store.answers` is false, the replicas and their sums are those that were seen last, and fields that only the store knows are null.',
       responses: { 200: schemas.now },
       handle: () => show(desk, seen, now),
     }),

@@ -29,13 +29,13 @@ import { layers } from './users.ts'
 export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     route('GET', '/api/organisations', {
-      summary: 'Organisations that credentials have named, or with an override, page by page',
+      summary: 'Lists organisations that credentials have named or that have an override, page by page',
       query: Query,
       responses: { 200: schemas.organisations },
       handle: (call) => list(desk, call, rosters),
     }),
     route('GET', '/api/organisations/:id', {
-      summary: 'The windows of one organisation, with the layers of each limit',
+      summary: 'The windows of one organisation, and how each limit comes about',
       hasVersion: true,
       responses: { 200: schemas.organisation },
       handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn: rosters.inTurn, signal: call.signal })),
@@ -43,7 +43,7 @@ export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
     ...organisationOverrideRoutes(desk),
     route('POST', '/api/organisations/:id/reset', {
       summary: 'Empties the windows of an organisation',
-      more: 'It empties one category after the other.',
+      more: 'The categories are emptied one after the other.',
       reads: schemas.requiredReason,
       responses: { 204: null },
       handle: (call) => withOrganisation(call, (id) => reset(desk, call, id)),

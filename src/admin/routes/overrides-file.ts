@@ -39,20 +39,22 @@ const Format = z.strictObject({
   format: z
     .enum(OVERRIDE_FORMATS, { error: `must be ${OVERRIDE_FORMATS.join(' or ')}` })
     .default('ndjson')
-    .describe('JSON on each line, or CSV with a head'),
+    .describe('The lines of the file, each a JSON object, or CSV with a head'),
 })
 
 const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
 
 const Way = z.strictObject({
-  dry_run: flag.describe('1: changes nothing, and says what would change'),
-  merge: flag.describe('1: overrides that the file does not name stay, and lines with an end are added to what is set'),
-  allow_empty: flag.describe('1: a file that sets nothing removes all overrides'),
+  dry_run: flag.describe('With 1, nothing is changed, and the response says what would change'),
+  merge: flag.describe(
+    'With 1, overrides that the file does not name stay, and lines with an end are added above what is set',
+  ),
+  allow_empty: flag.describe('With 1, a file without overrides removes all overrides'),
   max_removed: z
     .string()
     .regex(/^\d{1,9}$/, { error: 'must be how many overrides may be removed: for example 250' })
     .optional()
-    .describe('How many overrides may be removed. Default a tenth of all'),
+    .describe('How many overrides may be removed. The default is a tenth of all'),
   reason: schemas.reason.optional(),
 })
 
@@ -63,7 +65,7 @@ export function overridesRoutes(desk: Desk): Route[] {
     route('GET', '/api/overrides', {
       maxBody: MOST_BYTES,
       takesLines: true,
-      summary: 'All overrides of users and of organisations, as a file',
+      summary: 'Returns all overrides of users and organisations as a file',
       query: Format,
       hasVersion: true,
       responses: { 200: 'lines' },
@@ -72,7 +74,7 @@ export function overridesRoutes(desk: Desk): Route[] {
     route('PUT', '/api/overrides', {
       maxBody: MOST_BYTES,
       takesLines: true,
-      summary: 'Puts the overrides of a file in force together, these and no others',
+      summary: 'Replaces all overrides by those of a file, all at once',
       query: Way,
       body: 'lines',
       ifMatch: true,

@@ -101,15 +101,15 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
   const { path, one, withId } = of
   return [
     route('GET', path, {
-      summary: `What was set for ${one}`,
+      summary: `The override of ${one}`,
       hasVersion: true,
       responses: { 200: of.schemas.shown },
       errors: ['not_found'],
       handle: (call) => withId(call, (id) => show(desk, of, id, ledByCaller(call))),
     }),
     route('PUT', path, {
-      summary: `Sets limits for ${one} in the place of those that were set before`,
-      more: 'What the body leaves out, or has as null, follows the default.',
+      summary: `Sets the override of ${one}, which replaces the one that was set before`,
+      more: 'A field that the body leaves out, or sets to null, gets its default.',
       body: of.schemas.body,
       ifMatch: true,
       hasVersion: true,
@@ -118,7 +118,7 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
       handle: (call) => withId(call, (id) => set(desk, of, call, id)),
     }),
     route('DELETE', path, {
-      summary: `Takes away what was set for ${one}`,
+      summary: `Removes the override of ${one}`,
       reads: schemas.optionalReason,
       ifMatch: true,
       responses: { 200: schemas.takenAway },

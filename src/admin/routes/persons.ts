@@ -13,11 +13,15 @@ const FORGET =
   'must be 1: whatever is kept of the user goes, and nobody can put it back. DELETE /api/users/{id}/override takes away limits alone'
 
 const Forgetting = z.strictObject({
-  forget: z.literal('1', { error: FORGET }).describe('1: nothing less can be deleted by this'),
+  forget: z
+    .literal('1', { error: FORGET })
+    .describe('Must be 1, which confirms that everything about the user should be forgotten'),
   words: z
     .literal('1', { error: 'must be 1, or be left out' })
     .optional()
-    .describe('1: also if nothing is kept of the user but the id as a word of reasons, which gets another name then'),
+    .describe(
+      'With 1, the user is also forgotten if the store has nothing but the id as a word in reasons. The word is then replaced',
+    ),
 })
 
 /** The routes of what is kept of a person. One at a time looks through the store. */
@@ -30,8 +34,8 @@ export function personRoutes(desk: Desk): Route[] {
       handle: (call) => withUser(call, (user) => inTurn(() => show(desk, user))),
     }),
     route('DELETE', '/api/users/:id', {
-      summary: 'Forgets one user: nothing that is kept names the user any more',
-      more: 'In the audit an alias stands in the place of the name. A user of whom nothing is kept gets 404, since a misspelt id may be a word of reasons that are about others.',
+      summary: 'Forgets one user, so that nothing in the store names the user any more',
+      more: 'In the audit an alias replaces the name. If nothing is stored about the user, the request gets 404, because a misspelt id could be a word in a reason that is about somebody else.',
       query: Forgetting,
       reads: schemas.optionalReason,
       responses: { 200: schemas.personForgotten },

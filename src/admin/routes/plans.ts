@@ -15,14 +15,14 @@ export function plansRoutes(desk: Desk): Route[] {
   return [
     route('GET', '/api/plans', {
       summary:
-        'The plans: what the file says, what was set at run time, what is in force, and how many users follow each',
+        'Lists the plans with the limits of the file, the limits that were set at run time, the limits in force, and the number of users',
       hasVersion: true,
       responses: { 200: schemas.plans },
       handle: (call) => desk.inTurn(() => list(desk, call)),
     }),
     route('PATCH', '/api/plans/:id', {
-      summary: 'Changes limits of one plan on every replica, within 2 seconds',
-      more: 'The version is that of all settings, and `reason`, `from`, `until` and `guard` mean what they mean in PATCH /api/quota.',
+      summary: 'Changes limits of one plan on every replica within 2 seconds',
+      more: 'The version is the version of all settings. `reason`, `from`, `until` and `guard` work as in PATCH /api/quota.',
       body: schemas.planPatch,
       ifMatch: true,
       hasVersion: true,
@@ -32,7 +32,7 @@ export function plansRoutes(desk: Desk): Route[] {
     }),
     route('POST', '/api/plans/:id/preview', {
       guard: 'read',
-      summary: 'Who would be blocked under a change of one plan, as POST /api/quota/preview says; changes nothing',
+      summary: 'Says who would be blocked by a change of one plan, as POST /api/quota/preview does. It changes nothing',
       body: schemas.planPatch,
       responses: { 200: schemas.preview },
       errors: ['not_found'],

@@ -31,7 +31,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       path: '/readyz',
       guard: 'open',
       doc: {
-        summary: 'Whether traffic should come, and why not or what is missing',
+        summary: 'Whether the gateway should get traffic, and why not, or what does not work',
         query: schemas.startup,
         responses: { 200: schemas.ready, 503: schemas.ready },
       },
@@ -72,7 +72,7 @@ const ENDING = 'Out of service: the gateway is being stopped.'
 function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
   return route('POST', '/drain', {
     guard: 'machine',
-    summary: 'Takes the gateway out of service, and the next call brings it back',
+    summary: 'Takes the gateway out of service. The next call brings it back',
     query: schemas.drain,
     responses: { 200: schemas.draining },
     handle({ query }) {

@@ -13,7 +13,8 @@ import { route } from '../route.ts'
 /** The route that empties windows which users share: all users, or those of one organisation. */
 export function quotaResetRoute(desk: Desk): Route {
   return route('POST', '/api/quota/reset', {
-    summary: 'Empties the windows of a category that all users share, or those of an organisation, or one of them',
+    summary:
+      'Empties the windows of a category that all users share, or that an organisation shares, or one of these windows',
     body: schemas.quotaResetBody,
     responses: { 200: schemas.quotaReset },
     handle: (call) => reset(desk, call),

@@ -11,7 +11,8 @@ import { route } from '../route.ts'
 /** The route that cancels what is to be changed later. */
 export function quotaScheduledRoute(desk: Desk): Route {
   return route('DELETE', '/api/quota/scheduled/:id', {
-    summary: 'Cancels a change that is to come, or the end or the guard of one that is in force, which then stays',
+    summary:
+      'Cancels a scheduled change. If the change is in force already, only its end and its guard are removed, so it becomes permanent',
     reads: schemas.optionalReason,
     ifMatch: true,
     responses: { 200: schemas.takenAway },

@@ -48,14 +48,14 @@ import { quotaScheduledRoute } from './quota-scheduled.ts'
 export function quotaRoutes(desk: Desk): Route[] {
   return [
     route('GET', '/api/quota', {
-      summary: 'The settings in force, where they come from, and the global windows',
+      summary: 'The settings in force, where each of them comes from, and the global windows',
       hasVersion: true,
       responses: { 200: schemas.quota },
       handle: () => show(desk),
     }),
     route('PATCH', '/api/quota', {
-      summary: 'Changes settings on every replica, within 2 seconds',
-      more: 'What the body leaves out stays as it is, and null gives a value back to the file.',
+      summary: 'Changes settings on every replica within 2 seconds',
+      more: 'A field that the body leaves out stays as it is. With null, the value of the file applies again.',
       body: schemas.quotaPatch,
       ifMatch: true,
       hasVersion: true,
@@ -73,7 +73,7 @@ export function quotaRoutes(desk: Desk): Route[] {
 function previewRoute(desk: Desk): Route {
   return route('POST', '/api/quota/preview', {
     guard: 'read',
-    summary: 'Who would be blocked under a change, and what it would have met yesterday; changes nothing',
+    summary: 'Says who would be blocked by a change, and whom it would have met yesterday. It changes nothing',
     body: schemas.quotaPatch,
     responses: { 200: schemas.preview },
     handle: (call) => desk.inTurn(() => previewOf(desk, call)),

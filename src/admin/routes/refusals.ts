@@ -23,26 +23,31 @@ const CURSOR = 'must be the `next` of the page before'
 const FILTER = {
   part: text.max(512, { error: SHORT }).optional().describe('A part of the id of the user or the organisation'),
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
-  organisation: text.max(512, { error: SHORT }).optional().describe('Refusals of all its users'),
+  organisation: text.max(512, { error: SHORT }).optional().describe('Refusals of all users of this organisation'),
   scope: z.enum(SCOPE_TITLES, { error: SCOPES }).optional(),
   category: text.max(512, { error: SHORT }).optional(),
   route: text
     .max(512, { error: SHORT })
     .optional()
-    .describe('The rule as the configuration has it, for example `POST /v1/x`'),
+    .describe('The rule as the configuration writes it, for example `POST /v1/x`'),
   since: moment
     .optional()
-    .describe('Only what was refused last at this time or later: a time, a day of `usage.zone`, or a span before now'),
-  until: moment.optional().describe('Only what was refused first at this time or earlier'),
+    .describe(
+      'Only entries whose last refusal was at this time or later. It is a time, a day of `usage.zone`, or a span before now',
+    ),
+  until: moment.optional().describe('Only entries whose first refusal was at this time or earlier'),
   shadow: only(
-    'What would have been refused and was let through in shadow, instead of what was refused',
+    'With 1, requests that passed in shadow and would have been refused, instead of the refusals',
     'what was refused',
   ),
 }
 
 const Asked = z.strictObject({
   ...FILTER,
-  format: z.enum(['json', 'csv'], { error: 'must be json or csv' }).default('json').describe('csv has all that match'),
+  format: z
+    .enum(['json', 'csv'], { error: 'must be json or csv' })
+    .default('json')
+    .describe('With csv you get all matching entries in one response'),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
@@ -55,7 +60,7 @@ const AskedOfGroups = z.strictObject({
   step: z
     .enum(STEPS, { error: `must be one of ${STEPS.join(', ')}` })
     .default('1h')
-    .describe('Of the counts over time. Days are those of `usage.zone`'),
+    .describe('The length of the steps in `steps`. Days are those of `usage.zone`'),
   limit: limit(100, 20),
 })
 
@@ -64,7 +69,8 @@ export function refusalRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
     route('GET', '/api/refusals', {
-      summary: 'What the quota has refused in the last 7 days, or would have in shadow, latest first, page by page',
+      summary:
+        'Lists what the quota has refused in the last 7 days, or would have refused in shadow, page by page. The newest comes first',
       query: Asked,
       responses: { 200: schemas.refusals },
       textTypes: ['text/csv'],
@@ -72,7 +78,7 @@ export function refusalRoutes(desk: Desk): Route[] {
     }),
     route('GET', '/api/refusals/groups', {
       summary:
-        'What the quota has refused in a time, or would have in shadow: by user, organisation, limit or route, and over time',
+        'Counts what the quota has refused, or would have refused in shadow, by user, organisation, limit or route, and over time',
       query: AskedOfGroups,
       responses: { 200: schemas.refusalGroups },
       // It may read all that is kept, so that one at a time does.

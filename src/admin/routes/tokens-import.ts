@@ -25,7 +25,7 @@ export function tokenImportRoute(desk: Desk, now: () => number): Route {
   return route('PUT', '/api/tokens/import', {
     maxBody: MOST_BYTES,
     takesLines: true,
-    summary: 'Takes over keys that somebody else has made, by their SHA-256: all lines of a file, or none',
+    summary: 'Takes over keys of another system by their SHA-256. Either all lines of the file are taken over, or none',
     query: Why,
     body: 'lines',
     responses: { 200: schemas.importedTokens },

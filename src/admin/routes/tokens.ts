@@ -37,36 +37,36 @@ import { handOver, handoverWish, linkMsOf } from './handover.ts'
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   return [
     route('GET', '/api/tokens', {
-      summary: 'All access keys, or those of one user, with a prefix, or that nobody uses',
+      summary: 'Lists all access keys, or only those of one user, with a prefix, or that nobody uses',
       query: Asked,
       responses: { 200: schemas.tokens },
       handle: ({ query }) => list(desk, query, now()),
     }),
     route('POST', '/api/tokens', {
-      summary: 'Makes an access key, which is shown this once, or a link that shows it once',
+      summary: 'Makes an access key. It is shown only in this response, or by a link that shows it once',
       reads: NewToken,
       responses: { 201: schemas.newToken },
       handle: (call) => create(desk, call, now()),
     }),
     route('DELETE', '/api/tokens', {
-      summary: 'Revokes all access keys of a user together: they are refused within 2 seconds on every replica',
-      more: 'More than 500 keys take a write for each 500. A key that is made at the same moment stays.',
+      summary: 'Revokes all access keys of a user. They are refused within 2 seconds on every replica',
+      more: 'If there are more than 500 keys, they are revoked in steps of 500. A key that is made at the same moment stays good.',
       query: Whose,
       reads: schemas.optionalReason,
       responses: { 200: schemas.revokedTokens },
       handle: (call) => revokeAll(desk, call, now()),
     }),
     route('POST', '/api/tokens/:id/rotate', {
-      summary: 'Makes an access key in the place of another one, which is good for a while still: one change for both',
-      more: 'If the old key is good only for a while already, send `expiresAt`.',
+      summary: 'Replaces an access key by a new one. The old key stays good for a while',
+      more: 'If the old key has an end already, send `expiresAt` for the new key.',
       body: Rotation,
       responses: { 201: schemas.newToken },
       errors: ['not_found', 'conflict'],
       handle: (call) => rotate(desk, call, now()),
     }),
     route('DELETE', '/api/tokens/:id', {
-      summary: 'Revokes an access key: it is refused within 2 seconds on every replica',
-      more: 'The key and its entry in the audit change in one write.',
+      summary: 'Revokes an access key. It is refused within 2 seconds on every replica',
+      more: 'The key and its entry in the audit are written together.',
       reads: schemas.optionalReason,
       responses: { 204: null },
       errors: ['not_found'],
@@ -89,27 +89,29 @@ const organisation = z
 const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
 const UNUSED = 'must be given once: a whole number and m, h or d, like 30d'
 const Asked = z.strictObject({
-  user: whose.optional().describe('Only those of this user'),
-  organisation: organisation.describe('Only those that name this organisation'),
+  user: whose.optional().describe('Only entries of this user'),
+  organisation: organisation.describe('Only keys that name this organisation'),
   prefix: z
     .string({ error: PREFIX })
     .min(1, { error: PREFIX })
     .max(256, { error: PREFIX })
     .optional()
-    .describe('Only those whose id or name begins with this'),
+    .describe('Only keys whose id or name begins with this text'),
   unused: z
     .string({ error: UNUSED })
     .refine((text) => spanMs(text) !== null, { error: UNUSED })
     .optional()
-    .describe('Only those that were neither used nor made in this time, like 30d'),
+    .describe('Only keys that were neither used nor made in this time, such as 30d'),
   order: z
     .enum(['unused'], { error: 'must be unused; leave it out for the newest first' })
     .optional()
-    .describe('unused: those first that have not been used for longest. Default the newest first'),
+    .describe(
+      'With unused, the keys that have not been used for the longest time come first. By default the newest keys come first',
+    ),
 })
 const Whose = z.strictObject({
   user: whose.describe('The user whose keys are revoked'),
-  organisation: organisation.describe('Only those that name this organisation'),
+  organisation: organisation.describe('Only keys that name this organisation'),
 })
 
 async function list({ store }: Desk, query: z.infer<typeof Asked>, now: number): Promise<AdminResponse> {
@@ -129,17 +131,17 @@ export const NewToken = z.strictObject({
   user: z
     .string({ error: USER })
     .refine(isUserId, { error: USER })
-    .describe('The user on whose quota the key draws: 1 to 256 bytes'),
+    .describe('The user whose quota pays for the requests with this key, 1 to 256 bytes'),
   name: z
     .string({ error: NAME })
     .refine(isTokenName, { error: NAME })
-    .describe('What the key is for: 1 to 64 characters'),
-  plan: z.string().nullish().describe('The plan of its user: one of quota.plans. Default none'),
+    .describe('What the key is for, such as laptop, 1 to 64 characters'),
+  plan: z.string().nullish().describe('The plan of the user, one of quota.plans. Default none'),
   organisation: z
     .string({ error: ORGANISATION })
     .refine(isUserId, { error: ORGANISATION })
     .nullish()
-    .describe('The organisation of its user: 1 to 256 bytes. Default none'),
+    .describe('The organisation of the user, 1 to 256 bytes. Default none'),
   expiresAt: z.iso
     .datetime({ offset: true, error: EXPIRES })
     .nullish()
@@ -199,9 +201,11 @@ const Rotation = z.strictObject({
     .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
     .optional()
     .describe(
-      'How long the old key stays good from the rotation on, unless it ends before: like 24h, 0m to 90d. Default 24h, and with a link 24h more than its time',
+      'How long the old key stays good after the rotation, unless it ends before, such as 24h. It can be from 0m to 90d. The default is 24h, and with a link 24h more than the time of the link',
     ),
-  expiresAt: NewToken.shape.expiresAt.describe('When the new key ends by itself. Default as the old one'),
+  expiresAt: NewToken.shape.expiresAt.describe(
+    'When the new key ends by itself. The default is the end of the old key',
+  ),
   handover: handoverWish,
   reason: schemas.reason.optional(),
 })

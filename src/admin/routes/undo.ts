@@ -14,7 +14,7 @@ import { route } from '../route.ts'
 /** The route that puts back what a change replaced. */
 export function undoRoute(desk: Desk): Route {
   return route('POST', '/api/audit/:id/undo', {
-    summary: 'Puts back what a change replaced, unless somebody has changed it since',
+    summary: 'Undoes a change by putting the old values back, unless somebody has changed them since',
     reads: schemas.optionalReason,
     responses: { 200: schemas.undone },
     errors: ['not_found', 'conflict', 'changed_since', 'not_undoable'],

@@ -22,33 +22,35 @@ const Asked = z.strictObject({
   from: once
     .optional()
     .describe(
-      'ISO 8601, a day of `usage.zone`, or how long before `to`, as `90m` or `6h`; `7d` begins with the day 7 days before. Default `1d`, or since usage is known',
+      'ISO 8601, a day of `usage.zone`, or a span before `to`, such as `90m` or `6h`. `7d` begins at the start of the day 7 days before. Default `1d`, or since usage is known',
     ),
-  to: once.optional().describe('Behind the last moment. Default now'),
+  to: once.optional().describe('The end of the time, which is itself excluded. Default now'),
   by: once.optional().describe(`One of ${USAGE_KINDS.join(', ')}. Default user`),
   user: shortText.optional().describe('Only this one'),
   organisation: shortText
     .optional()
-    .describe('Only this one; with by=user those whose credential named it last, with all that they used'),
+    .describe(
+      'Only this organisation. With by=user, the users whose credential named it last, with everything that they used',
+    ),
   category: shortText.optional().describe('Only this one'),
-  route: shortText.optional().describe('With by=route: only this rule, as the configuration has it'),
+  route: shortText.optional().describe('Only this rule, as the configuration writes it, with by=route'),
   window: shortText
     .optional()
     .describe(
-      'Whose runs are counted. Default the books, of whole days, else the shortest window of which the whole range is kept',
+      'The window whose runs are counted. For a range of whole days the default is `days`, and otherwise the shortest window that is stored for the whole range',
     ),
   step: once
     .optional()
     .describe(
-      `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it. Half-hours and hours are those of UTC, days those of \`usage.zone\`, and empty ones are left out`,
+      `One of ${USAGE_STEPS.join(', ')}. Default range, which returns one row for the whole time. Half hours and hours begin in UTC, and days in the zone \`usage.zone\`. Steps in which nothing was used are left out`,
     ),
-  order: once.optional().describe('tokens: the most first'),
+  order: once.optional().describe('With tokens, the rows with the most tokens come first'),
   format: z
     .enum(['json', 'csv', 'ndjson'], { error: 'must be json, csv or ndjson' })
     .default('json')
-    .describe('csv and ndjson have all rows'),
+    .describe('With csv and ndjson you get all rows in one response'),
   limit: limit(1000, 100),
-  cursor: once.optional().describe('`next` of the page before'),
+  cursor: once.optional().describe('The `next` of the page before'),
 })
 
 /** The route of what was used. However many ask at once, they take their steps through the store in turn. */
@@ -63,7 +65,7 @@ export function usageRoutes(desk: Desk): Route[] {
   }
   return [
     route('GET', '/api/usage', {
-      summary: 'What users, organisations, plans, categories and routes used',
+      summary: 'What users, organisations, plans, categories and routes have used',
       query: Asked,
       responses: { 200: schemas.usage },
       textTypes: ['text/csv', 'application/x-ndjson'],

@@ -24,9 +24,9 @@ export const PageQuery = pageQuery('user').extend({
     .string({ error: 'must be given once' })
     .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
     .optional()
-    .describe('Only those whose last credential named this organisation'),
-  shadow: only('Only those to whom nothing is refused by their override'),
-  exempt: only('Only those to whom nothing is charged, by quota.exempt; needs an order'),
+    .describe('Only users whose last credential named this organisation'),
+  shadow: only('Only users whom their override puts in shadow, so that nothing is refused to them'),
+  exempt: only('Only users who are never charged because of quota.exempt. It needs an order'),
 })
 
 /** One page of the list. @throws StoreError, or the reason of the signal */

@@ -20,7 +20,7 @@ import { listUsers, PageQuery } from './users-list.ts'
 export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     route('GET', '/api/users', {
-      summary: 'Users who have used something or have an override, page by page',
+      summary: 'Lists users who have used something or have an override, page by page',
       query: PageQuery,
       responses: { 200: schemas.users },
       handle: (call) => listUsers(desk, call, rosters),

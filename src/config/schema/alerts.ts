@@ -21,29 +21,33 @@ const webhook = section(
       'Where events are posted to. Redirects are not followed',
     ),
     secret: read('whsec_ and a key in base64', parseWebhookSecret).describe(
-      'The key of the signature: whsec_ and 24 to 64 bytes in base64 (Standard Webhooks). Take it from the environment',
+      'The key with which the gateway signs events (Standard Webhooks). It is whsec_ followed by 24 to 64 bytes in base64. Take it from the environment',
     ),
   },
-  'The webhook that is notified, by Standard Webhooks',
+  'The webhook to which events are sent, by Standard Webhooks',
 )
 
 export const alert = section(
   {
-    name: name.describe('The name of the alert, which events, metrics and the log have. Each alert has another one'),
+    name: name.describe(
+      'The name of the alert, which appears in events, metrics and the log. Each alert needs a name of its own',
+    ),
     scope: choice(ALERT_SCOPES).describe(
       'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
     ),
-    category: name.describe('The category of the window; not for failures').optional(),
-    window: name.describe('The name of the window, like 1d; not for failures').optional(),
+    category: name.describe('The category of the window. Leave it out for failures').optional(),
+    window: name.describe('The name of the window, like 1d. Leave it out for failures').optional(),
     min_requests: integer(1, 1_000_000)
       .optional()
-      .describe('Only for failures: a half hour with fewer forwarded requests says nothing, 1 to 1000000. Default 100'),
+      .describe(
+        'Only for failures. How many requests must be forwarded in a half hour before the share of failures is judged. 1 to 1000000. Default 100',
+      ),
     at: list(threshold, 1, 10).describe(
-      'Thresholds: shares of the limit, or of the requests. Of each run of the window, or half hour, each is notified of once. 100% also if the window refuses a request',
+      'The thresholds at which you are notified, as shares of the limit or of the requests, such as [80%, 100%]. You get one event for each threshold in each run of the window, or in each half hour. 100% is also reached if the window refuses a request',
     ),
     webhook,
   },
-  'A threshold of which somebody is notified',
+  'An alert, which sends an event when a threshold is reached',
 )
 
 export const alerts = list(alert, 0, 50)
@@ -56,4 +60,6 @@ export const alerts = list(alert, 0, 50)
       at: at.toSorted((a, b) => a - b),
     })),
   )
-  .describe('Thresholds of which somebody is notified. Default none')
+  .describe(
+    'Alerts, which send an event to a webhook when much of a limit is used, or when many requests fail. Default none',
+  )

@@ -12,31 +12,34 @@ const PUBLIC_KEY = [
 
 const audience = text().describe('A value of the claim that names audiences')
 
-const CLAIM = 'By path, like app.plan; at each level the longest name that fits counts'
+const CLAIM =
+  'A claim inside another one is written as a path, like app.plan. If a name itself contains a dot, the longest name that fits counts'
 
 /** A claim by its path. */
 const claim = (description: string) => text({ max: 128, what: 'the path of a claim' }).describe(description)
 
 const audiences = either('a text or a list of texts', [audience, list(audience, 1, 100).describe('Several')])
   .transform((audience) => [...new Set([audience].flat())])
-  .describe('A token must name one of these in its audience_claim')
+  .describe(
+    'For whom a token must be meant: the claim audience_claim must contain this value, or one value of this list. It is usually the name of your API at the provider',
+  )
 
 /** Whom a token is for, and whom it names. */
 const CLAIMS = {
   audience_claim: claim(
-    `The claim that names audiences: a text, or a list of texts, for example client_id. ${CLAIM}. Default aud`,
+    `The claim that names for whom a token is meant, for example client_id. Its value is a text or a list of texts. ${CLAIM}. Default aud`,
   ).default('aud'),
   user_claim: claim(
-    `The claim that holds the user id: a text, or a whole number, which stands for its digits. ${CLAIM}. Default sub`,
+    `The claim that contains the user id. Its value is a text, or a whole number, whose digits are the id. ${CLAIM}. Default sub`,
   ).default('sub'),
   plan_claim: claim(
-    `The claim that holds the plan: a text, a whole number, or a list, of which the first plan in quota.plans counts. ${CLAIM}. Default none: plans come from elsewhere`,
+    `The claim that contains the plan of the user. Its value is a text, a whole number, or a list. In a list, the first plan that is in quota.plans counts. ${CLAIM}. Default none: plans come from overrides or quota.default_plan`,
   ).optional(),
   organisation_claim: claim(
-    `The claim that holds the organisation, a text or a whole number. ${CLAIM}. Default none`,
+    `The claim that contains the organisation of the user. Its value is a text or a whole number. ${CLAIM}. Default none`,
   ).optional(),
   period_day_claim: claim(
-    `The claim that holds the day with which the months of the user and of the organisation begin: a whole number from 1 to 31, or its digits as a text; 29 to 31 mean the last day of a month that is shorter. ${CLAIM}. Default none: the day comes from quota.plans, or from the window`,
+    `The claim that contains the day on which the months of the user and of the organisation begin, such as a billing day. Its value is a whole number from 1 to 31, or its digits as a text. In a shorter month the last day counts. ${CLAIM}. Default none: the day comes from quota.plans, or from the window`,
   ).optional(),
 }
 
@@ -66,39 +69,47 @@ function factClaims(paths: FactPaths) {
 
 export const issuer = section(
   {
-    issuer: text().describe('The claim iss, exactly; with tenants, {tenantid} stands where it has the tenant'),
+    issuer: text().describe(
+      'The value of the claim iss, letter by letter, such as https://id.example.org. With tenants, write {tenantid} in place of the tenant',
+    ),
     tenants: either('any, or a list of tenants', [
       choice(['any']).describe('Whoever the issuer issues tokens for'),
       list(text({ max: 128 }).describe('A tenant, as the claim tid has it'), 1, 1000).describe('These only'),
     ])
       .optional()
       .describe(
-        'Whose tokens are accepted of an issuer that names its tenants, like https://login.microsoftonline.com/{tenantid}/v2.0: the claim iss must name the tenant of the claim tid. Default: the issuer has one name',
+        'Only for an issuer that has a name for each tenant, like https://login.microsoftonline.com/{tenantid}/v2.0. It says whose tokens are accepted: any, or a list of tenants. The claim iss must contain the tenant of the claim tid. Default: the issuer has one name',
       ),
     audience: audiences,
     jwks: read('https://HOST/PATH, or file:PATH', parseKeys)
       .optional()
-      .describe('The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file'),
+      .describe(
+        'Where the public keys of the issuer are: an https URL, or file:PATH relative to this file. Providers call the URL jwks_uri. http is allowed only for a loopback host',
+      ),
     secret: text({ what: 'a secret' })
       .optional()
       .describe(
-        'Shared secret instead of jwks, taken as plain text, never decoded: at least 32 bytes for HS256, 48 for HS384, 64 for HS512',
+        'The secret with which the issuer signs, for HS256, HS384 and HS512, instead of jwks. The text is used as it is and never decoded. It needs at least 32 bytes for HS256, 48 for HS384 and 64 for HS512',
       ),
     previous_secret: text({ what: 'a secret' })
       .optional()
-      .describe('Another secret that is good too, while secret is rotated. Default none'),
+      .describe(
+        'A second secret that is also accepted, so that tokens of the old secret stay good while you rotate it. Default none',
+      ),
     algorithms: list(choice([...PUBLIC_KEY, ...SHARED]).describe('An algorithm'), 1, 14).describe(
-      'Signature algorithms to accept; HS256, HS384 and HS512 only with a secret, all others only with jwks',
+      'The signature algorithms that are accepted, such as [RS256]. HS256, HS384 and HS512 need secret, and all others need jwks',
     ),
     ...CLAIMS,
     clock_tolerance: duration('0s', '5m')
       .prefault('30s')
       .describe(
-        'How far the clocks of the issuer and of the gateway may be apart when exp, nbf and iat are looked at, 0s to 5m. Default 30s',
+        'By how much the clocks of the issuer and of the gateway may differ. A token is still accepted for this time after its exp, and already for this time before its nbf. 0s to 5m. Default 30s',
       ),
     typ: list(text({ max: 128 }).describe('A type'), 1, 20)
       .optional()
-      .describe('Accepted values of the header typ, for example at+jwt. Default any or none'),
+      .describe(
+        'The accepted values of the header typ of a token, for example at+jwt, which excludes ID tokens. Default any or none',
+      ),
   },
   'An issuer of JWTs',
 ).transform(({ issuer, tenants, audience, algorithms, clock_tolerance, typ = null, ...claims }) => ({
@@ -117,16 +128,16 @@ export const issuer = section(
 export const introspection = section(
   {
     url: read('https://HOST/PATH', parseIntrospection).describe(
-      'The introspection endpoint: an https URL (http on a loopback host only)',
+      'The introspection endpoint of the provider, as an https URL. http is allowed only for a loopback host',
     ),
-    client_id: text({ what: 'a client id' }).describe('The name by which the gateway logs in at the provider'),
+    client_id: text({ what: 'a client id' }).describe('The name with which the gateway logs in at the provider'),
     client_secret: text({ what: 'a secret' }).describe(
-      'The secret by which the gateway logs in at the provider, sent by HTTP Basic',
+      'The secret with which the gateway logs in at the provider. It is sent by HTTP Basic',
     ),
     audience: audiences.optional(),
     ...CLAIMS,
   },
-  'A provider that is asked about credentials (RFC 7662)',
+  'A provider that the gateway asks whether a credential is good (RFC 7662)',
 ).transform(({ url, client_id, client_secret, audience = [], ...claims }) => ({
   url,
   clientId: client_id,
@@ -143,19 +154,21 @@ const clientCertificate = domain(
   section(
     {
       ca: pem(
-        'The authorities of clients, one or more certificates in PEM, relative to this file. Read again when it changes',
+        'A PEM file with the certificates of the authorities that issue client certificates. Its path is relative to this file, and it is read again when it changes',
       ),
       crl: pem(
-        'Revocation lists in PEM, one for each authority of a chain. One that has run out lets nobody in. Read again when it changes. Default none',
+        'A PEM file with revocation lists, one for each authority of a chain. If a list has expired, no certificate of its authority is accepted. The file is read again when it changes. Default none',
       ).optional(),
       user: choice(['uri', 'dns', 'email', 'common_name']).describe(
-        'The name that is the user, as certificate:NAME. A certificate must have exactly one of this type',
+        'The type of name in the certificate that names the user. With dns and the name shop.example.org, the user is certificate:shop.example.org. A certificate must have exactly one name of this type',
       ),
       max_age: duration('1m', '3650d')
         .optional()
-        .describe('How long after its issue a certificate is good, 1m to 3650d. Default as long as it says'),
+        .describe(
+          'How long after its issue a certificate is accepted, even if it is valid for longer. 1m to 3650d. Default as long as the certificate says',
+        ),
     },
-    'Certificates of clients as their credentials; needs tls',
+    'Accepts the TLS certificate of a client as its credential. It needs tls',
   ),
   { max_age: 'maxAgeMs' },
 )
@@ -163,11 +176,13 @@ const clientCertificate = domain(
 export const auth = domain(
   section(
     {
-      jwt: list(issuer, 0, 100).default([]).describe('The issuers whose JWTs are accepted. Default none'),
+      jwt: list(issuer, 0, 100)
+        .default([])
+        .describe('The issuers of JWTs that the gateway accepts as credentials. Default none'),
       introspection: list(introspection, 0, 10)
         .default([])
         .describe(
-          'Who is asked about credentials that are neither access keys nor JWTs (without auth.jwt also about those), one after the other until one knows it. Default nobody',
+          'Providers that the gateway asks about a credential that it cannot verify itself, because the credential is neither an access key nor a JWT. Without auth.jwt it also asks about JWTs. The providers are asked one after the other until one of them knows the credential. Default none',
         ),
       client_certificate: clientCertificate.optional(),
       gateway_tokens: flag().default(true).describe('Whether access keys (gw_…) are accepted. Default true'),
@@ -176,14 +191,14 @@ export const auth = domain(
           {
             max: integer(0, 10_000_000)
               .default(10_000)
-              .describe('How many verified credentials are remembered, 0 to 10000000. Default 10000'),
+              .describe('How many verified credentials the gateway remembers. 0 to 10000000. Default 10000'),
             ttl: duration('0s', '1h')
               .prefault('60s')
               .describe(
-                'For how long at most, 0s to 1h: a JWT for three quarters of it to all of it, an access key for 1.5 s at most. Default 60s',
+                'How long the gateway remembers a verified credential at most. It remembers an access key for at most 1.5 s, so that a revoked key is soon refused. 0s to 1h. Default 60s',
               ),
           },
-          'Credentials that were verified are not verified again at once',
+          'The gateway remembers verified credentials for a while, because verifying each request again would cost CPU',
         ),
         { ttl: 'ttlMs' },
       ).prefault({}),

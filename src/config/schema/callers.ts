@@ -29,11 +29,11 @@ const spelt = (what: string, isGood: (name: string) => boolean, description: str
 const header = (description: string) => judged('a header name', callerHeaderProblem, description)
 
 const PLACES = {
-  header: header('A field that holds the credential alone, or behind a scheme').optional(),
+  header: header('The header that holds the credential').optional(),
   scheme: spelt(
     'a scheme',
     isName,
-    'Of a header: what stands before the credential, as in Authorization: Token …',
+    'The word before the credential in the header, such as Token in Authorization: Token …',
   ).optional(),
   cookie: judged('a cookie name', cookieProblem, 'The name of the cookie that holds the credential').optional(),
   query: spelt('a parameter name', isParameter, 'The parameter of the query that holds the credential').optional(),
@@ -70,16 +70,16 @@ const from = list(
         websocket_protocol: spelt(
           'a subprotocol',
           isName,
-          'Of a WebSocket handshake: Sec-WebSocket-Protocol: NAME, CREDENTIAL',
+          'The name of the subprotocol with which a web page sends the credential of a WebSocket, as Sec-WebSocket-Protocol: NAME, CREDENTIAL',
         ).optional(),
       },
-      'A place: exactly one key, and scheme with header',
+      'A place where a credential may be. Write exactly one key, or scheme together with header',
     ).transform(sourceOf),
   ]).describe('Where a credential may be'),
   0,
   16,
 ).describe(
-  'Where a credential may be, in the order that counts: bearer, { header }, { header, scheme }, { cookie }, { query }, { websocket_protocol }. What is read is not forwarded. Default [bearer]',
+  'The places where the gateway looks for a credential, in this order: bearer (Authorization: Bearer), { header }, { header, scheme }, { cookie }, { query } or { websocket_protocol }. The credential is not forwarded to the upstream. Default [bearer]',
 )
 
 const unverifiedKeys = section(
@@ -88,10 +88,10 @@ const unverifiedKeys = section(
     user_claim: text({ max: 128, what: 'the path of a claim' })
       .optional()
       .describe(
-        'Of a key that is a JWT: the claim that names the user, which nobody verifies. Only while quota.shadow is true. Default: each JWT is a user of its own',
+        'If the key is a JWT, the claim that names the user. The gateway does not verify the JWT, so this is only for a trial while quota.shadow is true. Default: each JWT is a user of its own',
       ),
   },
-  'Where a key is that only the upstream can check: its user is a hash of the key',
+  'The place of an API key that only the upstream can check. The gateway does not verify the key, but counts each key as a user, named by a hash of the key',
   'one place like { header: X-API-Key }',
 ).transform(({ user_claim: userClaim, ...place }, context): CredentialSource & { readonly userClaim?: string } => {
   const source = sourceOf(place, context)
@@ -101,16 +101,16 @@ const unverifiedKeys = section(
 const trusted = domain(
   section(
     {
-      user: header('The field that names the user'),
-      organisation: header('The field that names the organisation. Default none').optional(),
-      plan: header('The field that names the plan. Default none').optional(),
+      user: header('The header that names the user'),
+      organisation: header('The header that names the organisation. Default none').optional(),
+      plan: header('The header that names the plan. Default none').optional(),
       encoding: choice(['none', 'percent'])
         .default('none')
         .describe(
-          'How the proxy writes them: none is UTF-8 as it is; percent is visible ASCII, with %C3%BC for ü and %25 for %, as Tollgate and others write them. Default none',
+          'How the proxy writes characters that are not visible ASCII. With none it sends UTF-8 as it is. With percent it sends %C3%BC for ü and %25 for %, as Tollgate itself does. Default none',
         ),
     },
-    'Fields in which a peer of edge.trusted_proxies names the caller. Of anybody else they are dropped',
+    'Headers in which a proxy in front names the user, after it has signed the user in. The gateway believes them only from a peer in edge.trusted_proxies, and drops them if anybody else sends them',
     'a map like { user: X-Forwarded-User }',
   ),
   {},
@@ -120,20 +120,22 @@ const anonymous = section(
   {
     by: choice(['address'])
       .default('address')
-      .describe('What tells callers without a credential apart: each address is a user. Default address'),
+      .describe(
+        'How callers without a credential are told apart. With address, each address counts as a user. Default address',
+      ),
     ipv4: integer(8, 32)
       .default(32)
       .describe(
-        'How many bits of an IPv4 address tell callers apart: with 24, the 256 addresses of a /24 are one user, 8 to 32. Default 32',
+        'How many bits of an IPv4 address tell callers apart. With 24, the 256 addresses of a /24 count as one user. 8 to 32. Default 32',
       ),
     ipv6: integer(32, 128)
       .default(64)
       .describe(
-        'How many bits of an IPv6 address tell callers apart: with 64, a whole /64 is one user, 32 to 128. Default 64',
+        'How many bits of an IPv6 address tell callers apart. With 64, a whole /64 counts as one user. 32 to 128. Default 64',
       ),
     plan: text({ max: 256 }).optional().describe('The plan of callers without a credential. Default none'),
   },
-  'Who has no credential is the user of an address, on every charged rule without anonymous: false',
+  'Lets callers without a credential pass, and counts each of them by its address. It applies to every charged rule except those with anonymous: false',
   'a map like { by: address }',
 ).transform(({ ipv4, ipv6, plan = null }) => ({ ipv4, ipv6, plan }))
 
@@ -143,7 +145,7 @@ export const CALLERS = {
   several: choice(['refuse', 'first'])
     .default('refuse')
     .describe(
-      'What becomes of a request with two different credentials: refuse (400), or first, that of the place that stands first in from. Default refuse',
+      'What happens to a request with two different credentials. refuse responds with 400, and first uses the credential in the place that stands first in from. Default refuse',
     ),
   unverified_keys: unverifiedKeys.optional(),
   trusted: trusted.optional(),
@@ -151,6 +153,6 @@ export const CALLERS = {
   shadow: flag()
     .default(false)
     .describe(
-      'true lets everybody in whose credential is missing or not good, as the user of an address: counted, and in the log. Default false',
+      'With true, requests without a good credential pass. They are counted by their address, and the log says what is wrong with the credential. Use it for a trial, before you require credentials. Default false',
     ),
 }

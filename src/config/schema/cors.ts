@@ -34,7 +34,9 @@ export const cors = domain(
       ),
       credentials: flag()
         .default(false)
-        .describe('Whether those pages may send cookies and read what comes then; not with "*". Default false'),
+        .describe(
+          'Whether pages of these origins may send cookies and read the response. It cannot be true together with "*". Default false',
+        ),
       expose: list(name, 0, 100)
         .default(EXPOSED)
         .describe(
@@ -43,18 +45,18 @@ export const cors = domain(
       preflight: choice(['forward', 'answer'])
         .default('forward')
         .describe(
-          'Who answers a preflight, which needs no credential and is never charged: forward asks the upstream, answer is by the route map. Default forward',
+          'Who responds to a preflight request of a browser. With forward the upstream responds, and with answer the gateway does, by the methods of the rules. A preflight needs no credential and is free. Default forward',
         ),
       allow_headers: list(name, 0, 100)
         .optional()
         .describe(
-          'Request headers that pages may send, where the gateway itself responds. Default those that they ask for',
+          'Request headers that pages may send, if the gateway itself responds to the preflight. Default those that they ask for',
         ),
       max_age: duration('0s', '24h')
         .prefault('5m')
-        .describe('How long browsers may remember what the gateway responds to a preflight, 0s to 24h. Default 5m'),
+        .describe('How long browsers may remember the response of the gateway to a preflight. 0s to 24h. Default 5m'),
     },
-    'Which pages of other origins may read responses in a browser (CORS). Default off',
+    'Lets web pages of other origins read the responses of the gateway in a browser (CORS). Default off',
     'a map like { origins: [https://app.example.org] }',
   ),
   { max_age: 'maxAgeMs' },

@@ -14,24 +14,24 @@ export const decisions = domain(
       listen: read('an address like 127.0.0.1:8082, or unix:PATH', parseListen)
         .prefault('127.0.0.1:8082')
         .describe(
-          'Where they ask: HOST:PORT, or unix:PATH, relative to this file. Any address but a loopback one needs a token. Default 127.0.0.1:8082',
+          'Where proxies and services ask, as HOST:PORT, or unix:PATH with a path relative to this file. Any address except a loopback address needs a token. Default 127.0.0.1:8082',
         ),
       token: secret(
-        'What each of them sends in X-Tollgate-Token, 16 to 1024 visible ASCII characters. No default',
+        'The token that each proxy and service must send in X-Tollgate-Token. It has 16 to 1024 visible ASCII characters. No default',
       ).optional(),
       refuse_with: z
         .literal(REFUSALS, { error: 'expected 429 or 403' })
         .describe(
-          'The status of a refusal: 429 is the gateway’s own, of whatever kind. 403 is for nginx, whose auth_request knows 2xx, 401 and 403 only: then X-Tollgate-Status has the gateway’s own. Default 429',
+          'The status with which the gateway refuses here. With 429 it sends the status that a client would get, for example 404 or 429. With 403 it always sends 403 (except for 401) and names the real status in X-Tollgate-Status. nginx needs 403, because auth_request only understands 2xx, 401 and 403. Default 429',
         )
         .default(429),
       sends_body: flag()
         .default(false)
         .describe(
-          'Whether all who ask send the body of the request too, as Envoy does by with_request_body, Traefik by forwardBody, and a service by body. Unless they do, a cost in the body needs otherwise or missing. Default false',
+          'Whether every proxy and service that asks also sends the body of the request, as Envoy can do with with_request_body, Traefik with forwardBody, and a service with body. If not, a price in the body needs otherwise or missing. Default false',
         ),
     },
-    'Decisions for proxies that forward requests themselves. Default none',
+    'Lets proxies and services that forward or serve requests themselves ask the gateway whether a request may pass. Default none',
   ),
   {},
 )

@@ -39,9 +39,11 @@ const body = section(
     ),
     content_type: read('a content type like application/json', parseContentType)
       .prefault('application/json')
-      .describe('Content type of the body: of JSON or XML, text/html or text/plain. Default application/json'),
+      .describe(
+        'The content type of the body, which is a type of JSON or XML, text/html or text/plain. Default application/json',
+      ),
   },
-  'The body of a refusal',
+  'The body for one error code',
   'a map like { body: 429.json }',
 )
 

@@ -12,20 +12,22 @@ import { choice, duration, either, flag, integer, list, read, section, size, tex
 
 const hostPort = (description: string) => read('an address like 127.0.0.1:8080', parseHostPort).describe(description)
 
-export const listen = hostPort('Where clients connect: HOST:PORT, IPv6 in brackets. Default 0.0.0.0:8080')
+export const listen = hostPort(
+  'The address and port on which clients connect, as HOST:PORT. Write an IPv6 address in brackets. Default 0.0.0.0:8080',
+)
 
 const pem = (description: string) =>
   text({ what: 'the path of a PEM file' }).describe(
-    `${description}: a PEM file, relative to this file. Read again when it changes`,
+    `${description}, as a PEM file whose path is relative to this file. The file is read again when it changes`,
   )
 
 const listenerTls = domain(
   section(
     {
-      cert: pem('Certificate, and those between it and its authority'),
-      key: pem('Its private key, without a password'),
+      cert: pem('The certificate, followed by the certificates between it and its authority'),
+      key: pem('The private key of the certificate, without a password'),
     },
-    'TLS for clients: 1.2 and 1.3, HTTP/1.1',
+    'TLS for clients: 1.2 and 1.3',
   ),
   { cert: 'certFile', key: 'keyFile' },
 )
@@ -35,9 +37,11 @@ const MAX_CERTIFICATES = 100
 
 export const clientsTls = either('a map like { cert: tls.crt, key: tls.key }, or a list of them', [
   listenerTls.transform((pair) => [pair]),
-  list(listenerTls, 1, MAX_CERTIFICATES).describe('Certificates, of which the first is for all other names'),
+  list(listenerTls, 1, MAX_CERTIFICATES).describe(
+    'Several certificates. The first one is used for all names that no other one has',
+  ),
 ]).describe(
-  'TLS for clients: 1.2 and 1.3, HTTP/1.1. Several certificates, up to 100, are chosen by the name that the client asks for; the first is for all other names, and for clients that ask for none',
+  'The certificate with which the gateway ends TLS (1.2 and 1.3) for clients. You can list up to 100 certificates. The gateway then chooses one by the host name that the client asks for, and uses the first one for all other names. Without tls, clients connect without TLS',
 )
 
 export const workers = z
@@ -45,7 +49,7 @@ export const workers = z
     error: ({ input }) => wanted('an integer from 1 to 256, or auto', input),
   })
   .describe(
-    'Processes that take requests, 1 to 256, or auto: one for each processor. Limits of connections and of requests under way are divided among them. Default 1',
+    'The number of processes that serve requests, or auto for one process for each processor. Use more than one if a single processor core is too slow for your load. The bounds on connections and requests are divided among the processes. 1 to 256. Default 1',
   )
 
 const TOKEN = /^[!-~]{16,1024}$/
@@ -64,11 +68,15 @@ function parseTokenName(name: string): Reading<string> {
 
 export const adminToken = section(
   {
-    name: read('a name', parseTokenName).describe('What the audit calls its changes by, 1 to 64 characters'),
+    name: read('a name', parseTokenName).describe(
+      'The name that the audit shows for changes with this token, such as deploy-script, 1 to 64 characters',
+    ),
     role: role(
-      'viewer looks at everything and changes nothing; lead:acme sees and divides what the organisation acme has. Default admin',
+      'What the token may do. admin may do everything, viewer may read everything and change nothing, and lead:acme may look after the organisation acme. Default admin',
     ).default('admin'),
-    token: secret('Bearer token, 16 to 1024 visible ASCII characters'),
+    token: secret(
+      'The token, which scripts send as Authorization: Bearer. It has 16 to 1024 visible ASCII characters, and openssl rand -hex 32 makes a good one',
+    ),
   },
   'A token of the admin API',
 )
@@ -84,22 +92,24 @@ function parseHostName(name: string): Reading<string> {
 export const admin = section(
   {
     listen: hostPort(
-      'Where probes, metrics, the admin API and the dashboard are. Default 127.0.0.1:9090; any address but a loopback one needs a token',
+      'The address and port of the dashboard, the admin API, the probes and the metrics. Any address except a loopback address needs an admin token. Default 127.0.0.1:9090',
     ).prefault('127.0.0.1:9090'),
     tls: listenerTls.optional(),
     hosts: list(read('a host name', parseHostName).describe('A host name without its port'), 0, 100)
       .default([])
       .describe(
-        'More names that the Host header may carry, besides addresses, localhost and the host of listen: those of an Ingress or a proxy in front. Default none',
+        'Host names under which people open the dashboard, for example the name of an Ingress or of a proxy in front. IP addresses, localhost and the host of listen are always accepted, and a request for any other host gets 403. Default none',
       ),
-    token: secret('A token named admin of role admin, 16 to 1024 visible ASCII characters. No default').optional(),
+    token: secret(
+      'A token with the role admin, for the dashboard and for scripts. The audit shows it under the name admin. It has 16 to 1024 visible ASCII characters. No default',
+    ).optional(),
     tokens: list(adminToken, 0, 100)
       .default([])
-      .describe('Named tokens of the admin API and the dashboard. Default none'),
+      .describe('Further tokens for the admin API and the dashboard, each with a name and a role. Default none'),
     oidc: oidc.optional(),
     trusted: trusted.optional(),
   },
-  'The listener for administrators: dashboard, admin API, probes and metrics',
+  'The listener for administrators, with the dashboard, the admin API, the probes and the metrics',
 ).transform(({ listen, tls = null, hosts, token, tokens, oidc = null, trusted = null }) => ({
   listen,
   tls,
@@ -125,7 +135,7 @@ const allowInPath = list(choice(IN_PATH).describe('A spelling'), 0, IN_PATH.leng
     emptySegment: allowed.includes('empty_segment'),
   }))
   .describe(
-    'Spellings of a path to let pass, only where the upstream takes them as plain data: encoded_slash (%2F), semicolon, empty_segment (//). Default none',
+    'Spellings in a path that the gateway lets pass instead of refusing them with 400: encoded_slash (%2F), semicolon, and empty_segment (//). Allow a spelling only if the upstream takes it as plain data, because otherwise a client could reach an expensive path by the price of another one. Default none',
   )
 
 const LENIENCIES = [
@@ -138,22 +148,27 @@ const LENIENCIES = [
 
 /** Requests of old clients that are refused unless the operator says so, each by its name. */
 const lenient = list(choice(LENIENCIES).describe('What is let pass'), 0, LENIENCIES.length).describe(
-  'What of requests to let pass, each only where a client needs it; else they are 400: underscore_names (headers with "_" in their names, forwarded unless an upstream could take one for a header that the gateway sets, reads or takes off), punctuation_names (the same with any of !#$%&\'*+.^`|~, as X.Trace), non_utf8_path (caf%E9), encoded_percent (%252F; only for an upstream that decodes once), encoded_backslash (%5C; not for Windows). Default none',
+  'Unusual things in requests that the gateway lets pass instead of refusing them with 400. Allow each only if your clients need it. underscore_names allows "_" in the names of headers, and drops such a header if the upstream could mistake it for a header of the gateway. punctuation_names does the same for !#$%&\'*+.^`|~, as in X.Trace. non_utf8_path allows caf%E9. encoded_percent allows %252F, and is only for an upstream that decodes a path once. encoded_backslash allows %5C, and is not for an upstream on Windows. Default none',
 )
 
 const says = (what: string, folds: 'fold' | 'ignore') =>
   choice(['exact', folds])
     .optional()
-    .describe(`${what}: ${folds} it, as the upstream does, when a rule is looked for. Default exact`)
+    .describe(
+      `${what}. Write ${folds} if the upstream ignores this difference, so that both spellings match the same rule. Default exact`,
+    )
 
 /** What is written stands as the upstream's word: `exact` too, of which `check` then does not warn. */
 export const match = section(
   {
-    case: says('Letter case (/V1/Charge)', 'fold'),
-    trailing_slash: says('A slash at the end (/v1/charge/)', 'ignore'),
-    trailing_dots: says('Dots and blanks at the end of a segment (/v1/charge.), which Windows drops', 'ignore'),
+    case: says('Whether /V1/Charge and /v1/charge are different paths', 'fold'),
+    trailing_slash: says('Whether /v1/charge/ and /v1/charge are different paths', 'ignore'),
+    trailing_dots: says(
+      'Whether /v1/charge. and /v1/charge are different paths. Windows drops dots and blanks at the end of a segment',
+      'ignore',
+    ),
   },
-  'Which spellings of a path are one path to the upstream. What is forwarded stays as the client wrote it',
+  'Which spellings of a path the upstream treats as the same path. If the gateway did not know this, a client could write /V1/CHARGE and pay the price of another rule. The path itself is forwarded as the client wrote it',
 )
 
 type Match = z.output<typeof match>
@@ -167,65 +182,77 @@ export const edge = domain(
   section(
     {
       max_body: z
-        .union([NONE, size('0B', '1024GiB').describe('How long the body of a request may be; a longer one gets 413')], {
+        .union([NONE, size('0B', '1024GiB').describe('The longest body that a request may have')], {
           error: 'expected a size with its unit, like 1MiB, or none',
         })
-        .describe('How long the body of a request may be; a longer one gets 413, 0B to 1024GiB. Default none: any size')
+        .describe(
+          'The longest body that a request may have. A longer body gets 413 before anything is charged. 0B to 1024GiB. Default none',
+        )
         .prefault('none'),
       max_url: size('256B', '64KiB')
         .prefault('8KiB')
         .describe(
-          'How long path and query of a request may be together; longer ones get 414. 256B to 64KiB. Default 8KiB',
+          'The longest path and query that a request may have together. A longer one gets 414. 256B to 64KiB. Default 8KiB',
         ),
       max_header_size: size('1KiB', '1MiB')
         .prefault('16KiB')
-        .describe('Largest request head; also the longest credential, where above 8KiB. 1KiB to 1MiB. Default 16KiB'),
+        .describe(
+          'The most bytes that the request line and the headers may have together. A request with more gets 431. Raise it if your clients send very long cookies or tokens. 1KiB to 1MiB. Default 16KiB',
+        ),
       headers_timeout: duration('100ms', '10m')
         .prefault('10s')
         .describe(
-          'How long the head of a request may take to arrive; then the request gets 408, 100ms to 10m. Default 10s',
+          'How long a client may take to send the request line and the headers. After that it gets 408. 100ms to 10m. Default 10s',
         ),
       keep_alive_timeout: duration('1s', '1h')
         .prefault('65s')
-        .describe('How long an idle connection stays open, 1s to 1h; longer than the load balancer’s. Default 65s'),
+        .describe(
+          'How long the gateway keeps an idle connection of a client open. Set it longer than the idle timeout of a load balancer in front. Otherwise the gateway closes connections that the load balancer is about to use. 1s to 1h. Default 65s',
+        ),
       max_connections: integer(1, 1_000_000)
         .default(10_000)
-        .describe('How many connections of clients may be open at a time, 1 to 1000000. Default 10000'),
+        .describe('How many connections of clients may be open at the same time. 1 to 1000000. Default 10000'),
       max_connections_per_address: orNone(
         integer(1, 1_000_000).describe('Connections from one address'),
-        'Connections from one IPv4 address or IPv6 /64, 1 to 1000000, or none; trusted_proxies are exempt. Behind a load balancer all clients have its address: name it there. Default 1000',
+        'How many connections one IPv4 address or IPv6 /64 may have open, from 1 to 1000000, or none for no such bound. It does not apply to edge.trusted_proxies. If a load balancer is in front, list it there, because all clients have its address. Default 1000',
       ).prefault(1000),
       max_in_flight: integer(1, 1_000_000)
         .default(1000)
-        .describe('Requests under way at a time, 1 to 1000000; those above get 503. Default 1000'),
+        .describe(
+          'How many requests may be under way at the same time. Further requests get 503. 1 to 1000000. Default 1000',
+        ),
       max_in_flight_per_user: orNone(
         integer(1, 1_000_000).describe('Requests of one user under way'),
-        'Requests and tunnels of one user under way at a time, 1 to 1000000; those above get 429. Default none: what shares allow',
+        'How many requests and WebSockets one user may have under way at the same time, from 1 to 1000000. Further ones get 429. With none, only shares limits them. Default none',
       ).prefault('none'),
       shares: shares.prefault({}),
       max_tunnels: integer(1, 1_000_000)
         .default(1000)
-        .describe('WebSockets open at a time, beside max_in_flight, 1 to 1000000; those above get 503. Default 1000'),
+        .describe(
+          'How many WebSockets may be open at the same time. They do not count for max_in_flight. Further ones get 503. 1 to 1000000. Default 1000',
+        ),
       tunnel_max_age: duration('1s', '30d')
         .prefault('24h')
-        .describe('How old a WebSocket may become before it is closed, 1s to 30d. Default 24h'),
+        .describe('How long a WebSocket may stay open before the gateway closes it. 1s to 30d. Default 24h'),
       max_lag: duration('20ms', '1m')
         .prefault('500ms')
-        .describe('How late the event loop may lastingly be before new requests get 503, 20ms to 1m. Default 500ms'),
+        .describe(
+          'When the process has too much work, it falls behind. If it stays behind by more than this time, new requests get 503, so that the requests under way can finish. 20ms to 1m. Default 500ms',
+        ),
       min_upload_rate: size('1B', '1GiB')
         .prefault('500B')
         .describe(
-          'Bytes a second that a client must send of a body above 64KiB, of unannounced length or after 100 Continue, 1B to 1GiB. Default 500B',
+          'How many bytes a second a client must send of a long body, so that slow clients cannot occupy the gateway. It applies to bodies above 64KiB, without an announced length, or after 100 Continue. 1B to 1GiB. Default 500B',
         ),
       upload_grace: duration('100ms', '10m')
         .prefault('20s')
         .describe(
-          'How long such a body may stay behind that rate before the connection is closed, 100ms to 10m. Default 20s',
+          'How long a body may arrive more slowly than min_upload_rate before the gateway closes the connection. 100ms to 10m. Default 20s',
         ),
       half_close: choice(['abort', 'answer'])
         .default('abort')
         .describe(
-          'A client that ends its side after the request: abort takes it for gone, answer still answers it and then notices clients that left only when it writes. Default abort',
+          'What happens if a client closes its side of the connection after the request. With abort, the gateway takes the client for gone and stops its work. With answer, it still sends the response, but then it notices only while it writes that a client has really gone. Default abort',
         ),
       lenient: lenient.default([]),
       match: match.transform(foldingOf).prefault({}),
@@ -237,15 +264,15 @@ export const edge = domain(
       )
         .default([])
         .describe(
-          'Peers whose facts of the client are kept (X-Forwarded-*, Forwarded, X-Request-Id and the like): addresses or networks. Default none',
+          'The addresses or networks of proxies and load balancers in front of the gateway. From them, and from nobody else, the gateway believes headers such as X-Forwarded-For, X-Forwarded-Proto and X-Request-Id. If a load balancer is missing here, all clients seem to have its address. Default none',
         ),
       proxy_protocol: flag()
         .default(false)
         .describe(
-          'Whether peers of trusted_proxies, and they alone, begin each connection with PROXY protocol, version 1 or 2, which says the address of the client: for load balancers that pass connections on, like an AWS NLB or HAProxy in mode tcp. Default false',
+          'Whether the peers in trusted_proxies begin each connection with the PROXY protocol (version 1 or 2), which names the address of the client. Set it behind load balancers that pass connections on without reading HTTP, like an AWS NLB or HAProxy in mode tcp. Other peers may not use the protocol. Default false',
         ),
     },
-    'What clients may send, how fast, and how much of everything one of them may hold',
+    'What clients may send and how fast, and how much of the gateway a single client may occupy',
   ),
   {
     headers_timeout: 'headersTimeoutMs',
@@ -263,13 +290,15 @@ export const drain = domain(
       delay: duration('0s', '10m')
         .prefault('0s')
         .describe(
-          'How long new connections are still accepted after the signal, so that a load balancer can notice, 0s to 10m. Default 0s',
+          'How long the gateway still accepts new connections after the signal, so that a load balancer has time to notice that it stops. 0s to 10m. Default 0s',
         ),
       timeout: duration('0s', '1h')
         .prefault('30s')
-        .describe('How long requests under way may take after that until they are broken off, 0s to 1h. Default 30s'),
+        .describe(
+          'How long requests under way may take after the delay. Then the gateway breaks them off. 0s to 1h. Default 30s',
+        ),
     },
-    'How the gateway stops after SIGTERM or SIGINT',
+    'How the gateway stops after it got SIGTERM or SIGINT',
   ),
   { delay: 'delayMs', timeout: 'timeoutMs' },
 )
@@ -280,10 +309,10 @@ export const readiness = domain(
       credentials: duration('0s', '10m')
         .prefault('60s')
         .describe(
-          'How long a process that starts is not ready while it has no key set of an issuer under auth.jwt, or no response of a provider under auth.introspection, 0s to 10m. Then it is ready without. Default 60s',
+          'How long a process that starts waits for the keys of each issuer in auth.jwt and for a response of each provider in auth.introspection before it says that it is ready. After this time it says so without them. 0s to 10m. Default 60s',
         ),
     },
-    'When a process that starts says on /readyz that it is ready',
+    'When a process that has just started reports on /readyz that it is ready',
   ),
   { credentials: 'credentialsMs' },
 )
@@ -294,10 +323,10 @@ export const metrics = domain(
       by_route: choice(['auto', 'always', 'never'])
         .default('auto')
         .describe(
-          'Whether requests and their durations are counted for each rule too, in up to 24 series a rule. auto: with up to 100 rules. Default auto',
+          'Whether requests and their durations are also counted for each rule, which adds up to 24 series for each rule. auto does so if there are at most 100 rules. Default auto',
         ),
     },
-    'What /metrics of the admin listener has',
+    'What /metrics of the admin listener contains',
   ),
   { by_route: 'byRoute' },
 )
@@ -306,17 +335,21 @@ export const log = section(
   {
     level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
       .default('info')
-      .describe('The least level of the lines that are written. Default info'),
-    requests: choice(['all', 'errors', 'none']).default('all').describe('Which requests get a line. Default all'),
+      .describe(
+        'The lowest level of the lines that are written. With warn, for example, lines of level info are left out. Default info',
+      ),
+    requests: choice(['all', 'errors', 'none'])
+      .default('all')
+      .describe('Which requests are written to the log: all, only errors, or none. Default all'),
     address: flag()
       .default(false)
       .describe(
-        'Whether the line of a request has the address of its client, which is personal data. Behind edge.trusted_proxies it is the one that they name. Default false',
+        'Whether the line of a request contains the address of its client, which is personal data. If a proxy in edge.trusted_proxies sent the request, it is the address that the proxy names. Default false',
       ),
     path: flag()
       .default(false)
       .describe(
-        'Whether the line of a request has its path as the client wrote it, which may name persons; the query is never logged. Default false',
+        'Whether the line of a request contains the path as the client wrote it. A path may contain names of people. The query is never logged. Default false',
       ),
   },
   'The log on standard output',

@@ -8,7 +8,8 @@ import { byName, duration, list, read, section, text } from './values.ts'
 
 /** People who sign in to the dashboard: by a provider, or through a proxy. */
 
-const CLAIM = 'By path, like realm_access.roles; at each level the longest name that fits counts'
+const CLAIM =
+  'A claim inside another one is written as a path, like realm_access.roles. If a name itself contains a dot, the longest name that fits counts'
 
 const group = text({ max: 256, what: 'a group' }).describe('A group')
 
@@ -27,25 +28,25 @@ const roles = byName(
   role('viewer looks at everything and changes nothing; lead:acme sees and divides what the organisation acme has'),
   'roles by group, like { sre: admin, support: viewer }',
   group,
-).describe('The role that each group gives. Whoever is in several has the first of admin, viewer and lead')
+).describe('The role of each group. A person in several groups gets admin before viewer, and viewer before lead')
 
 export const oidc = domain(
   section(
     {
       issuer: read('an https URL', parseOpenidIssuer).describe(
-        'The provider: the URL before /.well-known/openid-configuration',
+        'The address of the provider. It is the part of the URL before /.well-known/openid-configuration',
       ),
-      client_id: text({ max: 256 }).describe('The name of the gateway at the provider'),
+      client_id: text({ max: 256 }).describe('The client id with which the gateway is registered at the provider'),
       client_secret: text({ max: 1024, what: 'a secret of 16 to 1024 characters' })
         .min(16, { error: 'has less than 16 characters, which may be guessed: let the provider make a longer one' })
         .describe(
-          'The secret of the gateway at the provider, 16 to 1024 characters. Sessions of people end when it is replaced',
+          'The client secret with which the gateway is registered at the provider. If you replace it, all sessions of people end. 16 to 1024 characters',
         ),
       scope: text({ max: 512, what: 'scopes, like openid profile email groups' })
         .regex(/(?:^| )openid(?: |$)/, { error: 'lacks openid: write openid profile email' })
         .default('openid profile email')
         .describe(
-          'The scopes that the gateway asks the provider for, among them the one of the groups if the provider has one. Default openid profile email',
+          'The scopes that the gateway asks the provider for. If the provider has a scope for groups, add it. Default openid profile email',
         ),
       name_claim: text({ max: 256 })
         .default('email')
@@ -57,16 +58,16 @@ export const oidc = domain(
             .describe(`The claim of the groups: a text or a list. ${CLAIM}. Default groups`),
           values: roles,
         },
-        'Which group of the provider has which role here',
+        'Which role the groups of a person at the provider give',
         'a map like { claim: groups, values: { sre: admin, support: viewer } }',
       ),
       session: duration('5m', '12h')
         .prefault('1h')
         .describe(
-          'How long a session is. Then the provider is asked again, so whoever has lost a group is out. 5m to 12h. Default 1h',
+          'How long a session lasts. After that the gateway asks the provider again, so a person who has left a group loses access. 5m to 12h. Default 1h',
         ),
     },
-    'A provider of OpenID Connect, where people sign in to the dashboard',
+    'An OpenID Connect provider with which people sign in to the dashboard',
     'a map like { issuer: https://id.example.org, client_id: tollgate, client_secret: …, roles: { values: { sre: admin } } }',
   ),
   { session: 'sessionMs' },
@@ -82,16 +83,16 @@ const field = (description: string) =>
 export const trusted = domain(
   section(
     {
-      name: field('The field that names the person, like X-Forwarded-Email'),
-      groups: field('The field of the groups, with commas between them, like X-Forwarded-Groups'),
+      name: field('The header that names the person, like X-Forwarded-Email'),
+      groups: field('The header that lists the groups, with commas between them, like X-Forwarded-Groups'),
       roles,
       from: list(
         read('an address or a network like 10.0.0.0/8', parseSubnet).describe('An address or a network'),
         1,
         100,
-      ).describe('Addresses of the proxy. Of anybody else the fields are ignored'),
+      ).describe('The addresses of the proxy. If a request comes from any other address, the two headers are ignored'),
     },
-    'A proxy in front of the dashboard that signs people in, as oauth2-proxy does',
+    'A proxy in front of the dashboard that signs people in, such as oauth2-proxy',
     'a map like { name: X-Forwarded-Email, groups: X-Forwarded-Groups, roles: { sre: admin }, from: [10.0.0.7] }',
   ),
   {},

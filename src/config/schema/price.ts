@@ -37,7 +37,7 @@ function priceAt(level: number, description: string): z.ZodType<Price> {
   ]).describe(description)
 }
 
-const member = memberPath('A member of a JSON body: chargeId, params.name, or ["odd.name"].x')
+const member = memberPath('A field of a JSON body, such as chargeId, params.name, or ["odd.name"].x')
 
 const TIMES = 'a number above 0, at most 1000000000'
 const outOfTimes = { error: `must be ${TIMES}` }
@@ -50,37 +50,53 @@ function shapeAt(level: number) {
     ])
       .optional()
       .describe(
-        'The member of a JSON body that the cost is read from, or all the names at the top level under which the upstream accepts it',
+        'The field of a JSON body that decides the cost. If the upstream accepts several names for this field at the top level, list all of them',
       ),
     query: text({ max: 64, what: 'a name' })
       .regex(/^[\w.-]+$/, { error: 'is no name of letters, digits, "_", "-" and "."' })
       .optional()
-      .describe('The parameter of the query that the cost is read from'),
+      .describe('The parameter of the query that decides the cost'),
     header: text({ what: 'the name of a header' })
       .refine((name) => priceHeaderProblem(name) === null, {
         error: ({ input }) => priceHeaderProblem(String(input)) ?? '',
       })
       .optional()
-      .describe('The header that the cost is read from'),
-    size: choice(['request']).optional().describe('The cost is read from the length of the body'),
+      .describe('The header that decides the cost'),
+    size: choice(['request']).optional().describe('Lets the length of the body decide the cost'),
     values: byValue(
       priceAt(level + 1, 'Tokens, or a price of its own'),
-      'Tokens, or a further price, for each value: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: otherwise, or 400, nothing charged, nothing forwarded',
+      'The tokens (or a further price) for each value, such as { 2: 10, 3: 20 }. Here 2 is the number 2, and \'"2"\' would be the text. Any other value costs otherwise. Without otherwise it gets 400, and is neither charged nor forwarded',
     ).optional(),
     times: z
       .number({ error: `must be ${TIMES}` })
       .min(1e-9, outOfTimes)
       .max(1e9, outOfTimes)
-      .describe('Tokens for each one of a number, above 0; the product is rounded up')
+      .describe(
+        'The tokens by which a number is multiplied, above 0. With 0.5, the number 3 costs 2 tokens, because the product is rounded up',
+      )
       .optional(),
-    each: integer(1, 1e9).optional().describe('How many tokens each element of a list costs, 1 to 1000000000'),
+    each: integer(1, 1e9)
+      .optional()
+      .describe(
+        'How many tokens each element of a list costs. With 2, a list of five elements costs 10 tokens. 1 to 1000000000',
+      ),
     per: size('1B', '1GiB')
       .optional()
-      .describe('How many bytes cost one token; a part that is begun counts as a whole one, 1B to 1GiB'),
-    min: tokens().describe('The least that the request costs, 0 to 1000000000. Default 1').optional(),
-    max: tokens().describe('The most that the request costs, 0 to 1000000000').optional(),
-    missing: tokens().describe('Tokens of a request without the number or list. Default 400').optional(),
-    otherwise: tokens().describe('Tokens of any other value, and of a request without one. Default 400').optional(),
+      .describe(
+        'How many bytes of the body cost one token. A part that is begun counts as a whole one, so with 1KiB a body of 1,500 bytes costs 2 tokens. 1B to 1GiB',
+      ),
+    min: tokens().describe('The fewest tokens that the request costs. 0 to 1000000000. Default 1').optional(),
+    max: tokens().describe('The most tokens that the request costs. 0 to 1000000000').optional(),
+    missing: tokens()
+      .describe(
+        'The tokens that a request without the number or list costs. Without this key such a request gets 400. Default 400',
+      )
+      .optional(),
+    otherwise: tokens()
+      .describe(
+        'The tokens that any other value costs, and a request without a value. Without this key such a request gets 400. Default 400',
+      )
+      .optional(),
   }
 }
 
@@ -88,10 +104,12 @@ function shapeAt(level: number) {
 const whole = {
   batch: integer(1, 1000)
     .optional()
-    .describe('Elements of a JSON array at most, 1 to 1000: it costs the sum of them. Default an array is 400'),
+    .describe(
+      'Lets clients send a JSON array of calls, which costs the sum of its elements. The number is the most elements that it may have. 1 to 1000. Default an array gets 400',
+    ),
   max_body: size('1B', '16MiB')
     .optional()
-    .describe('How long a body may be that the cost is read from; a longer one is 413, 1B to 16MiB. Default 64KiB'),
+    .describe('The longest body from which the cost is read. A longer body gets 413. 1B to 16MiB. Default 64KiB'),
 }
 
 type Written = z.output<z.ZodObject<ReturnType<typeof shapeAt> & typeof whole>>
@@ -107,7 +125,7 @@ function asked(level: number): z.ZodType<Price> {
 
 function makeAsked(level: number): z.ZodType<Price> {
   const shape = level === 1 ? { ...shapeAt(level), ...whole } : shapeAt(level)
-  return section(shape, 'The cost by what the request asks for').transform((section, context): Price => {
+  return section(shape, 'A cost that depends on the content of the request').transform((section, context): Price => {
     const written = section as Written
     const fault = sourceFault(written) ?? readingFault(written) ?? wholeFault(written)
     if (fault !== null) {

@@ -8,13 +8,13 @@ export const published = domain(
       failure_rate: flag()
         .default(false)
         .describe(
-          'Whether GET /usage/failure-rate says how many requests were forwarded in 7 days and how many failed. Default false',
+          'Whether anybody may read at GET /usage/failure-rate how many requests were forwarded in the last 7 days and how many of them failed. Default false',
         ),
       prices: flag()
         .default(false)
-        .describe('Whether GET /quota/prices says what each route costs, and the limits. Default false'),
+        .describe('Whether anybody may read at GET /quota/prices what each route costs, and the limits. Default false'),
     },
-    'What everybody may read without a credential. Default nothing',
+    'Documents that anybody may read without a credential. Default nothing',
   ),
   {},
 )

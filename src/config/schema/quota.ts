@@ -17,10 +17,10 @@ const soft = section(
   {
     limit: integer(1, MAX_LIMIT).describe(`Tokens, 1 to ${MAX_LIMIT}`),
     over: integer(1, MAX_LIMIT).describe(
-      `Tokens that pass beyond the limit, each response with X-Tollgate-Quota-State: over. 1 to ${MAX_LIMIT}`,
+      `Tokens that may be spent beyond the limit before the gateway refuses. The responses then have X-Tollgate-Quota-State: over. 1 to ${MAX_LIMIT}`,
     ),
   },
-  'A soft limit',
+  'A limit beyond which some more tokens may be spent, so that users are warned before they are refused',
 )
 
 const limit = either(`an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 200 }, or ${NO_LIMIT}`, [
@@ -30,9 +30,13 @@ const limit = either(`an integer from 0 to ${MAX_LIMIT}, { limit: 1000, over: 20
     .transform((): LimitValue => NO_LIMIT)
     .describe('No limit in this window'),
   z.null().transform((): LimitValue => NO_LIMIT),
-]).describe(`Tokens, { limit: 1000, over: 200 } with tokens that pass beyond the limit, or ${NO_LIMIT} (or null)`)
+]).describe(
+  `The limit in tokens, for example 1000. { limit: 1000, over: 200 } lets 200 more tokens pass beyond it. ${NO_LIMIT} (or null) means that the window has no limit`,
+)
 
-const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }').describe('Limit of each window')
+const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }').describe(
+  'The limit of each window, by name of the window',
+)
 
 const limits = (description: string) =>
   byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }').describe(description)
@@ -60,8 +64,8 @@ function limitedOnly(baselines: ScopedLimits): ScopedLimits {
 const scopes = (description: string) =>
   section(
     {
-      personal: limits('Limits of each user, by category and window'),
-      global: limits('Limits of all users together. Default none').prefault({}),
+      personal: limits('Limits of each single user, by category and window, such as { read: { 1h: 120 } }'),
+      global: limits('Limits that all users together share, by category and window. Default none').prefault({}),
     },
     description,
   ).transform((scopes) => parted(scopes))
@@ -75,10 +79,10 @@ export const BASELINES = {
 const allowance = section(
   {
     allow: read('a percentage like 10%', parsePercentage, PERCENTAGE.source).describe(
-      'The part of each limit that may still be spent while the store is out',
+      'The part of each limit that may be spent while the store cannot be reached',
     ),
   },
-  'Admits a share of the limits, counted by each gateway for itself',
+  'Lets a part of each limit pass, which each gateway counts by itself',
 ).transform(({ allow }) => allow)
 
 export const MAX_WINDOW = '3650d'
@@ -88,15 +92,15 @@ const periodDay = (description: string) => integer(PERIOD_DAY.min, PERIOD_DAY.ma
 
 const calendar = section(
   {
-    calendar: choice(CALENDAR_UNITS).describe('Period of the calendar; a week begins on Monday'),
+    calendar: choice(CALENDAR_UNITS).describe('The period of the calendar. A week begins on Monday'),
     zone: read('a time zone like Asia/Shanghai', parseTimeZone).describe(
-      'IANA name of the time zone in which the periods begin',
+      'The time zone at whose midnight the periods begin, by its IANA name such as Europe/Berlin',
     ),
     day: periodDay(
-      'Day with which a month begins, such as the billing day, 1 to 31: the last day of a month that is shorter. Default 1',
+      'The day on which a month begins, for example a billing day. 1 to 31, and in a shorter month the last day of the month. Default 1',
     ).optional(),
   },
-  'A window that runs from the beginning of a period of the calendar to that of the next',
+  'A window that lasts for one period of the calendar, such as a month',
 )
   .superRefine(({ calendar, day }, context) => {
     if (day === undefined || calendar === 'month') return
@@ -116,7 +120,9 @@ function parseLength(text: string): Reading<number> {
 const windowLength = either(`a length like 1h, or ${A_CALENDAR}`, [
   duration(MIN_WINDOW, MAX_WINDOW, parseLength).describe('Length in whole seconds, 1s to 3650d'),
   calendar,
-]).describe('Length, or { calendar: month, zone: Asia/Shanghai }')
+]).describe(
+  'The length of the window, such as 1h, or a period of the calendar, such as { calendar: month, zone: Asia/Shanghai }',
+)
 
 const factor = (min: number, max: number, description: string) => {
   const error = ({ input }: { input?: unknown }) => wanted(`a number from ${min} to ${max}`, input)
@@ -124,7 +130,11 @@ const factor = (min: number, max: number, description: string) => {
 }
 
 const { min, max } = MULTIPLIER
-const multiplier = factor(min, max, `Factor on the global limits, ${min} to ${max}. Default 1`)
+const multiplier = factor(
+  min,
+  max,
+  `The number by which the global limits are multiplied, for example 2 to double them all. ${min} to ${max}. Default 1`,
+)
 
 const share = (description: string) =>
   read('a percentage like 1%', parsePercentage, PERCENTAGE.source).describe(description)
@@ -132,24 +142,30 @@ const share = (description: string) =>
 const adaptive = domain(
   section(
     {
-      min: factor(0.1, 1, 'The least factor on the limits, while many requests fail, 0.1 to 1. Default 0.75').default(
-        0.75,
-      ),
+      min: factor(
+        0.1,
+        1,
+        'The lowest factor, by which limits are multiplied while many requests fail. 0.1 to 1. Default 0.75',
+      ).default(0.75),
       max: factor(
         1,
         4,
-        'The greatest factor on the limits, while hardly any request fails, 1 to 4. Default 1.5',
+        'The highest factor, by which limits are multiplied while hardly any request fails. 1 to 4. Default 1.5',
       ).default(1.5),
-      good: share('Up to this share of failures the factor is max, above 0% to 100%. Default 0.1%').prefault('0.1%'),
-      normal: share('At this share of failures the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
-      bad: share('From this share of failures on the factor is min, above 0% to 100%. Default 5%').prefault('5%'),
+      good: share('Up to this share of failed requests the factor is max, above 0% to 100%. Default 0.1%').prefault(
+        '0.1%',
+      ),
+      normal: share('At this share of failed requests the factor is 1, above 0% to 100%. Default 1%').prefault('1%'),
+      bad: share('From this share of failed requests on the factor is min, above 0% to 100%. Default 5%').prefault(
+        '5%',
+      ),
       min_requests: integer(1, 1e9)
         .default(100)
         .describe(
-          'With so many forwarded requests in 30 minutes or fewer the factor is 1; from twice as many on it follows the share. 1 to 1000000000. Default 100',
+          'How many requests must be forwarded in 30 minutes before the factor changes. With this number or fewer the factor is 1, because a share of so few says little. From twice this number on, the factor follows the share fully. 1 to 1000000000. Default 100',
         ),
     },
-    'How the factor of mode adaptive follows the share of failed forwards and 5xx of the last 30 minutes',
+    'How mode adaptive computes its factor from the share of requests of the last 30 minutes that failed or got 5xx',
   ),
   {},
 )
@@ -167,18 +183,18 @@ const reserve = domain(
   section(
     {
       share: read('a percentage like 20%', parseReserved, PERCENTAGE.source).describe(
-        'The part of each global limit that only known users may use, above 0% to 90%',
+        'The part of each global limit that only known users may use. With 20% and a global limit of 1,000, new users can use 800, above 0% to 90%',
       ),
       known_after: duration('1s', '365d')
         .prefault('1d')
-        .describe('How long ago the first charge of a known user lies at least, 1s to 365d. Default 1d'),
+        .describe('How long after the first charge a user becomes a known user. 1s to 365d. Default 1d'),
       remember: duration('1m', '3650d')
         .prefault('30d')
         .describe(
-          'How long a user is remembered after his last charge, longer than known_after, 1m to 3650d. Default 30d',
+          'How long a user stays known after the last charge. It must be longer than known_after. 1m to 3650d. Default 30d',
         ),
     },
-    'A part of the global limits for known users only: for all others they are lower by so much. Users with an override are known',
+    'Keeps a part of the global limits for known users, so that many new or made-up users cannot use up everything. A user is known some time after the first charge, or if the user has an override',
   ),
   { known_after: 'knownAfterMs', remember: 'rememberMs' },
 )
@@ -197,15 +213,17 @@ const partly = (description: string) => limits(description).prefault({})
 
 const plan = section(
   {
-    personal: partly('Limits of each user, by category and window; what is left out follows the baselines'),
+    personal: partly(
+      'Limits of each user with this plan, by category and window. For windows that you leave out, the baselines apply',
+    ),
     organisation: partly(
-      'Limits of all users of one organisation together, by category and window; what is left out has none',
+      'Limits that all users of one organisation share, by category and window. Windows that you leave out have no such limit',
     ),
     period_day: periodDay(
-      'Day with which months begin for each of its users and organisations, 1 to 31: the last day of a month that is shorter. Default that of the window',
+      'The day on which months begin for users and organisations with this plan, for example a billing day. 1 to 31, and in a shorter month the last day of the month. Default the day of the window',
     ).optional(),
   },
-  'The limits of callers with this plan',
+  'The limits of users with this plan',
 ).transform(({ period_day: periodDay, ...scopes }) => ({
   ...parted(scopes),
   ...(periodDay !== undefined && { periodDay }),
@@ -223,7 +241,7 @@ const exempt = section(
       1000,
     )
       .default([])
-      .describe('The ids of users who are never charged, up to 1000. Default none'),
+      .describe('The ids of users who are never charged, such as a monitor, up to 1000. Default none'),
     addresses: list(
       read('an address or a network like 10.0.0.0/8', parseSubnet).describe('An address or a network'),
       0,
@@ -231,10 +249,10 @@ const exempt = section(
     )
       .default([])
       .describe(
-        'Addresses or networks of clients, up to 1000; behind a peer of edge.trusted_proxies the address that it names counts. Default none',
+        'The addresses or networks of clients that are never charged, up to 1000. If a proxy in edge.trusted_proxies sent the request, the address that it names counts. Default none',
       ),
   },
-  'Callers who are identified, forwarded and counted, and never charged',
+  'Callers who are never charged. The gateway still identifies them, forwards their requests and counts these',
 )
 
 export const quota = section(
@@ -242,31 +260,33 @@ export const quota = section(
     windows: byName(windowLength, 'lengths by name, like { hour: 1h }')
       .optional()
       .describe(
-        'Names of the windows, one to seven, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
+        'The windows in which tokens are counted, one to seven, each with a name and a length, such as { hour: 1h }. You need it only for names of your own and for calendar windows. Default: the names that you use under baselines, read as lengths (1h)',
       ),
     mode: choice(MODES)
       .default('normal')
       .describe(
-        'Factor on the baselines: 0.75, 1, 1.5, or by the error rate; custom takes the values under custom. Default normal',
+        'Multiplies the baselines for all users at once: conservative by 0.75, normal by 1, and loose by 1.5. With adaptive, the share of failed requests decides the factor. With custom, the limits below custom apply instead. Default normal',
       ),
     global: section(
       {
-        enabled: flag().default(true).describe('Whether the limits of all users together are enforced. Default true'),
+        enabled: flag().default(true).describe('Whether the limits that all users share are enforced. Default true'),
         multiplier: multiplier.default(1),
       },
-      'The limits of all users together',
+      'The limits that all users share',
     ).prefault({}),
     reserve: reserve.optional(),
-    baselines: scopes('Limits by scope, category and window: a category has the windows that it names').prefault(
-      BASELINES,
-    ),
-    custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
+    baselines: scopes(
+      'The limits for users without a plan, first for each user (personal), then for all users together (global). If you leave it out, built-in limits for read and write apply',
+    ).prefault(BASELINES),
+    custom: scopes('The limits that apply in mode custom, written like baselines').optional(),
     plans: byName(plan, 'plans by name, like { pro: { personal: { read: { 1h: 600 } } } }', planName)
       .optional()
-      .describe('Limits of callers by the name of their plan. Default none'),
+      .describe(
+        'Plans with limits of their own, by name, such as free and pro. A credential or an override names the plan of a user. Default none',
+      ),
     default_plan: planName
       .describe(
-        'The plan of callers who have none, or one that plans does not have. Default none: the baselines are their limits',
+        'The plan of users whose credential names no plan, or a plan that is not below plans. Without it, the baselines apply to these users. Default none',
       )
       .optional(),
     exempt: exempt.optional(),
@@ -274,7 +294,7 @@ export const quota = section(
     shadow: flag()
       .default(false)
       .describe(
-        'Whether requests that the quota refuses are forwarded all the same, uncharged, with X-Tollgate-Shadow: would-refuse. Default false',
+        'Whether the quota only counts and refuses nobody. A request that it would refuse is forwarded without a charge, and its response has X-Tollgate-Shadow: would-refuse. Begin with true, to see who would be refused. Default false',
       ),
     store_outage: byName(
       either('refuse, or a share like { allow: 10% }', [
@@ -286,28 +306,32 @@ export const quota = section(
       'refuse or a share by category, like { read: { allow: 10% } }',
     )
       .prefault({})
-      .describe('What happens to each category while the store is out. Default refuse (503)'),
+      .describe(
+        'What happens to the requests of a category while the store cannot be reached. refuse responds with 503, and { allow: 10% } lets a part of each limit pass. Default refuse',
+      ),
     refund: choice(['unreached', 'never'])
       .default('unreached')
       .describe(
-        'Whether a charge is given back when the upstream certainly was never sent the request. Default unreached',
+        'Whether a request that certainly never reached the upstream gets its charge back. With never it stays charged. Default unreached',
       ),
     ratelimit_headers: flag()
       .default(true)
-      .describe('RateLimit and RateLimit-Policy on accepted responses. Default true'),
+      .describe(
+        'Whether responses to accepted requests have the headers RateLimit and RateLimit-Policy, which say how much is left. Default true',
+      ),
     legacy_fields: flag()
       .default(false)
       .describe(
-        'X-RateLimit-Limit, -Remaining and -Reset (seconds) of the tightest window, on each 429 and, with ratelimit_headers, on accepted responses as well. Default false',
+        'Whether responses also have the older headers X-RateLimit-Limit, -Remaining and -Reset (in seconds), for clients that read them. They describe the window with the least left. They are on each 429, and with ratelimit_headers on accepted responses, too. Default false',
       ),
     retry_after_max: duration('1s', MAX_WINDOW)
       .refine((ms) => ms % 1000 === 0, { error: 'is not a whole number of seconds: round it' })
       .optional()
       .describe(
-        'The longest that Retry-After of a 429 says, in whole seconds, 1s to 3650d; its body and X-Quota-Reset say the true time all the same. Default no bound',
+        'The longest time that Retry-After of a 429 names, for clients that cannot handle long times. The body and X-Quota-Reset still name the true time. In whole seconds, 1s to 3650d. Default no bound',
       ),
   },
-  'How much users, organisations and all users together may use',
+  'How much each user, each organisation and all users together may use',
 ).transform(
   ({ windows, mode, baselines, custom = null, global, reserve, shadow, adaptive, store_outage, refund, ...rest }) => {
     const { plans, default_plan: defaultPlan, exempt } = rest

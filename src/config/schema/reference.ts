@@ -6,16 +6,16 @@ import { list, read, section, text } from './values.ts'
 
 export const referenceService = section(
   {
-    name: text({ max: 64, what: 'a name' }).describe('What it is called in the selection, 1 to 64 characters'),
+    name: text({ max: 64, what: 'a name' }).describe('The name of the service on the page, 1 to 64 characters'),
     url: read('the address of the service, like http://127.0.0.1:9002', parseServiceUrl).describe(
-      'The address at which the browsers of the readers reach the service: http or https, host, port and, where it has one, path',
+      'The address of the service for the browsers of your readers, with http or https, host, port and path',
     ),
     openapi: text({ what: 'a path like /openapi.json', pattern: '^/' })
       .regex(/^\/[!-~]*$/, { error: 'is not a path: write one like /openapi.json, with other characters as %XX' })
       .default('/openapi.json')
-      .describe('Path of its OpenAPI document, which url stands before. Default /openapi.json'),
+      .describe('The path of the OpenAPI document of the service, below url. Default /openapi.json'),
   },
-  'A service beside the gateway',
+  'A further service, beside the one behind the gateway',
 )
 
 export const reference = section(
@@ -33,8 +33,8 @@ export const reference = section(
       ),
     services: list(referenceService, 0, 100)
       .default([])
-      .describe('More services that a reader can choose on the page. Default none'),
+      .describe('Further services that a reader can choose on the page. Default none'),
   },
-  'A public page on which the API can be read and tried. Default off',
+  'A public page on which developers can read about your API and try it. Default off',
   'a map like { path: /reference }',
 ).transform(({ openapi = null, ...rest }) => ({ ...rest, openapi, document: null as OpenapiDocument | null }))

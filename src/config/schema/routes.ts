@@ -24,9 +24,9 @@ const charges = byName(
     tokens().transform((cost): Omit<Meter, 'category'> => ({ cost: fixed(cost), settle: null })),
     section(
       { cost: price('What the request costs, as in a rule. Default 1').optional(), settle: settle.optional() },
-      'With a cost of its own',
+      'A category with a cost of its own',
     ).transform(({ cost = fixed(1), settle = null }): Omit<Meter, 'category'> => ({ cost, settle })),
-  ]).describe('Tokens, or the cost and what settles it'),
+  ]).describe('The tokens, or a cost with the way in which the response corrects it'),
   'a map of categories to what they are charged, like { requests: 1, tokens: 2000 }',
 )
   .refine(({ size }) => size > 0 && size <= MOST_METERS, {
@@ -37,25 +37,25 @@ const charges = byName(
     return [first as Meter, ...others]
   })
   .describe(
-    'Instead of category, cost and settle: what a request costs in each of up to four categories, of which the first counts the request. It is charged in all of them, or refused',
+    'What a request costs in each of up to four categories, such as { requests: 1, tokens: 2000 }. It stands instead of category, cost and settle. The request is charged in all of these categories, or it is refused. The first category is the one under which the request is counted',
   )
 
 const shadow = () =>
   flag()
     .default(false)
-    .describe('Whether requests that the quota refuses are forwarded all the same, uncharged. Default false')
+    .describe('Whether the quota only counts the requests of this rule and refuses none of them. Default false')
 
 /** Those of `upstream` are for all rules that have none of their own. */
 const timeouts = () => ({
   response_timeout: duration('1ms', '24h')
     .optional()
     .describe(
-      'How long the upstream may take until the head of its response has come, for requests of this rule. 1ms to 24h. Default that of upstream',
+      'How long the upstream may take to begin its response, for requests of this rule. After that the request gets 504. 1ms to 24h. Default the value of upstream.response_timeout',
     ),
   idle_timeout: duration('1ms', '24h')
     .optional()
     .describe(
-      'How long a response may pause between two pieces of its body, for requests of this rule. 1ms to 24h. Default that of upstream',
+      'How long a response may pause between two pieces of its body, for requests of this rule. After that it is broken off. 1ms to 24h. Default the value of upstream.idle_timeout',
     ),
 })
 
@@ -66,49 +66,51 @@ const idempotency = section(
         error: ({ input }) => repetitionHeaderProblem(String(input)) ?? '',
       })
       .default('Idempotency-Key')
-      .describe('The header that has the key of the request. Default Idempotency-Key'),
+      .describe('The header in which clients send the key. Default Idempotency-Key'),
     for: duration('1s', '7d')
       .prefault('24h')
-      .describe('How long after the charge a repetition costs nothing, 1s to 7d. Default 24h'),
-    replays: integer(1, 100)
-      .default(5)
-      .describe('How many repetitions of one request cost nothing, 1 to 100. Default 5'),
+      .describe('How long after the charge a repetition is free. 1s to 7d. Default 24h'),
+    replays: integer(1, 100).default(5).describe('How many repetitions of one request are free. 1 to 100. Default 5'),
   },
-  'A request that comes again with the same key, user, method, host, target and body (up to 64KiB) is forwarded and not charged. Only where the upstream recognises repetitions. Default each is charged',
+  'Makes repetitions free. A client marks a request with a key. If the same user sends the same request (method, host, target, and a body of up to 64KiB) with this key again, it is forwarded without a charge. Use it only if the upstream recognises repetitions, too. Default each is charged',
 ).transform(({ header, for: forMs, replays }) => ({ header, forMs, replays }))
 
 export const route = section(
   {
     match: read('methods and a path, like GET /v1/items/:id', parsePattern).describe(
-      'METHOD /path: methods joined by "|", or "*"; up to 64 segments: literal, ":name", or a last "*"',
+      'The methods and the path of the requests, such as GET|POST /v1/items/:id. "*" stands for all methods. In the path, ":name" stands for one segment, and "*" at the end for any number of segments. A path has at most 64 segments',
     ),
-    category: name.describe('The category whose limits a request is counted in, one of quota.baselines').optional(),
+    category: name
+      .describe('The category in which a request is counted. It must be a category of quota.baselines')
+      .optional(),
     cost: price(
-      'Tokens, 0 to 1000000000, or by what the request asks for. Default 1; 0 authenticates and charges nothing',
+      'What a request costs in tokens, 0 to 1000000000, or a price that depends on the content of the request. With 0 the request needs a credential and costs nothing. Default 1',
     ).optional(),
     charges: charges.optional(),
-    public: flag().default(false).describe('Whether the rule needs no credential and charges nothing. Default false'),
+    public: flag()
+      .default(false)
+      .describe('Whether requests of this rule need no credential and cost nothing. Default false'),
     health: flag()
       .optional()
       .describe(
-        'Whether its requests count for mode adaptive: true, also those that are public or cost nothing; false, none. Default those that are charged',
+        'Whether requests of this rule count when mode adaptive looks for failures. With true all of them count, even if they are public or free. With false none of them counts. Default those that are charged',
       ),
     anonymous: flag()
       .optional()
       .describe(
-        'Whether callers without a credential are let in, each as the user of its address. Default whether auth.anonymous is there',
+        'Whether callers without a credential may use this rule, each counted by its address. Default true if auth.anonymous is set, otherwise false',
       ),
     shadow: shadow(),
     tunnel_charge: duration('1s', '24h')
       .optional()
       .describe(
-        'After so long a WebSocket costs again what it did, 1s to 24h; where the quota refuses that, it is closed. Only with a cost in tokens. Default never',
+        'How often an open WebSocket is charged its cost again. If the quota refuses a charge, the WebSocket is closed. The cost must be a number of tokens. 1s to 24h. Default never',
       ),
     settle: settle.optional(),
     idempotency: idempotency.optional(),
     ...timeouts(),
   },
-  'A rule: the most specific one wins, whatever the order',
+  'A rule. If several rules match a request, the most specific one applies, whatever their order',
 ).transform(
   (
     {
@@ -172,16 +174,18 @@ function metersOf(written: WrittenMeters, context: z.RefinementCtx) {
 }
 
 export const routes = list(route, 0, 10_000).describe(
-  'The rules that say what each request costs. The most specific rule that matches a request decides, whatever their order. Default empty',
+  'The rules, which say what each request costs. If several rules match a request, the most specific one applies, whatever their order. Default empty',
 )
 
 export const unmatched = either('refuse, forward, or { category, cost, shadow }', [
   choice(['refuse', 'forward'])
     .transform((kind): { kind: 'refuse' } | { kind: 'forward' } => ({ kind }))
-    .describe('refuse answers 404; forward asks for no credential and charges nothing'),
+    .describe('refuse responds with 404. forward forwards the request without a credential and without a charge'),
   section(
     {
-      category: name.describe('The category whose limits a request is counted in, one of quota.baselines').optional(),
+      category: name
+        .describe('The category in which a request is counted. It must be a category of quota.baselines')
+        .optional(),
       cost: price('What the request costs, as in a rule. Default 1').optional(),
       settle: settle.optional(),
       charges: charges.optional(),
@@ -203,5 +207,5 @@ export const unmatched = either('refuse, forward, or { category, cost, shadow }'
     }
   }),
 ]).describe(
-  'What becomes of requests that no rule matches: refuse (404), forward, or { category, cost, shadow } as in a rule. Default refuse',
+  'What happens to requests that no rule matches. refuse responds with 404, forward forwards them without a credential and without a charge, and { category, cost, shadow } charges them as a rule does. Default refuse',
 )

@@ -26,7 +26,7 @@ const status = z
   .refine((record) => Object.keys(record).length > 0, { error: 'is empty: write at least one status and its tokens' })
   .transform((record) => new Map(Object.entries(record)))
   .describe(
-    'Tokens by the status of the response, 404 before 4xx: a number, or all for the cost. It comes first. gateway: where the gateway gives 502 or 504 in place of a response, by default all',
+    'The final cost by the status of the response, such as { 4xx: 0 }. A single status like 404 goes before its class 4xx, and the status goes before all other keys of settle. The value is a number of tokens, or all for the whole cost. The key gateway is for a 502 or 504 that the gateway itself sends instead of a response, and is all by default',
   )
 
 function parseField(name: string): Reading<string> {
@@ -34,7 +34,7 @@ function parseField(name: string): Reading<string> {
   return problem === null ? { value: name.toLowerCase() } : { problem }
 }
 
-const path = () => memberPath('Path of the member, like usage.total_tokens, or ["odd.name"].x')
+const path = () => memberPath('The path of the field, like usage.total_tokens, or ["odd.name"].x')
 
 /** Beyond a thousand a weight has no twelve decimals. */
 const MOST_WEIGHT = 1000
@@ -60,7 +60,7 @@ const sum = z
     }),
   )
   .describe(
-    'Members below json, or of the whole, and the tokens for each unit of one, 0 to 1000: { prompt_tokens: 1, completion_tokens: 4 }. The sum is rounded up. One that is not there counts 0, if another is',
+    'Several fields whose sum is the cost, each with the tokens for one unit, from 0 to 1000. With { prompt_tokens: 1, completion_tokens: 4 }, 19 prompt tokens and 10 completion tokens cost 59. The fields stand below json, or at the top of the response if json is missing. The sum is rounded up. If a field is missing, it counts as 0, as long as another one is present',
   )
 
 interface Written {
@@ -140,36 +140,47 @@ export const settle = section(
     status: status.optional(),
     header: read('the name of a header', parseField)
       .optional()
-      .describe('A field of the response that says the tokens, or one of values'),
+      .describe('The header of the response that contains the number of tokens, or one of values'),
     json: either('the path of a member, like usage.total_tokens, or a list of paths', [
       path().transform((path) => [path]),
-      list(path(), 1, 4).describe('The first that is there'),
+      list(path(), 1, 4).describe('Several paths, of which the first one that is present counts'),
     ])
       .optional()
       .describe(
-        'Path of a member of a JSON response, like usage.total_tokens, or up to 4, of which the first counts that is there. Of server-sent events and JSON Lines the last one that has it counts',
+        'The path of the field in a JSON response that contains the cost, like usage.total_tokens. You can list up to 4 paths, and the first one that is present counts. In server-sent events and JSON Lines, the last event or line with the field counts',
       ),
     sum: sum.optional(),
-    size: choice(['response']).optional().describe('The bytes of the body as they come, each started per for a token'),
-    per: size('1B', '1GiB').optional().describe('How many bytes of the body cost one token, 1B to 1GiB'),
+    size: choice(['response'])
+      .optional()
+      .describe('Lets the number of bytes in the response body decide the cost, as per says'),
+    per: size('1B', '1GiB')
+      .optional()
+      .describe(
+        'How many bytes of the response body cost one token. A part that is begun counts as a whole one. 1B to 1GiB',
+      ),
     max: tokens()
-      .describe('The most tokens that the response can make it, 0 to 1000000000; more counts as this')
+      .describe(
+        'The most tokens that the response can charge. A response that names more is charged this number. 0 to 1000000000',
+      )
       .optional(),
     // 2 MiB take 25 ms of the one thread, 4 MiB up to 250 (Node 26.10).
     max_body: size('1B', '2MiB')
       .optional()
       .describe(
-        'Largest JSON body, or event of a stream, that is read, 1B to 2MiB; of a longer body the cost stands, and a longer event is skipped. Default 64KiB',
+        'The longest JSON body, or event of a stream, in which the gateway looks for the cost. With a longer body the reserve stays charged, and a longer event is skipped. 1B to 2MiB. Default 64KiB',
       ),
-    values: byValue(amount('Tokens'), 'Tokens for each value: a number, or all for the cost').optional(),
+    values: byValue(
+      amount('Tokens'),
+      'The final cost for each value of the field: a number of tokens, or all for the whole cost',
+    ).optional(),
     otherwise: amount(
-      'Tokens where neither status nor values have what the response says: a number, or all. Default all',
+      'The final cost if neither status nor values name what the response contains: a number of tokens, or all. Default all',
     ).optional(),
     missing: amount(
-      'Tokens of a whole response without the field: a number, or all. Default otherwise where there are values, else all',
+      'The final cost of a complete response that lacks the field: a number of tokens, or all. Default the value of otherwise if there are values, and all if not',
     ).optional(),
   },
-  'The cost is a reserve: what it was is known by the response, and the difference given back or charged. Default never',
+  'Lets the response decide the final cost. The cost of the rule is then a reserve, which is charged at first. When the response is known, the difference is given back or charged in addition. Default never',
 )
   .transform(ruleOf)
   .meta({ id: 'settle' })

@@ -25,59 +25,59 @@ const part = (description: string) =>
     )
     .describe(description)
 
-const ofAddress = part('What one IPv4 address or IPv6 /64 may hold of this. Default shares.address').optional()
+const ofAddress = part('How many of these one IPv4 address or IPv6 /64 may have. Default shares.address').optional()
 const ofStrangers = part(
-  'What all clients without an accepted credential may hold of this together. Default shares.strangers',
+  'How many of these all clients without an accepted credential may have together. Default shares.strangers',
 ).optional()
 
 const ofThing = (what: string, total: string) =>
   section(
     {
       address: ofAddress,
-      user: part('What one user may hold of this. Default shares.user').optional(),
+      user: part('How many of these one user may have. Default shares.user').optional(),
       strangers: ofStrangers,
     },
-    `${what}; a percentage is one of ${total}`,
+    `${what}. A percentage is a part of ${total}`,
   ).prefault({})
 
 const parts = section(
   {
     address: part(
-      'Of each thing below, what one IPv4 address or IPv6 /64 may hold: a percentage of the total, a number, or none for all of it. Behind trusted_proxies the address that they name counts. Default 50%',
+      'How much one IPv4 address or IPv6 /64 may have of each thing below, as a percentage of the total, as a number, or none for no such bound. If a proxy in trusted_proxies sent the request, the address that it names counts. Default 50%',
     ).prefault('50%'),
-    user: part('The same for one user: of each thing below what one user may hold. Default 50%').prefault('50%'),
+    user: part('How much one user may have of each thing below. Default 50%').prefault('50%'),
     strangers: part(
-      'The same for all strangers together, whose credential was not accepted, or who have none, from however many addresses: callers by address and with unverified keys, and whoever asks for a public route. Default 50%, and none where no credential is ever accepted',
+      'How much all strangers together may have of each thing below, so that your users still get through if many strangers call. A stranger is a caller without an accepted credential: a caller who is counted by address or by an unverified key, or who uses a public route. Default 50%, and none if no credential is ever accepted',
     ).prefault('50%'),
     connections: section(
       { strangers: ofStrangers },
-      'Client connections; a percentage is one of edge.max_connections. Above their share the connections of strangers that wait are closed when another one comes',
+      'Connections of clients. A percentage is a part of edge.max_connections. When strangers have more than their share, a new connection closes an idle one of a stranger',
     ).prefault({}),
     requests: ofThing('Requests under way', 'edge.max_in_flight'),
-    bodies: ofThing('Requests whose body is awaited', 'edge.max_in_flight'),
-    upstream_connections: ofThing('Requests at the upstream', 'upstream.max_connections'),
+    bodies: ofThing('Requests whose body has not yet arrived completely', 'edge.max_in_flight'),
+    upstream_connections: ofThing('Requests that the upstream is working on', 'upstream.max_connections'),
     tunnels: section(
       {
         address: ofAddress,
-        user: part('What one user may hold of this. Default 100').prefault(100),
+        user: part('How many of these one user may have. Default 100').prefault(100),
         strangers: ofStrangers,
       },
-      'WebSockets open; a percentage is one of edge.max_tunnels',
+      'Open WebSockets. A percentage is a part of edge.max_tunnels',
     ).prefault({}),
     checks: section(
       { address: ofAddress, strangers: ofStrangers },
-      'Checks of signatures that take long (ES384, ES512, RSA of more than 4096 bits); a percentage is one of 256',
+      'Checks of signatures that take long (ES384, ES512, and RSA of more than 4096 bits). A percentage is a part of 256',
     ).prefault({}),
     usage: section(
       {
         address: ofAddress,
-        user: part('What one user may hold of this. Default 4').prefault(4),
+        user: part('How many of these one user may have. Default 4').prefault(4),
         strangers: ofStrangers,
       },
-      'Requests of GET /me/usage; a percentage is one of 64, in each worker',
+      'Requests of GET /me/usage. A percentage is a part of 64, in each worker',
     ).prefault({}),
   },
-  'What one address, before its credential is looked at, one user, and all strangers together may hold of what all share; address and user get 429 above it, strangers 503',
+  'How much of the gateway one address, one user, and all strangers together may occupy, so that the others still get through. A request above the bound of an address or a user gets 429, and above the bound of the strangers 503. The bound of an address is checked before the credential',
 )
 
 /** Of each thing, what one address, one user and all strangers may hold. `checks` come before anybody knows the user. */

@@ -6,12 +6,14 @@ import { duration, either, flag, read, section, text } from './values.ts'
 /** Where counters, settings and access keys are kept. */
 
 export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore).describe(
-  'sqlite:PATH for one gateway; redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT for several; rediss, rediss+sentinel and rediss+cluster are by TLS; valkey may stand for redis. Default sqlite:./tollgate.db',
+  'Where the gateway stores its counters. For a single gateway, sqlite:PATH is enough. For several gateways, use redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT. For TLS write rediss, rediss+sentinel or rediss+cluster. You can write valkey instead of redis. Default sqlite:./tollgate.db',
 )
 
 const login = {
-  username: text({ max: 256 }).optional().describe('The user to log in as, instead of that of the URL'),
-  password: text({ what: 'a password' }).optional().describe('The password, instead of that of the URL'),
+  username: text({ max: 256 }).optional().describe('The user name for the login, instead of the one in the URL'),
+  password: text({ what: 'a password' })
+    .optional()
+    .describe('The password for the login, instead of the one in the URL'),
 }
 
 const sentinel = domain(
@@ -19,13 +21,13 @@ const sentinel = domain(
     {
       ...login,
       tls: either('true, false, or { ca, cert, key, server_name }', [
-        flag().describe('Whether sentinels are asked by TLS, with the files of store_options.tls'),
-        clientTls('TLS with files of their own', 'Name to expect in the certificates of sentinels'),
+        flag().describe('Whether the gateway connects to the sentinels by TLS, with the files of store_options.tls'),
+        clientTls('TLS with files of their own', 'The name that the certificates of the sentinels must have'),
       ])
         .optional()
-        .describe('Whether, and how, sentinels are asked by TLS. Default as Redis itself'),
+        .describe('Whether and how the gateway connects to the sentinels by TLS. Default as for Redis itself'),
     },
-    'Login and TLS for the sentinels, where they differ from those of Redis. Default without a login',
+    'The login and TLS for the sentinels, if they differ from those of Redis. Default without a login',
   ),
   {},
 )
@@ -36,7 +38,7 @@ export const storeOptions = domain(
       deadline: duration('10ms', '10s')
         .prefault('250ms')
         .describe(
-          'How long the store may be silent while a charge waits, beyond what its responses take, 10ms to 10s. Where it responds but is slow, a charge waits up to four times as long and one response more, and any other command of Redis up to four times as long. Default 250ms',
+          'How long a charge waits for a store that does not respond before the gateway decides without it. If the store responds slowly, a charge waits up to four times as long and for one more response, and any other command of Redis up to four times as long. 10ms to 10s. Default 250ms',
         ),
       prefix: text({
         pattern: PREFIX.source,
@@ -44,16 +46,16 @@ export const storeOptions = domain(
         .regex(PREFIX, { error: NOT_A_PREFIX })
         .default('tollgate')
         .describe(
-          'The first part of the name of every key in Redis, so that several gateways can share one Redis without sharing quotas. Default tollgate',
+          'The first part of the name of every key in Redis. With different prefixes, several gateways can use one Redis without sharing quotas. Default tollgate',
         ),
       ...login,
       tls: clientTls(
         'TLS to Redis, only with rediss. Certificates are always verified',
-        'Name to expect in the certificates of Redis. Default the host that is connected to',
+        'The name that the certificates of Redis must have. Default the host of the connection',
       ).optional(),
       sentinel: sentinel.optional(),
     },
-    'How the store is used. Login and certificates are read again by a reload',
+    'How the gateway uses the store. A reload reads the login and the certificates again',
   ),
   { deadline: 'deadlineMs' },
 )

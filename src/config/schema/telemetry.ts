@@ -13,7 +13,7 @@ const collector = read('the address of a collector, like http://collector:4318',
   if (url.pathname === '/') url.pathname = '/v1/traces'
   return { value: url.href }
 }).describe(
-  'A collector that takes OTLP over HTTP, like http://collector:4318. Without a path spans go to /v1/traces. Redirects are not followed',
+  'The address of a collector that accepts OTLP over HTTP, like http://collector:4318. Without a path, spans are sent to /v1/traces. The gateway does not follow redirects',
 )
 
 const outOfRange = {
@@ -25,7 +25,7 @@ const sample = z
     error: ({ input }) => wanted('parent, or a number from 0 to 1, like 0.01', input),
   })
   .describe(
-    'Which requests have a span. parent: what the flag of their traceparent says, and all that come without one. A number from 0 to 1: that share of the traces, whatever their flags say. Default parent',
+    'Which requests have a span. With parent, the flag in the traceparent of a request decides, and requests without traceparent have a span. With a number from 0 to 1, this share of the traces has spans, whatever the flags say. Default parent',
   )
 
 export const telemetry = section(
@@ -34,8 +34,8 @@ export const telemetry = section(
     sample: sample.default('parent'),
     headers: headers
       .prefault({})
-      .describe('Fields for the collector, for example Authorization with a token. Default none'),
-    user: flag().default(false).describe('Whether a span has the user, who is a person. Default false'),
+      .describe('Headers for the collector, for example Authorization with a token. Default none'),
+    user: flag().default(false).describe('Whether a span contains the user, which is personal data. Default false'),
   },
-  'Spans for an OpenTelemetry collector, one for each request. Default none',
+  'Sends a span for each request to an OpenTelemetry collector. Default none',
 )

@@ -47,30 +47,32 @@ export const headers = named(headerName, headerValue, 'a map of header names to 
   .transform((record): ReadonlyMap<string, string> => {
     return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
   })
-  .describe('Fixed headers for the upstream, for example a shared secret. They replace those of the client')
+  .describe(
+    'Headers with a fixed value that the gateway adds for the upstream, for example a shared secret. They replace a header of the same name from the client',
+  )
 
 const LENIENCIES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths'] as const
 
 const lenient = list(choice(LENIENCIES).describe('A fault'), 0, LENIENCIES.length).describe(
-  'Faults in the head of a response to let pass, each only where the upstream needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
+  'Faults in the headers of a response that the gateway lets pass instead of responding with 502. Allow each only if your upstream needs it: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
 )
 
 const buffer = either('0, or a size with its unit, like 256KiB', [
   z.literal(0, { error: ({ input }) => wanted('0, or a size with its unit, like 256KiB', input) }),
   size('64KiB', '1GiB').describe('Bytes'),
 ]).describe(
-  'How much of a response is read from the upstream ahead of a client that reads slowly, so that the connection to the upstream is free as soon as the rest fits in: 0 (nothing), or 64KiB to 1GiB. Default 256KiB',
+  'How much of a response the gateway reads in advance if a client reads slowly. As soon as the rest of the response fits into this buffer, the connection to the upstream is free for other requests. 0 (no buffer), or 64KiB to 1GiB. Default 256KiB',
 )
 
 const unchunk = either('0, or a size with its unit, like 64KiB', [
   z.literal(0, { error: ({ input }) => wanted('0, or a size with its unit, like 64KiB', input) }),
   size('1KiB', '1MiB').describe('Bytes'),
 ]).describe(
-  'Up to which length a body in chunks is waited for and sent with Content-Length, since servers of WSGI and FastCGI know no body without one; a longer one stays in chunks. 0 (all stay), or 1KiB to 1MiB. Default 64KiB',
+  'Up to which length the gateway collects a body in chunks and sends it with Content-Length. Servers of WSGI and FastCGI need this, because they ignore a body without a length. A longer body stays in chunks. 0 (all bodies stay in chunks), or 1KiB to 1MiB. Default 64KiB',
 )
 
 const fact = read('user, organisation, plan, or claim PATH', parseFact).describe(
-  'user, organisation, plan, or claim and its path, like claim email',
+  'What the header contains: user, organisation, plan, or a claim with its path, like claim email',
 )
 
 const identity = named(
@@ -81,12 +83,12 @@ const identity = named(
   .refine((record) => Object.keys(record).length <= 50, { error: 'has more than 50 headers: remove some' })
   .transform((record): ReadonlyMap<string, z.output<typeof fact>> => new Map(Object.entries(record)))
   .describe(
-    'Headers that tell the upstream who asks, beside X-Tollgate-User, of verified callers only; up to 50. A client’s own never pass',
+    'Headers that tell the upstream who the user is, in addition to X-Tollgate-User, such as { X-Remote-User: user }. Only verified callers have them. A client cannot send them itself. At most 50',
   )
 
 const tls = clientTls(
   'TLS to the upstream, only with an https url. Certificates are always verified',
-  'Name to expect in the upstream’s certificate. Default the host of url',
+  'The name that the certificate of the upstream must have. Default the host of url',
 )
 
 export const upstream = domain(
@@ -95,93 +97,95 @@ export const upstream = domain(
       url: read('the upstream’s address, like http://127.0.0.1:9000', parseUpstream)
         .optional()
         .describe(
-          'The address of your service: http or https, host and port, and perhaps a path that is put before the one of each request. Required unless socket is there',
+          'The address of your service, with http or https, host and port, such as http://127.0.0.1:3000. If it has a path, the path of each request is appended to it. Required unless socket is set',
         ),
       socket: text({ max: MAX_SOCKET_PATH, what: 'the path of a Unix socket' })
         .optional()
         .describe(
-          'A Unix socket, relative to this file, on which the upstream is reached instead of host and port of url. The default of url is then http://localhost',
+          'A Unix socket on which the upstream listens, instead of the host and port of url. Its path is relative to this file. The default of url is then http://localhost',
         ),
       host: read('preserve, upstream, or a name', parseHost)
         .prefault('preserve')
         .describe(
-          'The Host that the upstream gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the upstream are rewritten to what the client asked. Default preserve',
+          'The Host that the upstream gets. preserve sends the host that the client used, upstream sends the host of url, and anything else is sent as it is. Unless it is preserve, the gateway rewrites Location, Content-Location, Refresh and the Domain of cookies from the name of the upstream to the host that the client used. Default preserve',
         ),
       connect_timeout: duration('1ms', '10m')
         .prefault('2s')
         .describe(
-          'How long a connection to the upstream may take to be made; then the request gets 502. 1ms to 10m. Default 2s',
+          'How long the gateway tries to connect to the upstream. After that the request gets 502. 1ms to 10m. Default 2s',
         ),
       connect_retry: duration('0s', '10m')
         .prefault('0s')
         .describe(
-          'How long a request waits while the upstream takes no connections, as while it restarts: nothing was sent, so any method may. 0s to 10m. Default 0s, which is not to wait',
+          'How long a request waits if the upstream accepts no connections, for example while it restarts. Requests of any method wait, because nothing has been sent yet. 0s to 10m. Default 0s, which is not to wait',
         ),
       response_timeout: duration('1ms', '24h')
         .prefault('30s')
         .describe(
-          'How long the upstream may take until the head of its response has come; then the request gets 504. 1ms to 24h. Default 30s',
+          'How long the upstream may take to begin its response. After that the request gets 504. 1ms to 24h. Default 30s',
         ),
       idle_timeout: duration('1ms', '24h')
         .prefault('60s')
         .describe(
-          'How long a response may pause between two pieces of its body; then it is broken off. 1ms to 24h. Default 60s',
+          'How long a response may pause between two pieces of its body. After that the gateway breaks it off. 1ms to 24h. Default 60s',
         ),
       keep_alive: duration('1ms', '10m')
         .prefault('4s')
         .describe(
-          'How long a free connection is kept, where the upstream does not announce less, 1ms to 10m. Default 4s',
+          'How long the gateway keeps an idle connection to the upstream, unless the upstream announces a shorter time. Set it below the idle timeout of your service. Otherwise some requests get 502. 1ms to 10m. Default 4s',
         ),
       connection_max_age: duration('1s', '24h')
         .prefault('5m')
         .describe(
-          'How old a connection may become, or up to a fifth less, before it takes no further request. The next connection looks up the name of the upstream again, 1s to 24h. Default 5m',
+          'How old a connection may become before the gateway replaces it. The new connection looks the name of the upstream up again, so a change in DNS is noticed after this time at the latest. The real age is up to a fifth less. 1s to 24h. Default 5m',
         ),
       max_connections: integer(1, 65_535)
         .default(256)
-        .describe('How many connections to the upstream there may be at a time, 1 to 65535. Default 256'),
+        .describe('How many connections to the upstream may be open at the same time. 1 to 65535. Default 256'),
       queue_timeout: duration('1ms', '10m')
         .prefault('2s')
-        .describe('The longest wait for a free connection; then 503 overloaded. 1ms to 10m. Default 2s'),
+        .describe(
+          'How long a request waits for a free connection if all of them are busy. After that it gets 503 overloaded. 1ms to 10m. Default 2s',
+        ),
       max_header_size: size('1KiB', '1MiB')
         .prefault('32KiB')
-        .describe('How long the head of a response may be; a longer one gets 502, 1KiB to 1MiB. Default 32KiB'),
+        .describe(
+          'The most bytes that the headers of a response may have. With more the client gets 502. 1KiB to 1MiB. Default 32KiB',
+        ),
       buffer: buffer.prefault('256KiB'),
       buffer_total: size('64KiB', '64GiB')
         .prefault('64MiB')
-        .describe(
-          'How much of all responses together may wait in memory for slow clients, 64KiB to 64GiB. Default 64MiB',
-        ),
+        .describe('How much memory the buffers of all responses may take together. 64KiB to 64GiB. Default 64MiB'),
       headers: headers.prefault({}),
       identity: identity.prefault({}),
       quota_field: nameOf(quotaFieldProblem)
         .describe(
-          'A header that says to the upstream how each charged request stands to the quota, like X-Tollgate-Quota: state=within|over|shadow, category, remaining, reset, plan, as a dictionary of RFC 9651. A client’s own never passes. Default none',
+          'The name of a header that tells the upstream how much quota the user has left, such as X-Tollgate-Quota. It is a dictionary (RFC 9651) with state (within, over or shadow), category, remaining, reset and plan. A client cannot send it itself. Default none',
         )
         .optional(),
       remove_headers: list(nameOf(removedNameProblem), 0, 100)
         .default([])
         .describe(
-          'Headers of requests that the upstream does not get, also those that the gateway adds, like X-Request-Id',
+          'Headers that the gateway removes before it forwards a request, including headers that it adds itself, like X-Request-Id',
         ),
       via: flag()
         .default(false)
         .describe(
-          'Whether the upstream gets Via, for which nginx, APISIX and IIS send responses without compression by default. Default false',
+          'Whether the gateway adds the header Via. If they see Via, nginx, APISIX and IIS do not compress responses by default. Default false',
         ),
       pass_authorization: flag()
         .default(false)
-        .describe('Whether the upstream sees the client’s credential. Default false'),
+        .describe('Whether the gateway forwards the credential of the client to the upstream. Default false'),
       reuse_after_body: flag()
         .default(true)
         .describe(
-          'Whether a connection serves another request after one with a body. false for an upstream that may leave a body unread and take it for a request. Default true',
+          'Whether a connection to the upstream is used again after a request with a body. Set false if your upstream may leave a body unread, because it would then take the rest of the body for the next request. Default true',
         ),
       unchunk: unchunk.prefault('64KiB'),
       lenient: lenient.default([]),
       tls: tls.optional(),
     },
-    'Your service, to which requests are forwarded (the upstream), and how it is reached',
+    'Your service, to which the gateway forwards requests (the upstream)',
     'upstream: { url: http://127.0.0.1:9000 }',
   ),
   {

@@ -9,21 +9,23 @@ export const usage = domain(
       keep: duration('0d', '400d')
         .prefault('35d')
         .describe(
-          'How long each day of each user and organisation is kept, and a run of the longest window after its end, 0d to 400d; 0d keeps none. Default 35d',
+          'How long the use of each day is stored for each user and organisation, for example for bills. A run of the longest window is stored for the same time after its end. 0d stores none. 0d to 400d. Default 35d',
         ),
       shorter: duration('0d', '400d')
         .prefault('48h')
-        .describe('How long a run of a window other than the longest is kept after its end, 0d to 400d. Default 48h'),
+        .describe('How long a run of all other windows is stored after its end. 0d to 400d. Default 48h'),
       zone: read('a time zone like Europe/Berlin', parseTimeZone)
         .optional()
-        .describe('IANA time zone whose days are kept, and in which a plain date is meant. Default time_zone'),
+        .describe(
+          'The time zone of these days, by its IANA name. A date such as 2026-11-29 in a request or a command means a day in this zone. Default time_zone',
+        ),
       anonymous: duration('0d', '35d')
         .prefault('0d')
         .describe(
-          'How long runs of callers by an address or by an unverified key are kept, of all windows, 0d to 35d. Default 0d: a stranger can make up as many as it likes',
+          'How long the runs of callers without a verified credential are stored, who are known by an address or an unverified key. With 0d none are stored, because a stranger can make up any number of keys. 0d to 35d. Default 0d',
         ),
     },
-    'How long is kept what users and organisations used on each day and in each run of a window',
+    'How long the gateway stores what users and organisations used on each day and in each run of a window',
   ),
   { keep: 'keepMs', shorter: 'shorterMs', anonymous: 'anonymousMs' },
 )

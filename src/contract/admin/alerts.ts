@@ -40,7 +40,7 @@ export const alertEvent = z.strictObject({
 export const alertTest = name(
   z.strictObject({ delivered: z.boolean(), error: z.string().nullable() }),
   'AlertTest',
-  'Whether the receiver of an alert took an event of the type `tollgate.alert.test`, and if not why. It was sent once and is kept nowhere.',
+  'Whether the receiver of an alert accepted an event of the type `tollgate.alert.test`, and why not. The event was sent once and is not stored.',
 )
 
 export const alerts = name(
@@ -50,5 +50,5 @@ export const alerts = name(
     events: z.array(alertEvent),
   }),
   'Alerts',
-  'The alerts of the configuration, each with scheme, host and port of its receiver and how many events are pending; `former` alerts of which events are pending, and which this gateway does not have any more or never had; and the newest events of all these. Of failures `used` is how many requests failed, and `limit` how many there were. `subject` is the user or the organisation.',
+  'The alerts in the configuration, each with the scheme, host and port of its receiver and the number of pending events. `former` are alerts with pending events that this gateway does not have, and `events` are the newest events. For an alert about failures, `used` is the number of requests that failed, and `limit` the number of all requests. `subject` is the user or the organisation.',
 )

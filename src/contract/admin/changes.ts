@@ -18,11 +18,11 @@ import {
 
 /** Changes of what holds for everybody. */
 
-export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'Why a change is made.')
+export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'The reason for a change.')
 export const optionalReason = name(
   z.strictObject({ reason: reason.optional() }).nullish(),
   'OptionalReason',
-  'Why a change is made. May be left out.',
+  'The reason for a change. You may leave it out.',
 )
 
 /** Says what is meant by a scope whose windows cannot be emptied here. */
@@ -41,26 +41,28 @@ export const quotaResetBody = name(
   z.strictObject({
     scope: z
       .preprocess(asSpeltHere, z.enum(['global', 'organisation'], { error: ({ input }) => scopeError(input) }))
-      .describe('Whose windows: those of all users, or of one organisation. As here, or as a refusal names it'),
+      .describe(
+        'The scope of the windows: all users, or one organisation. You can also write it as a refusal names it, such as Global',
+      ),
     organisation: z
       .string({ error: 'must be the id of an organisation' })
       .optional()
-      .describe('Its id; only with that scope'),
+      .describe('The id of the organisation, with the scope `organisation`'),
     category: z.string({ error: 'must be the name of a category' }),
     window: z
       .string({ error: 'must be the name of a window' })
       .optional()
-      .describe('Its name. Default: all windows of the category'),
+      .describe('The name of the window. The default is all windows of the category'),
     reason,
   }),
   'QuotaResetBody',
-  'Which windows of all users together, or of one organisation, are to be emptied, and why.',
+  'Which windows of all users together, or of one organisation, should be emptied, and why.',
 )
 
 export const quotaReset = name(
   z.strictObject({ from: byName(count) }),
   'QuotaReset',
-  'What was used in each of the windows until they were emptied, by name; a window that no category names any more by its length in seconds.',
+  'How many tokens each window had before it was emptied, by name of the window. A window that no category uses any more is named by its length in seconds.',
 )
 
 const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
@@ -68,15 +70,17 @@ const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tab
 /** Why and when a change is made, beside what it sets. */
 const terms = {
   reason: reason.optional(),
-  from: time.nullish().describe('When the change is to be made. Default now'),
-  until: time.nullish().describe('When it is to be taken back. Default never'),
+  from: time.nullish().describe('When the change begins. Default now'),
+  until: time.nullish().describe('When the change ends by itself. Default never'),
   guard: z
     .strictObject({
-      for: z.string().describe('How long requests are counted: 10s to 1d'),
-      refused: z.string().describe('The share of them that may be refused: `5%`'),
+      for: z.string().describe('How long requests are counted, from 10s to 1d'),
+      refused: z.string().describe('The share of the requests that may be refused, such as `5%`'),
     })
     .nullish()
-    .describe('Takes the change back if more than that is refused. `null` ends the guard of the last change'),
+    .describe(
+      'Takes the change back by itself if too many requests are refused. `null` ends the guard of the last change',
+    ),
 }
 
 export const quotaPatch = name(
@@ -90,13 +94,13 @@ export const quotaPatch = name(
     ...terms,
   }),
   'QuotaPatch',
-  'A JSON merge patch: what is missing stays, null gives a value back to the file.',
+  'A JSON merge patch. A field that you leave out stays as it is, and with null the value of the file applies again.',
 )
 
 export const planPatch = name(
   z.strictObject({ ...planTablesPatch, ...terms }),
   'PlanPatch',
-  'A JSON merge patch of the limits of one plan, as `plans` of a QuotaPatch has it for several.',
+  'A JSON merge patch of the limits of one plan, in the form that `plans` of a QuotaPatch has for each plan.',
 )
 
 const blocked = block.extend({ blockedNow: z.boolean() })
@@ -148,7 +152,7 @@ const lookBack = name(
     ),
   }),
   'LookBack',
-  'What users used in the last 24 hours, held against the personal limits of a change. A run counts if it ended in this time or runs still. `above` has the users with a run of more tokens than their limit, these runs, and the tokens above the limit. What was refused then is in no run.',
+  'The tokens that users spent in the last 24 hours, compared with the personal limits of a change. A run counts if it ended in this time or is still running. `above` has the users with a run above the limit, the number of these runs, and the tokens above the limit. Requests that were refused are in no run.',
 )
 
 export const preview = name(
@@ -176,7 +180,7 @@ export const preview = name(
     yesterday: lookBack,
   }),
   'Preview',
-  'Who would be blocked under a change, from even the cheapest request of a category: users by any window that holds for them, organisations by theirs (`plan` is that of their users who are refused), everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
+  'Who would be blocked by a change, even with the cheapest request of a category. Users are blocked by any window that applies to them, and organisations by their own windows (`plan` is the plan of the users who are refused). `everybody` has full global windows, and `newUsers` the windows in which only the reserve is left. `windows` is the room in the global windows (`limitNow` and `remainingNow` are null if a window is switched off now). Each `blocked` has the first 100.',
 )
 
 export const distribution = name(
@@ -196,5 +200,5 @@ export const distribution = name(
     percentiles: z.array(count),
   }),
   'Distribution',
-  'How much of a window is used now. `exempt` and `others` count those who are left out: nothing is charged to them, or with `settings=true` a plan or an override sets their limit. `shares` says how many lie at each share of their own limit, the last one how many have reached it. `percentiles` has 101 values: value P is what P of 100 of them have used at most; empty if nobody has used any.',
+  'How much of a window the users have used. `exempt` and `others` count users who are left out: users who are never charged, and with `settings=true` users whose limit comes from a plan or an override. `shares` says how many users have used each share of their own limit, and its last number counts those who have reached it. `percentiles` has 101 values. Value P is the share that P of 100 users have not exceeded. It is empty if nobody has used anything.',
 )

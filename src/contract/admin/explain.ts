@@ -125,5 +125,5 @@ export const explain = name(
     limits: z.array(explained),
   }),
   'Explain',
-  'What would become of a request now, and why: `why` in English sentences, `reasons` the same by codes with values, which never change their meaning.',
+  'What the gateway would do with a request now, and why. `why` gives the reasons in English sentences, and `reasons` as codes with values. A code never changes its meaning.',
 )

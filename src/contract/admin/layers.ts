@@ -23,25 +23,25 @@ export const layer = name(
     why: z.string().nullable(),
   }),
   'Layer',
-  'A value over time. Of all layers that live, the newest one is in force; `covered` lives too, but a newer one sets all of it. At `until` the layer goes and nothing else. The one called `permanent` lies under all others. `value` is a merge patch of settings, or an override. A layer with `guard` goes if more than the share `refused` of the requests is refused before `guard.until`; `counted` is what all gateways have counted, weighed by caller (GET /api/quota).',
+  'A value for a time. If several layers exist, the newest one is in force, and those below it are `covered`. The layer `permanent` is below all others. When a layer ends at `until`, the value below it is in force again. `value` is a merge patch of settings, or an override. A layer with a `guard` is taken back if more than the share `refused` of the requests is refused before `guard.until`. `counted` is what all gateways have counted, weighed by caller (GET /api/quota).',
 )
 
 const end = name(
   z.strictObject({ id: z.string(), until: time.nullable(), value }),
   'End',
-  'The end of a layer, and which of its values a change has touched. `until` is null for a guarded one without an end.',
+  'The end of a layer, and which of its values a change has touched. `until` is null for a layer with a guard and without an end.',
 )
 
 export const ends = name(
   z.strictObject({ added: z.array(end), dropped: z.array(end), guards: z.array(end) }),
   'Ends',
-  'What a change did to ends: those that it added, those of others that it dropped (their values end no more by themselves), and the guards that ended since their values were set again.',
+  'How a change affects ends: the ends that it added, the ends of other changes that it dropped (so their values no longer end by themselves), and the guards that ended because their values were set again.',
 )
 
 export const takenAway = name(
   z.strictObject({ ends }),
   'TakenAway',
-  'What taking something away did to ends. `ends.dropped` has every end that goes with it.',
+  'Which ends a removal has dropped. `ends.dropped` lists all of them.',
 )
 
 export { end }

@@ -78,7 +78,7 @@ export const standing = name(
     grants: block.extend({ left: count }).optional(),
   }),
   'Standing',
-  'Whether the quota refuses a user now. `room`: no request is refused. `granted`: none is, because extra tokens pay in the place of the window in `grants`. `refused`: the cheapest request of a category gets a 429, by the window `by`. `shadow`: `by` would refuse it, and only counts it. `exempt`: nothing is charged to the user, whatever the windows say.',
+  'Whether the quota refuses a user now. `room` means that no request is refused. `granted` means that no request is refused because extra tokens pay instead of the window in `grants`. `refused` means that even the cheapest request of a category gets a 429, because of the window `by`. `shadow` means that `by` is full, but refuses nobody because of shadow. `exempt` means that the user is never charged.',
 )
 
 /** What one used lately, in equal steps, the oldest first. Only if it is asked for. */

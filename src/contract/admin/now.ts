@@ -100,7 +100,7 @@ export const status = name(
     upsets,
   }),
   'Status',
-  'The global windows that refuse now, and how many got a 429 in the last 5 minutes, in a few hundred bytes: what the line at the top of each page of the dashboard says. A user who has no room now and sends nothing is not counted.',
+  'The global windows that refuse now, and how many users and organisations got a 429 in the last 5 minutes, in a few hundred bytes. The line at the top of each page of the dashboard shows the same. A user who has no room now and sends nothing is not counted.',
 )
 
 export const refusal = z.strictObject({

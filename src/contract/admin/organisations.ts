@@ -36,7 +36,7 @@ export const organisation = name(
     grants: z.array(grantStatus).optional(),
   }),
   'Organisation',
-  'The windows of an organisation by category, shortest first: those that some plan or its override limits. `limits` has what each such plan allows, `limit` is what is in force under the plan that the credential of one of its users named last. `source` and `steps` are its layers, empty for a limit that is null.',
+  'The windows of an organisation by category, if a plan or its override limits them. The shortest window comes first. `limits` has the limit of each plan, and `limit` the one that is in force under the plan in the last credential of its users. `source` and `steps` explain the limit, and are empty if it is null.',
 )
 
 export const organisations = name(
@@ -52,5 +52,5 @@ export const organisations = name(
     next: z.string().nullable(),
   }),
   'Organisations',
-  'A page of organisations, those with an override first unless another order is asked for: each that a credential has named is there, as long as its days are kept. `plans` are those of its `users` who are known. `blocked` says that a window has no room for the cheapest request of its category, so that users of some plan that members have are refused, whichever plan was named last. `next` is the cursor of the next page.',
+  'A page of organisations that credentials have named, as long as their days are kept. Organisations with an override come first, unless you ask for another order. `plans` are the plans of its known `users`. `blocked` means that a window has no room for the cheapest request of its category, so that the users of some plan are refused. `next` is the cursor of the next page.',
 )

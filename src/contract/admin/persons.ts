@@ -33,11 +33,11 @@ export const personExport = name(
     audit: z.array(auditEntry),
   }),
   'PersonExport',
-  'All that the store keeps of one user at one moment: what the last credential named, what was set, the runs of windows that are kept, refusals (with `shadow` those that would have been), alerts, and the entries of the audit that name the user. `firstChargeAt` is known with quota.reserve.',
+  'Everything that the store keeps about one user at one moment: what the last credential named, the override, the runs of windows, refusals (with `shadow` for those that would have been), alerts, and the entries of the audit that name the user. `firstChargeAt` is known only with quota.reserve.',
 )
 
 export const personForgotten = name(
   z.strictObject({ alias: z.string(), version: count }),
   'PersonForgotten',
-  'What the audit has instead of the name from now on, and the number of its entry.',
+  'The name that the audit has instead of the user from now on, and the number of the entry.',
 )

@@ -14,10 +14,14 @@ export const errorResponse = name(
     changed: z.array(z.strictObject({ path: z.string(), set: z.unknown(), now: z.unknown() })).exactOptional(),
   }),
   'Error',
-  'What is wrong, and the cure. `error` is a code that never changes its meaning; `problems` has one entry for each wrong field; `version` comes with `version_conflict`, and `changed` with `changed_since`.',
+  'What is wrong, and what to do. `error` is a code that never changes its meaning. `problems` has an entry for each wrong field. `version` comes with `version_conflict`, and `changed` with `changed_since`.',
 )
 
-export const live = name(z.strictObject({ live: z.boolean() }), 'Live', 'Whether the process is worth keeping.')
+export const live = name(
+  z.strictObject({ live: z.boolean() }),
+  'Live',
+  'Whether the process works. If not, it should be restarted.',
+)
 
 export const ready = name(
   z.strictObject({
@@ -26,27 +30,27 @@ export const ready = name(
     degraded: z.array(z.string()).optional(),
   }),
   'Ready',
-  'Whether traffic should come; `reasons` why not, `degraded` what is missing although it should.',
+  'Whether the gateway should get traffic. `reasons` says why not. `degraded` says what does not work although the gateway should get traffic.',
 )
 
 export const startup = z.strictObject({
   startup: z
     .enum(['1'])
     .optional()
-    .describe('For a startup probe: 200 as soon as requests are taken, also without the store'),
+    .describe('For a startup probe. The status is 200 as soon as the gateway accepts requests, even without the store'),
 })
 
 export const drain = z.strictObject({
   state: z
     .enum(['on', 'off'], { error: 'must be on or off' })
     .optional()
-    .describe('What is wanted, however often it is said; without it the other than now'),
+    .describe('The state that you want. Without it the state changes to the other one'),
 })
 
 export const draining = name(
   z.strictObject({ draining: z.boolean(), msg: z.string() }),
   'Draining',
-  'Whether the gateway is out of service from now on, and how that ends.',
+  'Whether the gateway is out of service, and how that ends.',
 )
 
 export const session = name(
@@ -61,11 +65,11 @@ export const session = name(
     provider: z.string().exactOptional(),
   }),
   'Session',
-  'Whose admin token or session the request came with: all null for nobody. `expiresAt` is null for the token itself, and for whom the proxy of `admin.trusted` vouches for.',
+  'Who is signed in, by the admin token or the session of the request. All fields are null if nobody is signed in. `expiresAt` is null for a token, and for a person whom a proxy in `admin.trusted` has signed in.',
 )
 
 export const signInBegun = name(
   z.strictObject({ to: z.string() }),
   'SignInBegun',
-  'Where the browser goes to sign in. The cookie that comes with it is needed when it is back.',
+  'The address that the browser should open to sign in. The response also sets a cookie, which the browser needs when it comes back.',
 )

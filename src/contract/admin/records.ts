@@ -21,19 +21,19 @@ export const token = name(
     state: z.enum(['valid', 'expired', 'revoked']),
   }),
   'Token',
-  'An access key, without itself. `plan` and `organisation` are there if it names them.',
+  'An access key, without its secret. `plan` and `organisation` are present if the key names them.',
 )
 
 export const tokens = name(
   z.strictObject({ tokens: z.array(token) }),
   'Tokens',
-  'All access keys, newest first, revoked and expired ones too.',
+  'All access keys, including revoked and expired ones. The newest comes first.',
 )
 
 export const revokedTokens = name(
   z.strictObject({ user: z.string(), revoked: z.int().min(0) }),
   'RevokedTokens',
-  'How many access keys of a user were revoked: those that were not yet.',
+  'How many access keys of a user were revoked. Keys that had been revoked before do not count.',
 )
 
 export const importedTokens = name(
@@ -45,13 +45,13 @@ export const importedTokens = name(
 export const madeToken = name(
   token.extend({ token: z.string() }),
   'MadeToken',
-  'An access key with itself: it is shown this once.',
+  'A new access key with its secret, which is shown only in this response.',
 )
 
 export const tokenToHandOver = name(
   token.extend({ handover: z.strictObject({ path: z.string(), expiresAt: time }) }),
   'TokenToHandOver',
-  'An access key without itself, and the link that shows it once.',
+  'A new access key without its secret, and the link that shows the secret once.',
 )
 
 /** By whether the body asks for `handover`. */
@@ -60,7 +60,7 @@ export const newToken = z.union([madeToken, tokenToHandOver])
 export const handedOver = name(
   z.strictObject({ user: z.string(), name: z.string(), token: z.string(), expiresAt: time.nullable() }),
   'HandedOver',
-  'An access key itself: it is shown this once.',
+  'The access key itself, which is shown only in this response.',
 )
 
 const route = z.strictObject({
@@ -90,7 +90,7 @@ export const routes = name(
     }),
   }),
   'Routes',
-  'The route map in the order of the file, with the requests that each rule got since its replicas started.',
+  'The rules in the order of the file, with the number of requests that each rule got since its replicas started.',
 )
 
 export const auditEntry = z.strictObject({
@@ -111,11 +111,11 @@ export const auditEntry = z.strictObject({
 export const undone = name(
   z.strictObject({ entry: auditEntry.nullable(), ends }),
   'Undone',
-  'The change that puts back what another one replaced; null if all was as before already, and nothing was changed.',
+  'The new change that puts back what another one replaced. It is null if nothing had to be changed.',
 )
 
 export const audit = name(
   z.strictObject({ entries: z.array(auditEntry), next: z.int().nullable(), forgotten: count }),
   'Audit',
-  'Changes at run time, newest first. `next` is the value of `before` for the page after this one; `forgotten` is how many entries the audit has forgotten, ever.',
+  'Changes at run time. The newest comes first. `next` is the value of `before` for the next page. `forgotten` is the number of old entries that the audit has dropped so far.',
 )

@@ -48,7 +48,7 @@ export const warning = name(
     msg: z.string(),
   }),
   'Warning',
-  'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests. `plan` is there if the limit is that of a plan.',
+  'A limit that is lower than the cost of some requests, so that they can never pass. It has the highest of these costs, and the first 20 of the `routeCount` rules. `plan` is present if the limit belongs to a plan.',
 )
 
 export const warnings = z.array(warning)
@@ -112,7 +112,7 @@ export const quota = name(
     windows,
   }),
   'Quota',
-  'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
+  'The settings in force. `file` is what the file says, and `changed` lists the values that were changed at run time. `cheapest` is the lowest cost in each category that the quota may refuse. `warnings` lists limits that are lower than the cost of some request.',
 )
 
 /** The limits that a change sets and nobody follows. */
@@ -140,7 +140,7 @@ export const unfollowed = z.array(
       ),
     }),
     'Unfollowed',
-    'A value that nobody follows. `why` says what goes before it, for example `plan free sets 40` or `plan gold has no known users`, and `by` has the parts of that sentence.',
+    'A value that affects nobody. `why` says what comes before it, for example `plan free sets 40` or `plan gold has no known users`. `by` has the parts of this sentence for programs.',
   ),
 )
 
@@ -153,7 +153,7 @@ export const quotaChanged = name(
     movesNobody: z.literal(true).optional(),
   }),
   'QuotaChanged',
-  'The settings after a change, and the ends that it has added or dropped. With `movesNobody` no limit of anybody is another one by it.',
+  'The settings after a change, and the ends that the change has added and dropped. `movesNobody` means that the change affects nobody.',
 )
 
 const plan = name(
@@ -173,7 +173,7 @@ const plan = name(
     layers: z.array(layer).optional(),
   }),
   'Plan',
-  'A plan of the file: what is written of its limits, what was changed at run time, what they are in force, and how many users follow it.',
+  'A plan of the file, with the limits that are written for it, the limits that were changed at run time, the limits in force, and the number of users.',
 )
 
 export const plans = name(
@@ -188,7 +188,7 @@ export const plans = name(
     usersWithoutPlan: count,
   }),
   'Plans',
-  'The plans, and how many users whom the store knows follow each of them.',
+  'The plans, with the number of users of each plan, as far as the store knows them.',
 )
 
 export const inForce = name(
@@ -197,5 +197,5 @@ export const inForce = name(
     storeOutage: byName(share),
   }),
   'InForce',
-  'The settings that this gateway enforces, as `Quota` has them, without what only the store knows. `storeOutage` is the share of the limits that is admitted while the store is out.',
+  'The settings that this gateway enforces, in the form of `Quota`, but without fields that only the store knows. `storeOutage` is the share of the limits that is admitted while the store cannot be reached.',
 )

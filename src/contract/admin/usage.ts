@@ -43,5 +43,5 @@ export const usage = name(
     next: z.string().nullable(),
   }),
   'Usage',
-  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, or its days if it has whole ones, with counts of requests and their latency. Their rows have what grants paid too, and `grants` has of each grant what was taken of it, whenever that was. `complete` says whether all of that is still kept.',
+  'What was used in a time range. For users and organisations a row counts the runs of one `window` that start in the range. If no window counts all categories, each row names its window. For everything else a row counts half hours, or days if the range has whole days, with numbers of requests and their latency. Rows contain what grants paid. `grants` says how many tokens were taken from each grant. `complete` says whether everything from this range is still stored.',
 )

@@ -23,15 +23,24 @@ const factor = z.number().min(0).max(100)
 const periodDay = z.int().min(1).max(31)
 
 export const overrideFields = z.object({
-  factor: factor.nullish().describe('Multiplies the personal limits. Alone, it multiplies whatever lies under it'),
+  factor: factor
+    .nullish()
+    .describe(
+      'The number by which the personal limits are multiplied, for example 1.5. If an override has only a factor, it multiplies the limits below it',
+    ),
   periodDay: periodDay
     .nullish()
-    .describe('Day with which the months of the user begin, whatever the credential and the plan say'),
-  plan: z.string().nullish().describe('One of quota.plans, instead of what the credential says'),
+    .describe('The day of the month on which the months of the user begin. It goes before the credential and the plan'),
+  plan: z
+    .string()
+    .nullish()
+    .describe('The plan of the user, one of quota.plans. It replaces the plan that the credential names'),
   within: z
     .string()
     .nullish()
-    .describe('An organisation: it holds for requests whose credential names it, and only lowers limits'),
+    .describe(
+      'Name of an organisation. The override then applies only to requests whose credential names it, and can only lower limits',
+    ),
   bypassGlobal: z.boolean().nullish(),
   shadow: z.boolean().nullish(),
   reason,
@@ -45,7 +54,7 @@ const organisation = z.string().optional()
 export const overrideBody = name(
   overrideFields.catchall(overrideRow),
   'OverrideBody',
-  'Limits by category and window beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A missing value, or null, follows the default; `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond it, and `unlimited` leaves a window without a limit.',
+  'Limits by category and window, beside the other fields: `{ "read": { "1h": 500 }, "reason": "a big event" }`. A window that is missing or null gets its default. `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond the limit, and `unlimited` means that the window has no limit.',
 )
 
 export const override = name(
@@ -65,20 +74,22 @@ export const override = name(
     layers: z.array(layer).optional(),
   }),
   'Override',
-  'What was set for one user, as it is in force. `plan` is there if it was set; `layers` if something comes back, or goes, at an end.',
+  'The override of one user, as it is in force. `plan` is present if it was set, and `layers` if a value changes at an end.',
 )
 
 export const overrideSet = name(
   override.extend({ /** Whether nothing is charged to the user. */ exempt: z.boolean(), unseen, warnings, ends }),
   'OverrideSet',
-  'What was set for one user. With `exempt` no limit holds, a block neither: the file exempts the user (`quota.exempt`), and nothing is charged. Else `warnings` has those of its limits that some request can never fit into.',
+  'The override of one user. With `exempt` the user is never charged (`quota.exempt` in the file), so that no limit applies, not even a block. Otherwise `warnings` lists limits that are lower than the cost of some request.',
 )
 
 export const organisationOverrideFields = z.object({
-  factor: factor.nullish().describe('Multiplies the limits that the plan of each member has'),
+  factor: factor.nullish().describe('The number by which the organisation limits of each plan are multiplied'),
   periodDay: periodDay
     .nullish()
-    .describe('Day with which the months of the organisation begin, whatever credentials and plans say'),
+    .describe(
+      'The day of the month on which the months of the organisation begin. It goes before credentials and plans',
+    ),
   reason,
   expiresAt: time.nullish(),
 })
@@ -86,19 +97,19 @@ export const organisationOverrideFields = z.object({
 export const organisationOverrideBody = name(
   organisationOverrideFields.catchall(overrideRow),
   'OrganisationOverrideBody',
-  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan; `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond it, and `unlimited` leaves a window without a limit.',
+  'Limits of an organisation by category and window, beside the other fields. For a window that is missing or null, the plan applies. `{ "limit": 500, "over": 50 }` lets 50 tokens pass beyond the limit, and `unlimited` means that the window has no limit.',
 )
 
 export const organisationOverride = name(
   override.omit({ plan: true, bypassGlobal: true, shadow: true }),
   'OrganisationOverride',
-  'What was set for one organisation.',
+  'The override of one organisation.',
 )
 
 export const organisationOverrideSet = name(
   organisationOverride.extend({ unseen, warnings, ends }),
   'OrganisationOverrideSet',
-  'What was set for one organisation; `warnings` has those of its limits that some request can never fit into.',
+  'The override of one organisation. `warnings` lists limits that are lower than the cost of some request.',
 )
 
 export const users = name(
@@ -116,7 +127,7 @@ export const users = name(
     next: z.string().nullable(),
   }),
   'Users',
-  'A page of users: those with an override first, or in the order that was asked for, with `total` and `counts`. `standing` says whether the quota refuses the user now, and by which window; `blocked` is short for `refused`. `worst` is the personal window nearest to its limit, `forecast` the one that will be full first at the present pace. `next` is the cursor of the next page; without an order a page may be short, also empty, and not the last.',
+  'A page of users. Users with an override come first, unless you ask for an order. With an order there are also `total` and `counts`. `standing` says whether the quota refuses the user now and by which window, and `blocked` is true if it does. `worst` is the personal window that is nearest to its limit. `forecast` is the window that will be full first at the present pace. `next` is the cursor of the next page. Without an order a page may be short or even empty, and not be the last one.',
 )
 
 export const user = name(
@@ -133,13 +144,13 @@ export const user = name(
     standing,
   }),
   'User',
-  'The windows of a user by category, Personal first, with the layers of each limit. `standing` says whether the quota refuses the user now, and by which window. `organisation` is the one that the last credential named.',
+  'The windows of a user by category, beginning with Personal, with an explanation of each limit. `standing` says whether the quota refuses the user now and by which window. `organisation` is the organisation in the last credential.',
 )
 
 export const overridesInForce = name(
   z.strictObject({ users: z.array(z.strictObject({ user: z.string(), override })), total: count }),
   'OverridesInForce',
-  'The first users with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
+  'The first users with an override that this gateway enforces, in the order of their ids. `total` is the number of users that match.',
 )
 
 export const organisationOverridesInForce = name(
@@ -148,13 +159,13 @@ export const organisationOverridesInForce = name(
     total: count,
   }),
   'OrganisationOverridesInForce',
-  'The first organisations with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
+  'The first organisations with an override that this gateway enforces, in the order of their ids. `total` is the number of organisations that match.',
 )
 
 export const limitInForce = name(
   z.strictObject({ ...window.pick({ scope: true, window: true, limit: true, over: true }).shape, ...layers.shape }),
   'LimitInForce',
-  'A limit in force, and how it came about.',
+  'A limit in force, with an explanation.',
 )
 
 export const userInForce = name(
@@ -168,7 +179,7 @@ export const userInForce = name(
     /** Only with `quota.reserve`. */ known: z.boolean().nullable().optional(),
   }),
   'UserInForce',
-  'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each. With `quota.reserve`, `known` says whether the user may use the reserve; null if this process has not asked the store, and the limits shown are those of new users.',
+  'The limits of a user that this gateway enforces, by category, beginning with Personal, with an explanation of each limit. With `quota.reserve`, `known` says whether the user may use the reserve. If `known` is null, this process has not asked the store, and the limits are those of new users.',
 )
 
 /** One of the two is there. */
@@ -205,5 +216,5 @@ export const overridesSet = name(
     unseenCount: count,
   }),
   'OverridesSet',
-  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none; `unseen` the first 100 new names that have never sent a request, so that they may be misspelt. `refused` has what a dry run would be refused for if it was none, and is null otherwise.',
+  'What a file of overrides changes, or would change. `changes` has the first 20 changes. `warnings` has the first 100 limits that are lower than the cost of some request, and `warningCount` the number of lines with such a limit. `ended` has lines whose end has passed, which are ignored. `unseen` has the first 100 new names that have never sent a request, because they may be misspelt. `refused` says why the file would be refused without `dry_run`, and is null if it would be accepted.',
 )

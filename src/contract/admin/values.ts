@@ -28,19 +28,23 @@ export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), va
 export const reason = z
   .string({ error: REASON })
   .refine((text) => checkReason(text, '').length === 0, { error: REASON })
-  .describe('Why it is changed: 1 to 500 characters on one line')
+  .describe('The reason for the change, 1 to 500 characters on one line')
 
-export const table = name(byName(byName(count)), 'Table', 'Tokens by category, then by the name of the window.')
+export const table = name(
+  byName(byName(count)),
+  'Table',
+  'Limits in tokens, by category and then by name of the window.',
+)
 export const scopedTable = name(
   z.strictObject({ personal: table, global: table }),
   'ScopedTable',
-  'Tokens in both scopes.',
+  'Limits in tokens, for each user (`personal`) and for all users together (`global`).',
 )
 
 export const planLimits = name(
   z.strictObject({ personal: table, organisation: table }),
   'PlanLimits',
-  'Tokens of a plan in force; `organisation` has the windows that the plan limits for all users of one organisation together.',
+  'The limits of a plan that are in force, in tokens. `organisation` has the limits that all users of an organisation share.',
 )
 
 /** The limits that follow from the settings, before overrides. */
@@ -50,13 +54,13 @@ export const effective = name(
     plans: byName(planLimits).optional(),
   }),
   'Effective',
-  'Tokens in force in both scopes for whoever has no plan, and under each plan.',
+  'The limits in force, in tokens. They are those of users without a plan, and those of each plan.',
 )
 
 const softLimit = name(
   z.strictObject({ limit: z.int().min(1).max(MAX_LIMIT), over: z.int().min(0).max(MAX_LIMIT) }),
   'SoftLimit',
-  'A limit in tokens, and how many more pass. Responses to requests that pass beyond it have `X-Tollgate-Quota-State: over`.',
+  'A limit in tokens, with the number of tokens that may be spent beyond it. The responses to such requests have `X-Tollgate-Quota-State: over`.',
 )
 
 /** Extra tokens of somebody, as they stand. */
@@ -74,7 +78,7 @@ export const grant = name(
     reason: z.string(),
   }),
   'Grant',
-  'Extra tokens that were given once, to a user or to an organisation. Where a window of that scope has no room for a request, the grant pays the whole cost of the request.',
+  'Extra tokens that a user or an organisation was given once. When a window of its scope has no room for a request, the grant pays the whole cost of the request.',
 )
 
 /** Whether nothing is kept of a name that a request or an access key leaves. Only if so. */
@@ -83,13 +87,13 @@ export const unseen = z.literal(true).optional()
 export const grantGiven = name(
   grant.extend({ unseen }),
   'GrantGiven',
-  'A grant that was given. `unseen` is there if its owner has never sent a request, so that the name may be misspelt.',
+  'A new grant. `unseen` is present if its owner has never sent a request, because the name may be misspelt.',
 )
 
 export const grants = name(
   z.strictObject({ grants: z.array(grant), total: count }),
   'Grants',
-  'Grants, the newest first, those that have ended too. `total` is how many there are: the response has the first 500.',
+  'The first 500 grants, including those that have ended. The newest comes first. `total` is the number of all grants.',
 )
 
 /** As the file writes it. */
@@ -104,20 +108,20 @@ export const planTablesPatch = { personal: tablePatch.nullish(), organisation: t
 export const limitTable = name(
   byName(byName(limitValue)),
   'LimitTable',
-  'Limits by category, then by the name of the window: tokens, `{ "limit": 1000, "over": 200 }` with tokens that pass beyond, or `unlimited` for a window without a limit.',
+  'Limits by category and then by name of the window. A limit is a number of tokens, `{ "limit": 1000, "over": 200 }` if 200 more tokens may be spent beyond it, or `unlimited`.',
 )
 
 /** The same of everybody. */
 export const limitTables = name(
   z.strictObject({ personal: limitTable, global: limitTable }),
   'LimitTables',
-  'Limits in both scopes.',
+  'Limits for each user (`personal`) and for all users together (`global`).',
 )
 
 export const planTables = name(
   z.strictObject({ personal: limitTable, organisation: limitTable }),
   'PlanTables',
-  'What is written of the limits of a plan: what is missing follows the baselines, or has no limit of the organisation.',
+  'The limits that are written for a plan. For other windows of a user the baselines apply, and an organisation has no limit there.',
 )
 
 /** What an override sets in one category; `null` follows the default. */

@@ -26,5 +26,5 @@ export const alertNotice = name(
     data,
   }),
   'AlertNotice',
-  'What the receiver of an alert gets, signed as Standard Webhooks has it: the same bytes at each attempt.',
+  'The event that the receiver of an alert gets, signed as Standard Webhooks says. Each attempt sends the same bytes.',
 )
