@@ -78,6 +78,7 @@ describe('the story of a change of the settings', () => {
     // Still in force, set for good, or in the place of what would be in force still.
     expect(over(null, { layers: [short] }, '2026-11-20T23:59:59Z')).toBe(false)
     expect(over(null, limit(9))).toBe(false)
+    expect(over(limit(9), limit(9))).toBe(false)
     expect(over({ layers: [long] }, { layers: [short] })).toBe(false)
     expect(over({ layers: [short] }, limit(9))).toBe(false)
   })
