@@ -74,9 +74,11 @@ function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
   )
 }
 
+const grantOfUsage = grantStatus.extend({ tokens: count.describe('Tokens that were given.') })
+
 /** Of the grants only those from which something was taken. */
 const ownUsage = tied<ShownPage & Pick<QuotaStatus, 'grants'>>()(
-  usage.extend({ grants: z.array(grantStatus).optional() }),
+  usage.extend({ grants: z.array(grantOfUsage).optional() }),
 )
 
 const rates = {
@@ -101,7 +103,13 @@ const publicPrice = z.strictObject({ public: z.literal(true) })
 const meterPrice = z.strictObject({
   category: z.string(),
   cost: z.union([count, askedPrice]),
-  settle: z.strictObject({ max: count }).optional(),
+  settle: z
+    .strictObject({
+      max: count.describe(
+        'The most that the response may make of it, in tokens. Of a cost with several values it is that of the dearest.',
+      ),
+    })
+    .optional(),
 })
 const chargedPrice = z.strictObject({
   public: z.literal(false),

@@ -111,11 +111,11 @@ function described(description: string, schema: string, example: unknown, header
   return { description, ...(headers !== undefined && { headers }), content }
 }
 
-/** `GET /me/quota`, and under its other name. */
-export function statusOperation(example: Examples['status'], security: WaysIn['byDefault']) {
+/** `GET /me/quota`, and `GET /quota`, its other name. */
+export function statusOperation(path: string, example: Examples['status'], security: WaysIn['byDefault']) {
   return {
     tags: ['Quota'],
-    operationId: 'getQuota',
+    operationId: path === '/me/quota' ? 'getMyQuota' : 'getQuota',
     summary: 'How much of your quota is left',
     description: 'Needs a credential and costs nothing.',
     security,
@@ -131,12 +131,15 @@ export function usageOperation(example: Examples['usage'], security: WaysIn['byD
   const query = (name: string, description: string) => ({ name, in: 'query', description, schema: { type: 'string' } })
   return {
     tags: ['Quota'],
-    operationId: 'getUsage',
+    operationId: 'getMyUsage',
     summary: 'How much you have used',
     description: 'Needs a credential and costs nothing.',
     security,
     parameters: [
-      query('from', 'ISO 8601, or a day of the time zone in which days of use are counted. Default a day before `to`.'),
+      query(
+        'from',
+        'ISO 8601, a day of the time zone in which days of use are counted, or a span before `to` like `6h` or `7d`. Default the day before that of `to`, or the first moment since which use is counted if that is later.',
+      ),
       query('to', 'Behind the last moment. Default now.'),
       query('by', '`user`, or `organisation` for all users of yours together.'),
       query('category', 'Only this one.'),

@@ -48,7 +48,7 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
       if (!isKnown) paths.add(at, method, undescribed(route, method, at, ways, own))
     }
   }
-  for (const status of STATUS_PATHS) paths.addOwn(status, statusOperation(examples.status, ways.byDefault))
+  for (const status of STATUS_PATHS) paths.addOwn(status, statusOperation(status, examples.status, ways.byDefault))
   paths.addOwn(USAGE_PATH, usageOperation(examples.usage, ways.byDefault))
   for (const document of publicPaths(config.published)) paths.addOwn(document, documentOperation(document, examples))
   return pruned(whole({ paths: paths.items, upstream, ways, own }, config))

@@ -441,6 +441,11 @@ describe('the bundled score service behind the demo configuration', () => {
         expect(content['application/json'], path).toHaveProperty('example')
       }
     }
+    // A generator of clients makes a method of each.
+    const ids = ['/me/quota', '/quota', '/me/usage', '/quota/prices', '/usage/failure-rate'].map(
+      (path) => document.paths[path].get.operationId,
+    )
+    expect(ids).toEqual(['getMyQuota', 'getQuota', 'getMyUsage', 'getPrices', 'getFailureRate'])
     const { schema, example } = document.paths['/me/quota'].get.responses['200'].content['application/json']
     expect(ajv.validate({ $ref: `document${schema.$ref}` }, example), ajv.errorsText()).toBe(true)
     const charge = document.paths['/v1/charge'].post.requestBody.content['application/json'].schema

@@ -6,7 +6,7 @@ import { duration, either, flag, read, section, text } from './values.ts'
 /** Where counters, settings and access keys are kept. */
 
 export const store = read('a store like sqlite:./tollgate.db or redis://127.0.0.1:6379', parseStore).describe(
-  'Where the gateway stores its counters. For a single gateway, sqlite:PATH is enough. For several gateways, use redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT. For TLS write rediss, rediss+sentinel or rediss+cluster. You can write valkey instead of redis. Default sqlite:./tollgate.db',
+  'Where the gateway stores its counters. For a single gateway, sqlite:PATH is enough. A relative PATH starts at the working directory, and not at this file. For several gateways, use redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT. For TLS write rediss, rediss+sentinel or rediss+cluster. You can write valkey instead of redis. Default sqlite:./tollgate.db',
 )
 
 const login = {
