@@ -99,7 +99,11 @@ test('a key is handed over by a link, which somebody without a sign-in opens onc
     await other.page.goto('about:blank')
     await other.page.goto(link)
     await other.page.getByRole('button', { name: 'Show the key' }).click()
-    await other.page.getByText('There is nothing of this name (any more).').waitFor()
+    await other.page
+      .getByText(
+        'This link was used already, or its time is over. If it was not you who used it, tell whoever sent it to you, so that the key is revoked.',
+      )
+      .waitFor()
     expect(other.errors.splice(0)).toEqual([expect.stringContaining('404')])
   } finally {
     await other.close()

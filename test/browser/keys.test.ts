@@ -162,7 +162,12 @@ test('a key that is replaced ends after the time that was chosen, and the new on
   const left = Date.parse(tokens.find(({ id }) => id === old.id)?.expiresAt ?? '') - Date.now()
   expect([left > 0, left <= 3_600_000]).toEqual([true, true])
   await page.goto(`${stage.app.admin}/#/audit`)
-  await page.getByText(/in the place of another one, which is good until/).waitFor()
+  const ids = tokens.map(({ id }) => id.slice(0, 8))
+  const of = (id: string) => page.getByRole('link', { name: id, exact: true })
+  const entry = page.locator('.audit-entry', { hasText: 'in the place of' })
+  await expect.poll(() => entry.getByRole('link').allInnerTexts(), SOON).toEqual(expect.arrayContaining(ids))
+  await of(old.id.slice(0, 8)).first().click()
+  await page.getByRole('row', { name: 'rita' }).waitFor()
 })
 
 test('a key that is replaced may give a link to the new one, which is not shown', async () => {
@@ -174,4 +179,11 @@ test('a key that is replaced may give a link to the new one, which is not shown'
   await page.getByRole('dialog').getByRole('button', { name: 'Replace', exact: true }).click()
   await expect.poll(secret, SOON).toMatch(/^http.*\/handover#/)
   await page.getByText('Send this link to whoever gets the key.', { exact: false }).waitFor()
+  await page.getByText(`It leads to ${stage.app.admin}, which that person must be able to reach.`).waitFor()
+  // The next one is handed over in the same way, unless that is changed.
+  await button('Replace linked of rolf').first().click()
+  await expect.poll(() => page.getByRole('dialog').getByRole('switch').isChecked(), SOON).toBe(true)
+  await page.keyboard.press('Escape')
+  await button('Replace linked of rolf').last().click()
+  expect(await page.getByRole('dialog').getByRole('switch').isChecked()).toBe(false)
 })

@@ -32,6 +32,8 @@ export interface Story {
   readonly by?: string
   /** The number of the change that was undone. */
   readonly undone?: number
+  /** The id of the access key that was replaced. */
+  readonly old?: string
   /** ISO 8601. */
   readonly at?: string
   readonly counts?: Readonly<Record<string, number>>
@@ -312,10 +314,16 @@ function tokensIn(value: unknown): number {
   return Array.isArray(tokens) ? tokens.length : 0
 }
 
-/** The end of the access key that another one replaced. */
-function rotationIn(value: unknown): Pick<Story, 'sentence' | 'at'> | null {
-  const { replaces } = (value ?? {}) as { readonly replaces?: { readonly expiresAt?: unknown } }
-  return typeof replaces?.expiresAt === 'string' ? { sentence: 'token_rotated', at: replaces.expiresAt } : null
+/** The access key that another one replaced, and its end. */
+function rotationIn(value: unknown): Pick<Story, 'sentence' | 'at' | 'old'> | null {
+  const { replaces } = (value ?? {}) as { readonly replaces?: { readonly id?: unknown; readonly expiresAt?: unknown } }
+  if (typeof replaces?.expiresAt !== 'string') return null
+  return { sentence: 'token_rotated', at: replaces.expiresAt, old: String(replaces.id) }
+}
+
+/** Whether a link was made of an access key when it was created. */
+export function wasMadeByLink(entry: Entry | null): boolean {
+  return (entry?.to as { readonly linkUntil?: unknown } | null | undefined)?.linkUntil !== undefined
 }
 
 const COUNTS = ['total', 'added', 'changed', 'removed'] as const

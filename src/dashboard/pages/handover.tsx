@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { HandedOverResponse } from '../../contract/api.ts'
-import { call } from '../api/client.ts'
+import { ApiError, call } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { visible } from '../logic/visible.ts'
 import { Failed } from '../ui/failure.tsx'
@@ -24,6 +24,7 @@ export function HandoverPage() {
       history.replaceState(null, '', HANDOVER_PATH)
     },
   })
+  const isOver = error instanceof ApiError && error.response.error === 'not_found'
   useEffect(() => {
     document.title = `${t('handover.title')} · Tollgate`
   }, [t])
@@ -31,20 +32,24 @@ export function HandoverPage() {
   return (
     <Alone>
       <AloneTitle title={t('handover.title')} />
-      {shown === null ? (
+      {isOver && <Note tone="bad">{t('handover.over')}</Note>}
+      {shown === null && !isOver && (
         <>
           <p>{t('handover.text')}</p>
-          <Button onClick={() => submit()} loading={busy}>
-            {t('handover.open')}
-          </Button>
+          <div className="actions">
+            <Button onClick={() => submit()} loading={busy}>
+              {t('handover.open')}
+            </Button>
+          </div>
+          <Failed error={error} />
         </>
-      ) : (
+      )}
+      {shown !== null && (
         <Note tone="good" title={t('keys.made', { user: visible(shown.user) })}>
           <p>{t('handover.once')}</p>
           <Copyable text={shown.token} label={t('handover.title')} />
         </Note>
       )}
-      <Failed error={error} />
     </Alone>
   )
 }

@@ -60,7 +60,7 @@ export const audit = {
     '{who} emptied the windows of {category} of the organisation {organisation}. They had used:',
   'audit.say.token_created': '{who} created the access key {key} for {user}.',
   'audit.say.token_rotated':
-    '{who} created the access key {key} for {user} in the place of another one, which is good until {at}.',
+    '{who} created the access key {key} for {user} in the place of {old}, which is good until {at}.',
   'audit.say.token_opened': 'Somebody opened the link of the access key {key} of {user}.',
   'audit.say.token_revoked': '{who} revoked the access key {key} of {user}.',
   'audit.say.tokens_revoked': '{who} revoked all access keys of {subject}: {count}.',

@@ -13,7 +13,8 @@ export const keys = {
   'keys.once': 'Copy the key now: it is not shown again. The gateway keeps only its hash.',
   'keys.byLink': 'Make a link instead of showing the key',
   'keys.byLinkHelp': 'Whoever opens the link within 24 hours sees the key once. Nobody needs to sign in for that.',
-  'keys.linkOnce': 'Send this link to whoever gets the key. It shows the key once, until {time}.',
+  'keys.linkOnce':
+    'Send this link to whoever gets the key. It shows the key once, until {time}. It leads to {origin}, which that person must be able to reach.',
   'keys.made': 'Access key of {user}',
   'keys.unknown': 'If the list has a new access key that you do not hold, revoke it.',
   'keys.id': 'Id, as in the audit',
@@ -43,5 +44,7 @@ export const keys = {
   'handover.text':
     'Somebody has made an access key for you. This link shows it once, so have a safe place ready for it.',
   'handover.open': 'Show the key',
+  'handover.over':
+    'This link was used already, or its time is over. If it was not you who used it, tell whoever sent it to you, so that the key is revoked.',
   'handover.once': 'Copy the key now: this link does not show it again. Keep it like a password.',
 } as const

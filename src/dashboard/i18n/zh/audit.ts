@@ -57,7 +57,7 @@ export const audit = {
   'audit.say.quota_reset': '{who} 将 {category} 的全局窗口清零，清零前已用：',
   'audit.say.quota_reset_organisation': '{who} 将组织 {organisation} 的 {category} 窗口清零，清零前已用：',
   'audit.say.token_created': '{who} 为 {user} 创建了访问密钥 {key}。',
-  'audit.say.token_rotated': '{who} 为 {user} 创建了访问密钥 {key}，替换旧密钥；旧密钥有效至 {at}。',
+  'audit.say.token_rotated': '{who} 为 {user} 创建了访问密钥 {key}，替换旧密钥 {old}；旧密钥有效至 {at}。',
   'audit.say.token_opened': '有人打开了 {user} 的访问密钥 {key} 的链接。',
   'audit.say.token_revoked': '{who} 吊销了 {user} 的访问密钥 {key}。',
   'audit.say.tokens_revoked': '{who} 吊销了 {subject} 的全部访问密钥，共 {count} 个。',

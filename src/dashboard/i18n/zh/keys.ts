@@ -13,7 +13,8 @@ export const keys = {
   'keys.once': '请立即复制：访问密钥不会再次显示，网关只保存其哈希。',
   'keys.byLink': '生成链接而不显示密钥',
   'keys.byLinkHelp': '24 小时内打开链接的人会看到一次密钥，无需登录。',
-  'keys.linkOnce': '请把此链接发给使用密钥的人。在 {time} 之前，它只显示一次密钥。',
+  'keys.linkOnce':
+    '请把此链接发给使用密钥的人。在 {time} 之前，它只显示一次密钥。链接指向 {origin}，对方必须能访问该地址。',
   'keys.made': '{user} 的访问密钥',
   'keys.unknown': '如果列表中出现了您没有拿到的新访问密钥，请吊销它。',
   'keys.id': '编号（与审计中相同）',
@@ -42,5 +43,6 @@ export const keys = {
   'handover.title': '您的访问密钥',
   'handover.text': '有人为您创建了访问密钥。此链接只显示一次密钥，请先准备好安全的保存位置。',
   'handover.open': '显示密钥',
+  'handover.over': '此链接已被使用，或已过期。如果使用它的不是您，请告知发送链接的人，以便吊销该密钥。',
   'handover.once': '请立即复制密钥：此链接不会再次显示它。请像密码一样妥善保管。',
 }

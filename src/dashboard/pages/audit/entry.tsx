@@ -78,7 +78,10 @@ export function EntrySentence({ entry, story, isAlone = false }: EntrySentencePr
   return <Filled text={isAlone ? wholeSentence(text) : text} parts={parts} />
 }
 
-function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }: Story): Record<string, ReactNode> {
+function usePartsOf(
+  entry: Entry,
+  { by, old, undone, at, counts = {}, share, change }: Story,
+): Record<string, ReactNode> {
   const texts = useTexts()
   const { t, number } = texts
   const shown = (value: unknown) => <strong>{changedValue(change?.path ?? '', value, texts)}</strong>
@@ -90,6 +93,7 @@ function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }
   return {
     who: <Name of={entry.who} />,
     by: <Name of={by ?? ''} />,
+    old: <KeyId of={old ?? ''} />,
     undone: undone === undefined ? '' : String(undone),
     ...(at !== undefined && { at: <Moment at={at} /> }),
     ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, number(count)])),
@@ -119,11 +123,24 @@ function Subject({ of: { what, subject } }: { readonly of: Entry }) {
   return <WayTo page={page} id={subject} />
 }
 
-/** An access key is known by its name: its id says nothing to a person. */
+/** Leads to the key: several may have one user and name. */
+function KeyId({ of }: { readonly of: string }) {
+  return (
+    <a href={hashOf('keys', null, { query: of })}>
+      <code>{/^(?:imported-)?.{0,8}/.exec(of)?.[0]}</code>
+    </a>
+  )
+}
+
+/** An access key has its name for people, and its id. */
 function partsOfKey({ subject, to }: Entry): Record<string, ReactNode> {
-  const { user = '', name = subject ?? '' } = (to ?? {}) as { readonly user?: string; readonly name?: string }
+  const { user = '', name = '' } = (to ?? {}) as { readonly user?: string; readonly name?: string }
   return {
-    key: <Name of={name} />,
+    key: (
+      <>
+        <Name of={name} /> <KeyId of={subject ?? ''} />
+      </>
+    ),
     user: <WayTo page="users" id={user} />,
   }
 }

@@ -1,7 +1,10 @@
 import { NativeSelect } from '@mantine/core'
 import { useState } from 'react'
-import type { TokenResponse } from '../../../contract/api.ts'
+import type { AuditResponse, TokenResponse } from '../../../contract/api.ts'
+import { useLed } from '../../api/session.tsx'
+import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { type Entry, wasMadeByLink } from '../../logic/audit-story.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
 import { bound } from '../../ui/form.tsx'
@@ -32,6 +35,9 @@ export function Revoke({ accessKey, onConfirm, onClose }: QuestionProps<Reason>)
   )
 }
 
+/** The making of a key does not change. */
+const EVERY_MS = 3_600_000
+
 /** How long the old key may stay good. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
 /** Beside a link, which is good for 24 hours: in others the old key would end while the link waits to be opened. */
@@ -47,7 +53,9 @@ export interface Rotation extends Reason {
 export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation>) {
   const { t } = useTexts()
   const [grace, setGrace] = useState<string>('24h')
-  const [byLink, setByLink] = useState(false)
+  const [chosenLink, setByLink] = useState<boolean | null>(null)
+  const making = useMaking(accessKey)
+  const byLink = chosenLink ?? wasMadeByLink(making)
   const graces = byLink ? GRACES.filter((value) => BESIDE_LINK.includes(value)) : GRACES
   const chosen = byLink && !BESIDE_LINK.includes(grace) ? '7d' : grace
   const of = { name: visible(accessKey.name), user: visible(accessKey.user) }
@@ -69,6 +77,13 @@ export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation
       <ByLink checked={byLink} onChange={setByLink} />
     </Confirm>
   )
+}
+
+/** The entry of the audit for the making of a key; `null` if it is not known, or not to be seen. */
+function useMaking({ id }: TokenResponse): Entry | null {
+  const query = new URLSearchParams({ what: 'token_created', about: id })
+  const { data } = usePoll<AuditResponse>(useLed() === null ? `/api/audit?${query}` : null, EVERY_MS)
+  return data?.entries.find(({ subject }) => subject === id) ?? null
 }
 
 /** Which key it is: several may have one user and name. */

@@ -32,7 +32,9 @@ export function MadeKey({ made }: { readonly made: Made }) {
   const isLink = 'handover' in made
   return (
     <Note tone="good" title={title}>
-      <p>{isLink ? t('keys.linkOnce', { time: time(made.handover.expiresAt) }) : t('keys.once')}</p>
+      <p>
+        {isLink ? t('keys.linkOnce', { time: time(made.handover.expiresAt), origin: location.origin }) : t('keys.once')}
+      </p>
       <Copyable text={isLink ? location.origin + made.handover.path : made.token} label={title} />
     </Note>
   )
