@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { csvRow } from '../lib/csv.ts'
+import { attachment } from './attachment.ts'
 import type { AdminResponse } from './http.ts'
 
 type Cells = readonly (string | number)[]
@@ -14,6 +15,6 @@ export function csvResponse(name: string, head: Cells, lines: AsyncIterable<Cell
     status: 200,
     body: Readable.from(pieces(), { objectMode: false }),
     contentType: 'text/csv; charset=utf-8',
-    headers: { 'content-disposition': `attachment; filename="${name}.csv"` },
+    headers: attachment(name, 'csv'),
   }
 }

@@ -78,7 +78,7 @@ const grantOfUsage = grantStatus.extend({ tokens: count.describe('Tokens that we
 
 /** Of the grants only those from which something was taken. */
 const ownUsage = tied<ShownPage & Pick<QuotaStatus, 'grants'>>()(
-  usage.extend({ grants: z.array(grantOfUsage).optional() }),
+  usage.omit({ knownSince: true }).extend({ grants: z.array(grantOfUsage).optional() }),
 )
 
 const rates = {

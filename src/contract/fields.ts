@@ -60,6 +60,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   by: 'The window that refuses; null if none does.',
   'Unfollowed.by': 'The values that come before this one, as codes for programs. `why` says the same as a sentence.',
   'Usage.by': 'What the rows are grouped by, for example `user`.',
+  'Usage.knownSince':
+    'When the store was first used. It is there if the range begins before, so that nothing is known of its beginning.',
   'TollgateUsage.by': 'What the rows are grouped by, for example `user`.',
   bypassGlobal: 'Whether the windows of all users together do not apply to this user.',
   calendar: 'The period with which the window ends: day, week or month.',

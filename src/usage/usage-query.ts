@@ -209,7 +209,7 @@ function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number 
 }
 
 /** Since when days are counted; `undefined` if nobody knows, or none are. */
-function knownSince({ books, since }: UsageContext): number | undefined {
+export function knownSince({ books, since }: UsageContext): number | undefined {
   return books === null ? undefined : since.get(countedName(books))
 }
 

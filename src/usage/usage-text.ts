@@ -1,6 +1,8 @@
 import { csvRow } from '../lib/csv.ts'
 import { isBook } from '../quota/books.ts'
+import { periodOf } from '../quota/calendar.ts'
 import type { Window } from '../quota/window.ts'
+import { offsetOf } from '../quota/zone-offset.ts'
 import { COUNT_FIELDS, LATER_FIELDS, type SeriesCounts } from './series.ts'
 import { writeUsageCursor } from './usage-cursor.ts'
 import type { UsagePage } from './usage-pages.ts'
@@ -161,4 +163,21 @@ export async function* piecesOf(
     }
   }
   if (piece !== '') yield piece
+}
+
+const OF_STEP: Readonly<Record<UsageStep, string>> = {
+  range: '',
+  run: '-runs',
+  '30m': '-half-hours',
+  '1h': '-hours',
+  '1d': '-days',
+}
+
+/** What a file of it is called, without its ending: `acme-2026-11` of a month of the zone, of another range its first and last day. */
+export function fileNameOf({ name, from, to, days: { zone }, step }: UsageQuery): string {
+  const month = periodOf({ unit: 'month', zone }, from)
+  const [first, last] = [from, to - 1].map((at) => textOf(at + offsetOf(at, zone).ms).slice(0, 10)) as [string, string]
+  const isMonth = month.from === from && month.to === to
+  const range = isMonth ? first.slice(0, 7) : first === last ? first : `${first}-to-${last}`
+  return `${name ?? 'usage'}-${range}${OF_STEP[step]}`
 }

@@ -101,7 +101,7 @@ test('a key is handed over by a link, which somebody without a sign-in opens onc
     await other.page.getByRole('button', { name: 'Show the key' }).click()
     await other.page
       .getByText(
-        'This link was used already, or its time is over. If it was not you who used it, tell whoever sent it to you, so that the key is revoked.',
+        'This link was used already, or its time is over. If it was not you who used it, ask whoever sent it to you to revoke the key.',
       )
       .waitFor()
     expect(other.errors.splice(0)).toEqual([expect.stringContaining('404')])

@@ -72,4 +72,22 @@ test('the billing day of an organisation stands on the page in each language', a
   expect(periodDay).toEqual({ day: 17, from: 'plan' })
   const page = await show('#/organisations/acme', { language: 'zh-CN' })
   await page.getByText('每月从 17 日起 (按套餐)').waitFor()
+  await page.getByText('每月从 17 日起的用量', { exact: false }).waitFor()
+})
+
+test('the bill of an organisation with a billing day has the months of that day, and says since when the store knows', async () => {
+  const page = await show('#/organisations/acme')
+  const bill = page.locator('section', { has: page.getByRole('heading', { name: 'Bill of a month' }) })
+  await bill.getByText('in a month that begins with day 17', { exact: false }).waitFor()
+  await bill.getByText('Nothing is known of this month.').waitFor()
+  await bill.getByText('The store was first used at', { exact: false }).waitFor()
+  await bill.getByLabel('Month').selectOption('0')
+  await expect.poll(() => bill.locator('tbody tr').allInnerTexts(), SOON).toEqual(['read\t4', 'Total\t4'])
+  const href = (await bill.getByRole('link', { name: 'Bill as CSV' }).getAttribute('href')) ?? ''
+  expect([new URLSearchParams(href).get('from'), new URLSearchParams(href).get('to')]).toEqual([
+    expect.stringMatching(/-17$/),
+    expect.stringMatching(/-17$/),
+  ])
+  const file = await open.context.request.get(`${stage.app.admin}${href}`)
+  expect(file.headers()['content-disposition']).toMatch(/"acme-\d{4}-\d\d-17-to-\d{4}-\d\d-16\.csv"$/)
 })

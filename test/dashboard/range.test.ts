@@ -38,3 +38,11 @@ test('a month is asked for by its first day and that of the next, also over the 
   expect(monthOf(january, 0)).toEqual({ from: '2026-01-01', to: '2026-02-01' })
   expect(monthOf(january, 1)).toEqual({ from: '2025-12-01', to: '2026-01-01' })
 })
+
+test('a month begins with the billing day, or with the last day of a month that is shorter', () => {
+  const january = new Date(2026, 0, 14, 12)
+  expect(monthOf(january, 0, 15)).toEqual({ from: '2025-12-15', to: '2026-01-15' })
+  expect(monthOf(january, 0, 14)).toEqual({ from: '2026-01-14', to: '2026-02-14' })
+  expect(monthOf(new Date(2026, 1, 28, 12), 0, 31)).toEqual({ from: '2026-02-28', to: '2026-03-31' })
+  expect(monthOf(new Date(2026, 1, 27, 12), 1, 31)).toEqual({ from: '2025-12-31', to: '2026-01-31' })
+})

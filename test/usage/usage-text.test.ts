@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { noCounts } from '../../src/usage/series.ts'
 import type { UsageQuery } from '../../src/usage/usage-query.ts'
 import type { UsageRow } from '../../src/usage/usage-rows.ts'
-import { piecesOf, writerOf } from '../../src/usage/usage-text.ts'
+import { fileNameOf, piecesOf, writerOf } from '../../src/usage/usage-text.ts'
 
 const AT = Date.UTC(2026, 10, 20)
 const QUERY = { by: 'user', window: { name: '1h', seconds: 3600 }, gaps: [] as readonly string[] } as UsageQuery
@@ -106,4 +106,27 @@ test('a text goes out in pieces, as fast as they are taken', async () => {
   expect(asked).toBeLessThan(10)
   await pieces.return(undefined)
   expect(asked).toBeLessThan(10)
+})
+
+describe('the name of a file of usage', () => {
+  const berlin = { unit: 'day', zone: 'Europe/Berlin' } as const
+  const named = (from: string, to: string, more: Partial<UsageQuery> = {}) =>
+    fileNameOf({
+      ...QUERY,
+      name: 'acme',
+      days: berlin,
+      step: 'range',
+      from: Date.parse(from),
+      to: Date.parse(to),
+      ...more,
+    })
+
+  test.each([
+    ['2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z', {}, 'acme-2026-11'],
+    ['2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z', { step: '1d' }, 'acme-2026-11-days'],
+    ['2026-11-14T23:00:00Z', '2026-12-14T23:00:00Z', {}, 'acme-2026-11-15-to-2026-12-14'],
+    ['2026-11-14T23:00:00Z', '2026-11-15T10:00:00Z', { name: null, step: '30m' }, 'usage-2026-11-15-half-hours'],
+  ] as const)('the name of a file of usage from %s to %s with %j is %s', (from, to, more, name) => {
+    expect(named(from, to, more)).toBe(name)
+  })
 })

@@ -27,6 +27,7 @@ import { overridesIn } from '../../control/override-layers.ts'
 import { type OrganisationOverride, storedOf, type UserOverride } from '../../control/state.ts'
 import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
+import { attachment } from '../attachment.ts'
 import { type Desk, etag } from '../desk.ts'
 import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
 import { endsBetween } from '../layers-shown.ts'
@@ -89,7 +90,7 @@ export function overridesRoutes(desk: Desk): Route[] {
 
 async function show({ control, setup }: Desk, { format }: z.infer<typeof Format>): Promise<AdminResponse> {
   const stored = storedOf(await control.fresh())
-  const headers = { ...etag(stored.version), 'content-disposition': `attachment; filename="overrides.${format}"` }
+  const headers = { ...etag(stored.version), ...attachment('overrides', format) }
   const body = Readable.from(writeOverrides(stored, format, setup().quota, control.storeTime()))
   return { status: 200, body, contentType: LINE_TYPES[format], headers }
 }

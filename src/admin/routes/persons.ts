@@ -3,6 +3,7 @@ import * as schemas from '../../contract/admin.ts'
 import type { PersonForgottenResponse } from '../../contract/api.ts'
 import { forgettingOf, nothingKeptOf } from '../../control/forgetting.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
+import { attachment } from '../attachment.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, ok, type Route, refusal } from '../http.ts'
 import { isKept, type PersonOptions, personOf } from '../person.ts'
@@ -52,7 +53,7 @@ async function optionsOf(desk: Desk): Promise<PersonOptions> {
 
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const person = await personOf(user, await optionsOf(desk))
-  return ok(person, { 'content-disposition': 'attachment; filename="user.json"' })
+  return ok(person, attachment(user, 'json'))
 }
 
 async function forget(desk: Desk, call: CallOf<z.infer<typeof Forgetting>>, user: string): Promise<AdminResponse> {

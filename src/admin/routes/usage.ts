@@ -5,9 +5,10 @@ import type { GrantResponse, UsageResponse } from '../../contract/api.ts'
 import { storedOf } from '../../control/state.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { readPagedQuery } from '../../usage/usage-cursor.ts'
-import { isOfRuns, USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
+import { isOfRuns, knownSince, USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
-import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
+import { fileNameOf, piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
+import { attachment } from '../attachment.ts'
 import type { Desk } from '../desk.ts'
 import { limit } from '../fields.ts'
 import { grantsOfOwner } from '../grants-shown.ts'
@@ -84,14 +85,20 @@ async function responseTo(
     return badFields([{ path: 'cursor', msg: `is for pages of JSON: ${format} has all rows` }])
   }
   const [counted, silences] = await Promise.all([desk.store.readCounted(), desk.store.readSilences()])
-  const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...counted, silences })
+  const context = { ...desk.setup().usage, ...counted, silences }
+  const read = readPagedQuery(question, cursor, context)
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
   const ofRuns = isOfRuns(query.by) ? { ...store, termsOf: await ownerTerms(desk) } : store
   if (format !== 'json') return asText(ofRuns, format, { query, limit, signal })
   const page = await readUsagePage(ofRuns, { query, from, limit, signal })
   const grants = cursor === undefined ? await grantsIn(desk, store, query) : []
-  const response: UsageResponse = { ...shownPage(query, page), ...(grants.length > 0 && { grants }) }
+  const since = knownSince(context) ?? 0
+  const response: UsageResponse = {
+    ...shownPage(query, page),
+    ...(since > query.from && { knownSince: iso(since) }),
+    ...(grants.length > 0 && { grants }),
+  }
   return ok(response)
 }
 
@@ -118,11 +125,10 @@ function asText(
 ): AdminResponse {
   const writer = writerOf(format, query)
   const pieces = Readable.from(piecesOf(writer, readUsage(store, { query, limit, signal })), { objectMode: false })
-  const name = `usage-${iso(query.from).slice(0, 10)}.${format}`
   return {
     status: 200,
     body: pieces,
     contentType: writer.contentType,
-    headers: { 'content-disposition': `attachment; filename="${name}"` },
+    headers: attachment(fileNameOf(query), format),
   }
 }

@@ -37,6 +37,8 @@ export const usage = name(
     step: z.enum(USAGE_STEPS),
     window: z.string().nullable(),
     complete: z.boolean(),
+    /** Only where the range begins before. */
+    knownSince: time.optional(),
     rows: z.array(row),
     /** Only where one user or organisation is asked for that was given some. */
     grants: z.array(grant).optional(),

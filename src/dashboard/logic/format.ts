@@ -62,11 +62,13 @@ export function formatDay(language: Language, at: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
-/** `November 2026`. @param day one of it, as `2026-11-01` */
-export function formatMonth(language: Language, day: string): string {
-  return new Intl.DateTimeFormat(LOCALES[language], { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
-    Date.parse(day),
-  )
+/** `November 2026`, and of a month that begins with another day than the first `15 Nov – 14 Dec 2026`. @param to the day behind it */
+export function formatMonth(language: Language, { from, to }: { readonly from: string; readonly to: string }): string {
+  const isCalendars = from.endsWith('-01')
+  const options = isCalendars ? ({ month: 'long' } as const) : ({ day: 'numeric', month: 'short' } as const)
+  const format = new Intl.DateTimeFormat(LOCALES[language], { ...options, year: 'numeric', timeZone: 'UTC' })
+  const [first, last] = [Date.parse(from), Date.parse(to) - 86_400_000]
+  return isCalendars ? format.format(first) : format.formatRange(first, last)
 }
 
 /** `1 Nov 2026`, and with `time` the minute too. In the browser's time zone. @param at milliseconds since the epoch */

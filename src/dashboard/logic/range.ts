@@ -106,11 +106,18 @@ export function stepOf(range: Range, now: number): Step {
   return isLong ? '1d' : to - from > 2 * DAY_MS ? '1h' : '30m'
 }
 
-/** A month as days: from its first to the first of the next. @param before how many months ago */
-export function monthOf(now: Date, before: number): { readonly from: string; readonly to: string } {
-  const first = (months: number): string =>
-    new Date(Date.UTC(now.getFullYear(), now.getMonth() - before + months)).toISOString().slice(0, 10)
-  return { from: first(0), to: first(1) }
+/**
+ * A month as days: from its first to the first of the next.
+ * @param before how many months ago
+ * @param day with which months begin: the last day of one that is shorter. Default 1
+ */
+export function monthOf(now: Date, before: number, day = 1): { readonly from: string; readonly to: string } {
+  const [year, month] = [now.getFullYear(), now.getMonth()]
+  const first = (months: number): number =>
+    Math.min(Date.UTC(year, month + months, day), Date.UTC(year, month + months + 1, 0))
+  const begun = (first(0) <= Date.UTC(year, month, now.getDate()) ? 0 : -1) - before
+  const text = (months: number): string => new Date(first(months)).toISOString().slice(0, 10)
+  return { from: text(begun), to: text(begun + 1) }
 }
 
 /** The day that lies so many days later. */

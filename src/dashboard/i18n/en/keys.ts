@@ -45,6 +45,6 @@ export const keys = {
     'Somebody has made an access key for you. This link shows it once, so have a safe place ready for it.',
   'handover.open': 'Show the key',
   'handover.over':
-    'This link was used already, or its time is over. If it was not you who used it, tell whoever sent it to you, so that the key is revoked.',
+    'This link was used already, or its time is over. If it was not you who used it, ask whoever sent it to you to revoke the key.',
   'handover.once': 'Copy the key now: this link does not show it again. Keep it like a password.',
 } as const

@@ -44,15 +44,18 @@ export const users = {
   'users.history.over': '{over} of the tokens are over a limit.',
   'bill.title': 'Bill of a month',
   'bill.text':
-    'What was used from the first to the last day of the month, in the time zone of usage.zone. It agrees exactly with what was charged.',
+    'What was used from the first to the last day of the month, in the time zone of usage.zone. It agrees exactly with what was charged. Times in the files are in UTC.',
+  'bill.textFromDay':
+    'What was used in a month that begins with day {day}, in the time zone of usage.zone. It agrees exactly with what was charged. Times in the files are in UTC.',
   'bill.month': 'Month',
   'bill.csv': 'Bill as CSV',
   'bill.csvDays': 'Each day as CSV',
   'bill.nothing': 'Nothing was used in this month.',
   'bill.over': 'Of it over a limit',
   'bill.total': 'Total',
-  'bill.incomplete':
-    'Not all of this month is known: it is not over, a part of it is not kept any more, or the store was first used within it.',
+  'bill.unknown': 'Nothing is known of this month.',
+  'bill.knownSince': 'The store was first used at {time}: what was used before is not known.',
+  'bill.unkept': 'Not all of this month is known: its beginning is not kept any more.',
   'users.history.short': 'Not all of this time is known: a part is not kept, or a run reaches over its beginning.',
 
   'quick.title': 'Quick actions',

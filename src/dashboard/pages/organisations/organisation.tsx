@@ -50,6 +50,7 @@ function Organisation({ organisation }: { readonly organisation: string }) {
             <OwnParts
               response={{ ...overridable(response, quota), periodDay: response.periodDay }}
               unseen={response.unseen === true}
+              periodDay={response.periodDay}
               {...{ quota, path, etag, read, reload }}
               windows={<Windows response={response} quota={quota} />}
             />

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { QuotaResponse } from '../../../contract/api.ts'
+import type { QuotaResponse, UserResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
@@ -20,12 +20,14 @@ interface OwnPartsProps extends OverrideProps {
   readonly exempt?: boolean
   /** Whether nothing is kept of the name, so that it may be misspelt. Default not so. */
   readonly unseen?: boolean
+  /** With which months begin, of whom they do not with the first. */
+  readonly periodDay: UserResponse['periodDay'] | undefined
   /** What always stands beside the part that is chosen. */
   readonly windows: ReactNode
 }
 
 /** What is done most often to a user or an organisation, the windows, and beside them one part. */
-export function OwnParts({ quota, exempt = false, unseen = false, windows, ...props }: OwnPartsProps) {
+export function OwnParts({ quota, exempt = false, unseen = false, periodDay, windows, ...props }: OwnPartsProps) {
   const { t } = useTexts()
   const isLead = useLed() !== null
   const { response, path, etag, read, reload } = props
@@ -37,7 +39,7 @@ export function OwnParts({ quota, exempt = false, unseen = false, windows, ...pr
   const use = (
     <>
       <RecentRefusals of={of} />
-      <OwnUsage of={of} />
+      <OwnUsage of={of} day={periodDay?.day ?? 1} />
     </>
   )
   const data = (

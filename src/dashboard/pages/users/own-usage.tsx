@@ -17,35 +17,41 @@ const EVERY_MS = 60_000
 /** Months that can be chosen: as far back as a configuration may keep days. */
 const MONTHS = 13
 
+interface BillProps {
+  readonly of: Owner
+  /** With which months begin. */
+  readonly day: number
+}
+
 /** What one user, or one organisation, used: over the range of the page, and in a month. */
-export function OwnUsage({ of }: { readonly of: Owner }) {
+export function OwnUsage({ of, day }: BillProps) {
   const { t } = useTexts()
   return (
     <>
       <Panel title={t('users.history')}>
         <CategoryChart title={t('users.history')} of={of} />
       </Panel>
-      <Bill of={of} />
+      <Bill of={of} day={day} />
     </>
   )
 }
 
 /** A month as its invoice has it, and the days of it as a file. */
-function Bill({ of }: { readonly of: Owner }) {
+function Bill({ of, day }: BillProps) {
   const { t, month } = useTexts()
   const [before, setBefore] = useState(1)
-  const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i), i }))
+  const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i, day), i }))
   const { from = '', to = '' } = months[before] ?? {}
   const kind = 'user' in of ? 'user' : 'organisation'
   const path = `/api/usage?by=${kind}&${new URLSearchParams(of)}&from=${from}&to=${to}`
   const poll = usePoll<UsageResponse>(`${path}&limit=1000`, EVERY_MS)
   return (
-    <Panel title={t('bill.title')} text={t('bill.text')}>
+    <Panel title={t('bill.title')} text={t(day === 1 ? 'bill.text' : 'bill.textFromDay', { day })}>
       <div className="actions">
         <NativeSelect
           aria-label={t('bill.month')}
           {...bound(String(before), (text) => setBefore(Number(text)))}
-          data={months.map((each) => ({ value: String(each.i), label: month(each.from) }))}
+          data={months.map((each) => ({ value: String(each.i), label: month(each) }))}
         />
         <a href={`${path}&format=csv`} download>
           {t('bill.csv')}
@@ -61,8 +67,9 @@ function Bill({ of }: { readonly of: Owner }) {
   )
 }
 
-function Items({ response: { rows, complete } }: { readonly response: UsageResponse }) {
-  const { t } = useTexts()
+function Items({ response: { rows, to, complete, knownSince } }: { readonly response: UsageResponse }) {
+  const { t, time } = useTexts()
+  const isBefore = knownSince !== undefined && knownSince >= to
   const items = rows.map(({ category = '', tokens, over = 0 }) => ({ category, tokens, over }))
   const hasOver = items.some(({ over }) => over > 0)
   const sumOf = (of: 'tokens' | 'over') => items.reduce((sum, item) => sum + item[of], 0)
@@ -78,10 +85,14 @@ function Items({ response: { rows, complete } }: { readonly response: UsageRespo
           hasOver && { id: 'over', head: t('bill.over'), count: ({ over }) => over },
         ]}
         rows={rows.length === 0 ? [] : [...items, total]}
-        none={t('bill.nothing')}
+        none={t(isBefore ? 'bill.unknown' : 'bill.nothing')}
         keyOf={({ category }) => category}
       />
-      {!complete && <p className="muted">{t('bill.incomplete')}</p>}
+      {!complete && (
+        <p className="muted">
+          {knownSince === undefined ? t('bill.unkept') : t('bill.knownSince', { time: time(knownSince) })}
+        </p>
+      )}
     </>
   )
 }

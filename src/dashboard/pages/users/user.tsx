@@ -55,6 +55,7 @@ function User({ user }: { readonly user: string }) {
               response={{ kind: 'user', id: user, ...response }}
               exempt={response.standing.state === 'exempt'}
               unseen={response.unseen === true}
+              periodDay={response.periodDay}
               {...{ quota, etag, read, reload }}
               path={pathOf(user)}
               windows={<Windows response={response} quota={quota} />}
