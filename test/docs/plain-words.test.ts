@@ -30,6 +30,11 @@ test.each(PAGES)('%s has cells that are phrases, and no slogan', (page) => {
   expect(sentences.filter((sentence) => GIVEN_UP.test(sentence))).toEqual([])
 })
 
+test.each(DOCUMENTS)('%s ends each block that it begins', (page) => {
+  const fences = readFileSync(page, 'utf8').match(/^ *```/gm) ?? []
+  expect(fences.length % 2).toBe(0)
+})
+
 test.each(DOCUMENTS)('%s has no mark of a merge that nobody finished', (page) => {
   expect(readFileSync(page, 'utf8')).not.toMatch(/^(?:<{7}|>{7}) /m)
 })
