@@ -235,6 +235,12 @@ test.each([
   expect([ok, refused <= 3]).toEqual([9, true])
 })
 
+test('calls one by one send nothing more while a window is used up for longer than a call may wait', async () => {
+  const url = await start({ window: '1h', limit: 3 })
+  expect(await manyInJavascript(url, 9)).toEqual([200, 200, 200, ...Array(6).fill(429)])
+  expect(codes()).toEqual({ ok: 3, quota_exceeded: 1 })
+})
+
 describe.each([
   ['client.mjs', javascript],
   ['client.py', python],
