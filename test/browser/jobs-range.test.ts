@@ -109,6 +109,16 @@ test('the range that is chosen goes along to the other pages that look at a time
   expect(await range().getByRole('radio', { name: '7 days' }).isChecked()).toBe(true)
 })
 
+test('a link to another time leaves the other pages at the range that was chosen, also if more is looked for there', async () => {
+  await start('#/overview?range=7d')
+  await open.page.evaluate(`location.hash = '#/refusals?range=1h'`)
+  await expect.poll(() => range().getByRole('radio', { name: '1 hour' }).isChecked(), SOON).toBe(true)
+  await open.page.getByLabel('Category').selectOption('read')
+  await expect.poll(hash, SOON).toBe('#/refusals?range=1h&category=read')
+  await actions.click(link('Errors'))
+  await expect.poll(hash, SOON).toBe('#/errors?range=7d')
+})
+
 test('any days are chosen in 4 actions, and a part of a chart by dragging over it, which Back leaves', async () => {
   await start('#/overview?range=7d')
   const chart = open.page.getByRole('slider', { name: /^Refused \(429\)/ })

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
 import { rangeFields, usualRange } from '../logic/range.ts'
 
-/** The range that was chosen last. It goes along to each place whose address names none. */
+/** The range that was chosen last, which goes along to each place whose address names none. A link that names one looks at another time by itself alone. */
 let carried = rangeFields(placeOf(location.hash).fields)
 
 /** The entries of the history by their place in it: what each names, and how far down it was. */
@@ -34,13 +34,15 @@ window.addEventListener('scroll', () => entries.set(entry, { hash: location.hash
 // Before anybody else hears of a place.
 window.addEventListener('hashchange', () => {
   const known = numberOf(history.state)
+  const isVisitedBefore = known !== undefined && known !== entry
   entry = known ?? entry + 1
   if (known === undefined) entries.delete(entry)
   history.replaceState(entry, '')
   const place = placeOf(location.hash)
   const { page, rest, fields } = place
-  if (fields.range !== undefined || fields.from !== undefined) carried = rangeFields(fields)
-  else if (usualRange(place) !== null && location.hash.startsWith(hashOf(page, rest))) {
+  if (fields.range !== undefined || fields.from !== undefined) {
+    if (isVisitedBefore) carried = rangeFields(fields)
+  } else if (usualRange(place) !== null && location.hash.startsWith(hashOf(page, rest))) {
     const hash = hashOf(page, rest, { ...fields, ...carried })
     if (Object.keys(carried).length > 0) replaceAddress(hash)
   }
@@ -81,7 +83,8 @@ function changeFields(changes: Changes, isStep = false): void {
   const next = Object.fromEntries(wanted) as Fields
   const hash = hashOf(page, rest, next)
   if (hash === location.hash) return
-  carried = rangeFields(next)
+  const range = rangeFields(next)
+  if (JSON.stringify(range) !== JSON.stringify(rangeFields(fields))) carried = range
   if (isStep) location.hash = hash
   else replaceAddress(hash)
   // Replacing makes no event of its own.
