@@ -91,3 +91,10 @@ test('the bill of an organisation with a billing day has the months of that day,
   const file = await open.context.request.get(`${stage.app.admin}${href}`)
   expect(file.headers()['content-disposition']).toMatch(/"acme-\d{4}-\d\d-17-to-\d{4}-\d\d-16\.csv"$/)
 })
+
+test('on a phone in Chinese the cure of the status line is seen, and a word of the file stands apart from the sentence', async () => {
+  await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { month: 45 } } } })
+  const page = await show('#/audit', { language: 'zh-CN', width: 390 })
+  await page.getByText('个人 read month 上限', { exact: false }).waitFor()
+  await page.getByRole('link', { name: '查看已无额度的用户' }).waitFor()
+})

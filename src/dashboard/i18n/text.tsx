@@ -94,8 +94,11 @@ function withLengths(language: Language, values: Values): Values {
 }
 
 function filled(text: string, values: Values): string {
-  // A replacement by function: `$&` in a user id stays what it is.
-  return text.replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole))
+  // A replacement by function: `$&` in a user id stays what it is. A word of another script stands apart from Chinese.
+  return text.replace(/\{(\w+)\}(?=(.)?)/gsu, (hole, name: string, next = '') => {
+    const value = String(values[name] ?? hole)
+    return /[a-z]$/i.test(value) && /\p{Script=Han}/u.test(next) ? `${value} ` : value
+  })
 }
 
 /** What was chosen before, or the first language of the browser that we know. */

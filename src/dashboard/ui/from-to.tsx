@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useTexts } from '../i18n/text.tsx'
 
 /** A value that becomes another one. */
 export interface FromToLine {
@@ -13,12 +14,15 @@ export interface FromToLine {
 
 /** What becomes different, one line each. */
 export function FromTo({ lines }: { readonly lines: readonly FromToLine[] }) {
+  const { t } = useTexts()
   if (lines.length === 0) return null
   return (
     <ul className="differences">
       {lines.map(({ key, name, from = null, to, more }) => (
         <li key={key}>
-          {name}: {from !== null && <del>{from}</del>}
+          {name}
+          {t('word.colon')}
+          {from !== null && <del>{from}</del>}
           {from !== null && <span aria-hidden="true"> → </span>}
           <ins>{to}</ins>
           {more}

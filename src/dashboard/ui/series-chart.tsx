@@ -153,12 +153,16 @@ function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
       <strong>{span(point.from, point.to)}</strong>
       {series.map(({ label, tone }, i) => (
         <span key={label} {...(tone !== null && keyOf(tone))}>
-          {label}: <strong>{number(point.values[i] ?? 0)}</strong>
+          {label}
+          {t('word.colon')}
+          <strong>{number(point.values[i] ?? 0)}</strong>
         </span>
       ))}
       {before !== null && (
         <span className="key before">
-          {before.label}: <strong>{number(before.values[at] ?? 0)}</strong>
+          {before.label}
+          {t('word.colon')}
+          <strong>{number(before.values[at] ?? 0)}</strong>
         </span>
       )}
       {isLatest && point.to.getTime() > serverNow() && <span className="muted">{t('series.latest')}</span>}

@@ -1,3 +1,5 @@
+import './sparkline.css'
+
 interface SparklineProps {
   /** The oldest first, none below 0. */
   readonly values: readonly number[]

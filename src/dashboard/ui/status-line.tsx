@@ -19,7 +19,7 @@ const MOST_UPSETS = 2
 
 /**
  * On every page: which global window refuses everybody and until when, how many were refused lately, and the way to the cure. Never green,
- * since who has no room and sends nothing is not known here. On a narrow window the first line alone is there, in one row, until it is opened.
+ * since who has no room and sends nothing is not known here. On a narrow window the first line alone is there until the others are opened.
  */
 export function StatusLine() {
   const { t } = useTexts()

@@ -75,6 +75,7 @@ export const common = {
   'signIn.linkWrong':
     'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',
 
+  'word.colon': ': ',
   'word.action': 'Action',
   'word.yes': 'yes',
   'word.no': 'no',

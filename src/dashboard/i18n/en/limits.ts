@@ -101,7 +101,7 @@ export const limits = {
   'problem.untilFrom': 'Choose a time after the start.',
   'quotas.scheduled': 'Scheduled: it is made at {time}. Its entry in the audit is version {version}.',
 
-  'pending.title': 'For a while, guarded, or to come',
+  'pending.title': 'Temporary, guarded and planned changes',
   'pending.permanent': 'Set for good, under all of these:',
   'pending.next': ', then {value}',
   'pending.move': 'Move the end…',

@@ -70,6 +70,7 @@ export const common = {
   'signIn.linkWrong':
     '此登录链接已失效：它已被使用、超过 10 分钟，或网关已重新启动。请使用管理口令登录，或在终端中重新启动网关以获取新的链接。',
 
+  'word.colon': '：',
   'word.action': '操作',
   'word.yes': '是',
   'word.no': '否',

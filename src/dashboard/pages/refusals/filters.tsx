@@ -76,7 +76,9 @@ function Only({ name, value, change }: OnlyProps) {
   const { t } = useTexts()
   return (
     <Tag tone="info">
-      {t(name === 'user' ? 'word.user' : 'word.organisation')}: <Name of={value} />{' '}
+      {t(name === 'user' ? 'word.user' : 'word.organisation')}
+      {t('word.colon')}
+      <Name of={value} />{' '}
       <CloseButton
         size="xs"
         aria-label={t('refusals.ofAll', { name: visible(value) })}

@@ -97,14 +97,14 @@ function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: Gran
   const { t } = useTexts()
   if (!of.live) return <Tag tone="info">{t(of.endedAt === null ? 'grants.state.over' : 'grants.state.ended')}</Tag>
   return (
-    <>
-      <Tag tone={of.left === 0 ? 'warn' : 'good'}>{t(of.left === 0 ? 'grants.state.empty' : 'grants.state.live')}</Tag>{' '}
+    <div className="wrap">
+      <Tag tone={of.left === 0 ? 'warn' : 'good'}>{t(of.left === 0 ? 'grants.state.empty' : 'grants.state.live')}</Tag>
       <Changing label={t('grants.title')}>
         <Button size="compact-sm" variant="default" onClick={() => onEnd(of)}>
           {t('grants.end')}
         </Button>
       </Changing>
-    </>
+    </div>
   )
 }
 

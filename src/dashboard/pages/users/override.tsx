@@ -43,7 +43,9 @@ export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
         {t('override.now', { reason: override.reason })}{' '}
         {override.expiresAt && (
           <span className="muted">
-            ({t('override.expiry')}: <At at={override.expiresAt} />)
+            ({t('override.expiry')}
+            {t('word.colon')}
+            <At at={override.expiresAt} />)
           </span>
         )}
       </p>

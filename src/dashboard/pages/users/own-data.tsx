@@ -31,7 +31,7 @@ export function Reset({ id, path, text, ...ways }: ResetProps) {
         name={`reset of ${path}`}
         label={t('reset.title')}
         button={t('reset.open')}
-        title={`${t('reset.title')}: ${visible(id)}`}
+        title={`${t('reset.title')}${t('word.colon')}${visible(id)}`}
         action={t('reset.do')}
         needsReason
         send={async (body) => {

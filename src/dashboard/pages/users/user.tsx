@@ -157,7 +157,9 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
       {plan !== undefined && <PlanInForce plan={plan} />}
       {organisation !== undefined && (
         <p>
-          {t('word.organisation')}: <WayTo page="organisations" id={organisation} />
+          {t('word.organisation')}
+          {t('word.colon')}
+          <WayTo page="organisations" id={organisation} />
         </p>
       )}
       {periodDay !== undefined && <PeriodDayInForce {...periodDay} />}
@@ -181,7 +183,9 @@ export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: 
   return (
     <>
       <p>
-        {t('override.plan')}: {name === null ? t('word.none') : <Name of={name} />}
+        {t('override.plan')}
+        {t('word.colon')}
+        {name === null ? t('word.none') : <Name of={name} />}
         {from !== null && <span className="muted"> ({t(`by.${from}`)})</span>}
       </p>
       {unknown !== null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(unknown) })}</Note>}
