@@ -155,7 +155,7 @@ test('a user is exported and forgotten, after a question, and the audit has anot
   await show('erased-1', 'data')
   const link = page.getByRole('link', { name: 'Download all that is kept (JSON)' })
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
-  expect(download.suggestedFilename()).toBe('user.json')
+  expect(download.suggestedFilename()).toBe('erased-1.json')
   const chunks = await (await download.createReadStream()).toArray()
   const file = JSON.parse(Buffer.concat(chunks).toString())
   expect(file).toMatchObject({ user: 'erased-1', override: { reason: body.reason } })

@@ -56,7 +56,7 @@ export function Person({ id, path, ...ways }: Omit<ResetProps, 'text'>) {
   return (
     <Panel title={t('person.title')} text={t('person.text')}>
       <p>
-        <a href={`${path}/export`} download="user.json">
+        <a href={`${path}/export`} download>
           {t('person.export')}
         </a>
       </p>
