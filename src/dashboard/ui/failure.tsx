@@ -1,16 +1,24 @@
 import type { ReactNode } from 'react'
 import { ApiError, LostError, UnknownError } from '../api/client.ts'
 import type { Polled } from '../api/use-poll.ts'
-import { en, type TextKey } from '../i18n/en.ts'
+import type { TextKey } from '../i18n/en.ts'
 import { type Texts, useTexts } from '../i18n/text.tsx'
 import { Note } from './small.tsx'
+
+/** Codes of which the page has a text of its own, so that no text of theirs can be taken for one that nobody uses. */
+const CODES = [
+  ...(['unauthorized', 'too_many_attempts', 'no_admin_token', 'forbidden', 'sign_in_failed', 'no_role'] as const),
+  ...(['provider_unavailable', 'version_conflict', 'conflict', 'changed_since', 'not_found'] as const),
+  ...(['store_unavailable', 'overloaded', 'internal'] as const),
+] as const
+const OWN_TEXTS = new Map<string, TextKey>(CODES.map((code) => [code, `error.${code}`]))
 
 /** In the language of the page where the code is known; else the API's own sentence. */
 export function messageOf(error: Error, t: Texts['t']): string {
   if (error instanceof LostError) return messageOfLost(error, t)
   if (!(error instanceof ApiError)) return error.message
-  const key = `error.${error.response.error}`
-  return Object.hasOwn(en, key) ? t(key as TextKey, { detail: error.response.msg }) : error.response.msg
+  const key = OWN_TEXTS.get(error.response.error)
+  return key === undefined ? error.response.msg : t(key, { detail: error.response.msg })
 }
 
 function messageOfLost(error: LostError, t: Texts['t']): string {

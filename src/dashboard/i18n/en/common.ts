@@ -47,12 +47,16 @@ export const common = {
   'error.unauthorized': 'The token is not right, or the session is over.',
   'error.too_many_attempts': 'Too many wrong tokens from this address. Wait a minute and try again.',
   'error.no_admin_token': 'No admin token is configured: set admin.token in the file of the gateway.',
+  'error.forbidden': '{detail}',
   'error.version_conflict': 'Somebody else has changed this in the meantime.',
   'error.conflict': 'Others change the same thing all the time. Try again.',
   'error.outcome_unknown':
     'The response to this change was lost: the change may be in force or not. Look at what is in force before you repeat it.',
   'error.store_unavailable':
     'The store is out: it does not respond, is full, or takes no writes. The gateway keeps trying.',
+  'error.sign_in_failed': '{detail}',
+  'error.no_role': '{detail}',
+  'error.provider_unavailable': '{detail}',
   'error.overloaded': 'All connections of the admin listener are busy. Try again in a moment.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
