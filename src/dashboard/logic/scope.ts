@@ -9,11 +9,10 @@ export const SCOPE_WORDS = {
   Global: 'word.global',
 } as const satisfies Record<Scope, string>
 
+export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
+
 /** The series of a chart that has a value of each scope, in this order. */
 export function scopeSeries(t: Texts['t']): readonly ChartSeries[] {
-  return [
-    { label: t('word.personal'), tone: 'personal' },
-    { label: t('word.organisation'), tone: 'organisation' },
-    { label: t('word.global'), tone: 'global' },
-  ]
+  const tones = { Personal: 'personal', Organisation: 'organisation', Global: 'global' } as const
+  return SCOPES.map((scope) => ({ label: t(SCOPE_WORDS[scope]), tone: tones[scope] }))
 }

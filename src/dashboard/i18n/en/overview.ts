@@ -112,5 +112,4 @@ export const overview = {
   'attention.blocked': 'Users without room now: {count}',
   'standing.alert': 'The alert {alert} is raised at {share}:',
   'standing.more': 'and {count} more',
-  'top.organisation': 'Org.',
 } as const

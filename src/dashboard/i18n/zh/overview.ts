@@ -104,5 +104,4 @@ export const overview = {
   'attention.blocked': '目前已无额度的用户：{count}',
   'standing.alert': '告警 {alert} 已在 {share} 触发：',
   'standing.more': '另有 {count} 个',
-  'top.organisation': '组织',
 }

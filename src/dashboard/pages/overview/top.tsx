@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { queryOf } from '../../logic/location.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
+import { SCOPE_WORDS, SCOPES } from '../../logic/scope.ts'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -61,10 +62,16 @@ function shareText(part: number | null, share: (part: number) => string): string
 }
 
 function Refused() {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const { from, to } = useRange()
   const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)
+  /** Whose limits refused, and how often where several did. */
+  const scopeText = (scopes: RefusalGroupsResponse['scopes']): string => {
+    const some = SCOPES.filter((scope) => scopes[scope] > 0)
+    const count = (scope: (typeof SCOPES)[number]) => (some.length === 1 ? '' : ` ${number(scopes[scope])}`)
+    return some.map((scope) => t(SCOPE_WORDS[scope]) + count(scope)).join(t('word.listComma'))
+  }
   return (
     <Panel title={t('top.refused')}>
       <Loaded poll={poll} hasBanner>
@@ -78,9 +85,7 @@ function Refused() {
                 cell: ({ name }) => (name === null ? t('top.unknown') : <WayTo page="users" id={name} />),
               },
               { id: 'count', head: t('top.count'), count: ({ count }) => count },
-              { id: 'personal', head: t('word.personal'), count: ({ scopes }) => scopes.Personal },
-              { id: 'organisation', head: t('top.organisation'), count: ({ scopes }) => scopes.Organisation },
-              { id: 'global', head: t('word.global'), count: ({ scopes }) => scopes.Global },
+              { id: 'scopes', head: t('word.limit'), cell: ({ scopes }) => scopeText(scopes) },
             ]}
             rows={groups}
             none={t('top.nobody')}
