@@ -23,8 +23,8 @@ const MAX = 30
 const USERS = Array.from({ length: 12 }, (_, i) => ({ user: `user-${i}`, org: `org-${i % 3}` }))
 const REQUESTS = 240
 const HOUR = { name: '1h', seconds: 3600 }
-/** Users whose tokens are short, and those whose requests are. */
-const LIMITS = '{ requests: { 1h: 17 }, tokens: { 1h: 230 } }'
+/** The requests of every second user are cheap, so that the meter of requests refuses him first, and that of tokens the others. */
+const LIMITS = '{ requests: { 1h: 12 }, tokens: { 1h: 170 } }'
 
 const random = createRandom(35)
 /** What each request costs, by its path, once the upstream has served it. */
@@ -33,7 +33,8 @@ let upstream: Upstream
 beforeAll(async () => {
   upstream = await startUpstream(({ url }, res) => {
     if (random.chance(0.4)) return void res.writeHead(500).end()
-    const tokens = said.get(url) ?? random.integer(0, MAX)
+    const [least, most] = Number(url.slice('/r'.length)) % 2 === 0 ? [0, 10] : [15, MAX]
+    const tokens = said.get(url) ?? random.integer(least, most)
     said.set(url, tokens)
     res.setHeader('X-Tokens', tokens)
     setTimeout(() => res.end(), random.integer(0, 20))
@@ -96,7 +97,7 @@ function start(place: string): Promise<RunningApp> {
 ${options}
 quota:
   baselines: { personal: ${LIMITS}, global: { tokens: { 1h: 2600 } } }
-  plans: { team: { personal: ${LIMITS}, organisation: { requests: { 1h: 62 } } } }
+  plans: { team: { personal: ${LIMITS}, organisation: { requests: { 1h: 36 } } } }
   default_plan: team
 edge: { max_in_flight: 5000, max_lag: 1m }
 routes:
