@@ -11,6 +11,7 @@ export type Named = z.core.$ZodRegistry<{ id: string; description: string }>
 
 const PLACE = '#/components/schemas/'
 
+/** Sorted by name: the order in which modules are loaded, and with it that of the schemas, differs between processes. */
 export function componentsOf(named: Named): Components {
   const { schemas } = z.toJSONSchema(named, {
     io: 'input',
@@ -21,9 +22,10 @@ export function componentsOf(named: Named): Components {
       if (description !== undefined) jsonSchema.description ??= description
     },
   })
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, describeFields(schema, id)]),
+  const described = Object.entries(schemas).map(
+    ([id, { $schema, $id, ...schema }]) => [id, describeFields(schema, id)] as const,
   )
+  return Object.fromEntries(described.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** What stands at a body: the name of its component, those of its alternatives, or the schema itself. */
