@@ -34,6 +34,11 @@ test('grants that nobody has are no table at all, so that no request looks for o
   expect(grantsInForce(new Map())).toBeUndefined()
 })
 
+test('grants of the same state are sorted once, however often they are asked for', () => {
+  const { grants } = stored({ a: { user: 'bob' } })
+  expect(grantsInForce(grants)).toBe(grantsInForce(grants))
+})
+
 test('grants are in force until their end or until an administrator has ended them, also by a clock that is set back', () => {
   const state = stored({ a: { user: 'bob', until: 8000 }, b: { user: 'bob' }, c: { user: 'bob', endedAt: 2000 } })
   const at = (moment: number, last = NOTHING_CHANGED) => inForce(state, last, moment)
