@@ -96,7 +96,7 @@ async function responseTo(
   const since = knownSince(context) ?? 0
   const response: UsageResponse = {
     ...shownPage(query, page),
-    ...(since > query.from && { knownSince: iso(since) }),
+    ...(query.gaps.length > 0 && since > query.from && { knownSince: iso(since) }),
     ...(grants.length > 0 && { grants }),
   }
   return ok(response)

@@ -84,6 +84,15 @@ describe('GET /api/usage', () => {
     })
   })
 
+  test('GET /api/usage says since when use is known only where a part of the range is not known', async () => {
+    const { json } = await get('user=alice&from=2026-11-01')
+    expect(json).toMatchObject({ complete: false, knownSince: new Date(NOW).toISOString() })
+    for (const query of ['user=alice', 'by=plan']) {
+      const { json: known } = await get(query)
+      expect([known.complete, known.knownSince], query).toEqual([true, undefined])
+    }
+  })
+
   test('GET /api/usage has one route alone, over a span before now', async () => {
     const series = ['GET /a', 'GET /b'].map((name) => ({ name, tokens: name.length }))
     await running.store.addUsage({
