@@ -97,9 +97,9 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: Made,
   }
   const named = exchange.others === undefined ? done : { ...done, others: othersOf(exchange, exchange.others, made) }
   const beyond = beyondIn(exchange, done.category, done.charged ?? cost)
-  const dated = beyond === 0 ? named : { ...named, beyond }
+  const counted = beyond === 0 ? named : { ...named, beyond }
   const days = settlement === null || caller === null ? undefined : daysNamedFor(exchange.rules.policy(), caller)
-  const whole = days === undefined ? dated : { ...dated, days }
+  const whole = days === undefined ? counted : { ...counted, days }
   observe(whole)
   witness?.(req.url ?? '', whole)
 }

@@ -16,7 +16,7 @@ import type { Limit, Window } from './window.ts'
 /** The first and the last day that a month can begin with. */
 export const PERIOD_DAY = { min: 1, max: 31 } as const
 
-export function isPeriodDay(value: unknown): boolean {
+export function isPeriodDay(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= PERIOD_DAY.min && Number(value) <= PERIOD_DAY.max
 }
 

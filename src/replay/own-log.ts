@@ -139,14 +139,10 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
 
 function daysOf({ periodDay, organisationDay }: Seen): Pick<Entry, 'days'> {
   const days = {
-    ...(isDay(periodDay) && { periodDay }),
-    ...((organisationDay === null || isDay(organisationDay)) && { organisationDay }),
+    ...(isPeriodDay(periodDay) && { periodDay }),
+    ...((organisationDay === null || isPeriodDay(organisationDay)) && { organisationDay }),
   }
   return Object.keys(days).length === 0 ? {} : { days }
-}
-
-function isDay(value: unknown): value is number {
-  return isPeriodDay(value)
 }
 
 /** Of other fates it is 0, which says nothing of what they would have cost. */

@@ -26,6 +26,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       responses: { 200: schemas.live, 503: schemas.live },
       handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
     }),
+    // Not by `route`: a parameter that we do not know makes no gateway unready.
     {
       method: 'GET',
       path: '/readyz',

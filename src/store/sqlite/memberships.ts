@@ -28,9 +28,9 @@ export function namedRecords(database: DatabaseSync, lists: Records, clock: () =
 
 const FIND = 'SELECT plan, organisation, period_day AS periodDay FROM memberships WHERE user = ? AND ends > ?'
 const FIND_NAMED = 'SELECT plan, period_day AS periodDay FROM organisations_named WHERE organisation = ? AND ends > ?'
-export const PUT_MEMBERSHIP =
+const PUT_MEMBERSHIP =
   'INSERT OR REPLACE INTO memberships (user, plan, organisation, period_day, ends) VALUES (?, ?, ?, ?, ?)'
-export const PUT_NAMED =
+const PUT_NAMED =
   'INSERT OR REPLACE INTO organisations_named (organisation, plan, period_day, ends) VALUES (?, ?, ?, ?)'
 
 export function sqliteMemberships(database: DatabaseSync, lists: Records, clock: () => number): MembershipStore {
