@@ -112,6 +112,16 @@ describe('a grant to a user', () => {
     expect((await admin('GET', '/api/explain?user=bob&method=GET&path=/x')).body.decision).toBe('refuse')
   })
 
+  it('several grants that pay in the place of a full window are shown with what is left of them together', async () => {
+    for (const tokens of [2, 4]) await give({ user: 'bob', category: 'read', tokens })
+    await give({ user: 'bob', category: 'write', tokens: 9 })
+    await statuses(4)
+    expect((await admin('GET', '/api/users/bob')).body.standing).toMatchObject({
+      state: 'granted',
+      grants: { category: 'read', left: 5 },
+    })
+  })
+
   it('a grant to a user ends when an administrator ends it, and what was taken stays in the books', async () => {
     const { id } = await give({ user: 'bob', category: 'read', tokens: 9 })
     await statuses(5)

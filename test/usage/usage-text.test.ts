@@ -124,6 +124,7 @@ describe('the name of a file of usage', () => {
   test.each([
     ['2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z', {}, 'acme-2026-11'],
     ['2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z', { step: '1d' }, 'acme-2026-11-days'],
+    ['2026-10-31T23:00:00Z', '2026-11-07T23:00:00Z', {}, 'acme-2026-11-01-to-2026-11-07'],
     ['2026-11-14T23:00:00Z', '2026-12-14T23:00:00Z', {}, 'acme-2026-11-15-to-2026-12-14'],
     ['2026-11-14T23:00:00Z', '2026-11-15T10:00:00Z', { name: null, step: '30m' }, 'usage-2026-11-15-half-hours'],
   ] as const)('the name of a file of usage from %s to %s with %j is %s', (from, to, more, name) => {
