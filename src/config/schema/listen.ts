@@ -186,7 +186,7 @@ export const edge = domain(
           error: 'expected a size with its unit, like 1MiB, or none',
         })
         .describe(
-          'The longest body that a request may have. A longer body gets 413 before anything is charged. 0B to 1024GiB. Default none',
+          'The longest body that a request may have. A longer body gets 413. If a client announces the length, as most do, nothing is charged then. 0B to 1024GiB. Default none',
         )
         .prefault('none'),
       max_url: size('256B', '64KiB')
