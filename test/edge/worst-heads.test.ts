@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { readBearer } from '../../src/auth/bearer-credential.ts'
 import { decodeBase64url, outlineOf } from '../../src/auth/jwt-encoding.ts'
 import { checkEdge, isWebSocketHandshake, whyNotUpgraded } from '../../src/edge/head-rules.ts'
@@ -145,6 +145,11 @@ const MOST = 1536 * 1024
 
 setFlagsFromString('--no-opt')
 setFlagsFromString('--no-maglev')
+// Other files run in this process afterwards, and would take seven times as long.
+afterAll(() => {
+  setFlagsFromString('--opt')
+  setFlagsFromString('--maglev')
+})
 
 function allocatedBy(read: (text: string) => unknown, text: string): number {
   const runs = 25
