@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseDocument } from 'yaml'
 import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
 import { ask } from './ask.ts'
+import { credentialOf } from './credential.ts'
 import { placed } from './deciding.ts'
 import { blockOf, HOST } from './page.ts'
 import type { AskingProxy } from './proxies.ts'
@@ -110,10 +110,6 @@ const RETRIED = {
 const PRICED = {
   ...{ match: 'POST /v1/priced', category: 'write' },
   cost: { body: 'n', values: { 1: 9 }, otherwise: 2 },
-}
-
-export function credentialOf(user: string): string {
-  return `Bearer ${jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })}`
 }
 
 /** Tokens that a user has taken in this hour, by category. */

@@ -1,17 +1,13 @@
 import { expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
 import { ask, type Door } from './ask.ts'
+import { as } from './credential.ts'
 import { HOST, type RunningGuide, startGuide } from './page.ts'
 import type { Service } from './service.ts'
 
 /** docs/guides/asking.md: a service in some language, which asks for itself. */
 
 const TOKEN = 'token-of-the-services-0123456789abcdef'
-const as = (user: string) => {
-  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
-  return { headers: { authorization: `Bearer ${token}` } }
-}
 
 export interface AskingStack {
   readonly door: Door

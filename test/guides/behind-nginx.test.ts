@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
 import { startNginxOf } from '../setup/nginx.ts'
-import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort } from '../setup/redis.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
 import { ask, type Door } from './ask.ts'
-import { blockOf, HOST, type RunningGuide, startGuide } from './page.ts'
+import { as } from './credential.ts'
+import { blockOf, certify, HOST, type RunningGuide, startGuide } from './page.ts'
 import { askEverything } from './questions.ts'
 import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
 
@@ -20,17 +19,12 @@ let guide: RunningGuide
 let nginx: SystemProxy
 let door: Door
 let folder: string
-const as = (user: string) => {
-  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
-  return { headers: { authorization: `Bearer ${token}` } }
-}
 
 beforeAll(async () => {
   service = await startService()
   guide = await startGuide('behind-nginx', { upstream: service.port, env: { JWT_SECRET: SECRET } })
   folder = mkdtempSync(join(tmpdir(), 'tollgate-behind-nginx-'))
-  const ca = makeCa(folder, 'ca')
-  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
+  const ca = certify(folder)
   const down = await freePort()
   nginx = await startNginxOf((port) =>
     blockOf('behind-nginx', 'nginx')
@@ -39,7 +33,7 @@ beforeAll(async () => {
       .replace('127.0.0.1:8081', `127.0.0.1:${down}`)
       .replaceAll('/etc/nginx/', `${folder}/`),
   )
-  door = { port: nginx.port, origin: `https://${HOST}`, ca: ca.cert }
+  door = { port: nginx.port, origin: `https://${HOST}`, ca }
 })
 afterAll(async () => {
   await nginx.stop()

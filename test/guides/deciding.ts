@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
 import { ask, type Door } from './ask.ts'
+import { as } from './credential.ts'
 import { HOST, type RunningGuide, startGuide } from './page.ts'
 import type { AskingProxy } from './proxies.ts'
 import { askEverything } from './questions.ts'
@@ -16,11 +16,6 @@ export interface DecidedStack {
   /** Ends the gateway, and leaves the proxy and the service. */
   endGateway(): Promise<void>
   stop(): Promise<void>
-}
-
-const as = (user: string) => {
-  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
-  return { headers: { authorization: `Bearer ${token}` } }
 }
 
 /** The file of a page, in which the addresses are those of this machine. */

@@ -2,8 +2,8 @@ import express5 from 'express'
 import express4 from 'express4'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
-import { jwtOf } from '../e2e/jwt.ts'
 import { ask } from './ask.ts'
+import { as } from './credential.ts'
 import { type RunningGuide, startGuide } from './page.ts'
 import { askEverything } from './questions.ts'
 import { EXPRESS_SPELLINGS, type Items, type Service, startService } from './service.ts'
@@ -15,10 +15,6 @@ describe.each([
 ])('%s', (_version, express) => {
   let service: Service
   let guide: RunningGuide
-  const bearer = (user: string) => {
-    const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
-    return { headers: { authorization: `Bearer ${token}` } }
-  }
   const start = (also: readonly (readonly [string[], unknown])[] = []) =>
     startGuide('express', { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
 
@@ -31,10 +27,10 @@ describe.each([
     await service.stop()
   })
 
-  askEverything(() => ({ door: guide.door, as: bearer, known: (user) => user, spellings: EXPRESS_SPELLINGS }))
+  askEverything(() => ({ door: guide.door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))
 
   it('goes on checking the credential by itself, and learns the address of the client', async () => {
-    const { headers } = bearer('emil')
+    const { headers } = as('emil')
     const { text } = await ask(guide.door, { path: '/v1/items', headers, from: '127.0.0.9' })
     const seen = JSON.parse(text) as Items
     expect([seen.ip, seen.headers.authorization]).toEqual(['127.0.0.9', headers.authorization])
@@ -76,7 +72,7 @@ describe.each([
     ])
     try {
       const statuses: number[] = []
-      for (const asked of [{}, { headers: { authorization: 'Bearer nonsense' } }, bearer('frida')]) {
+      for (const asked of [{}, { headers: { authorization: 'Bearer nonsense' } }, as('frida')]) {
         for (let i = 0; i < 6; i++) {
           statuses.push((await ask(shadow.door, { method: 'POST', path: '/v1/charge', ...asked })).status)
         }

@@ -55,8 +55,7 @@ export async function startGuide(
 ): Promise<RunningGuide> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-guide-'))
   const env = { TOLLGATE_ADMIN_TOKEN: 'admin-token-of-the-guides-0000000', ...others }
-  const ca = makeCa(folder, 'ca')
-  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
+  const ca = certify(folder)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const document = parseDocument(blockOf(page, 'yaml'))
   const checked = await read(document.toString(), folder, env)
@@ -81,7 +80,7 @@ export async function startGuide(
   const asked = observations.find((o) => o.type === 'listening' && o.what === 'decisions')
   const secure = protocol === 'https:'
   return {
-    door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca: ca.cert } : {}) },
+    door: { port: Number(port), origin: `${protocol}//${HOST}`, ...(secure ? { ca } : {}) },
     decisions: asked?.type === 'listening' ? Number(new URL(asked.url).port) : null,
     keyOf: async (user) => {
       const headers = { authorization: `Bearer ${env.TOLLGATE_ADMIN_TOKEN}`, 'content-type': 'application/json' }
@@ -92,6 +91,13 @@ export async function startGuide(
     users: () => observations.filter((o) => o.type === 'request').map(({ user }) => user),
     stop: () => app.stop(),
   }
+}
+
+/** Makes `tls.crt` and `tls.key` of the service in a folder. @returns the certificate of their authority */
+export function certify(folder: string): string {
+  const ca = makeCa(folder, 'ca')
+  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
+  return ca.cert
 }
 
 function read(text: string, folder: string, env: Readonly<Record<string, string>>): Promise<LoadResult> {

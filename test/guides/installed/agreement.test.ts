@@ -4,16 +4,8 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import {
-  type Agreement,
-  type Changes,
-  credentialOf,
-  inParallel,
-  type Sent,
-  send,
-  startAgreement,
-  usedBy,
-} from '../agreement.ts'
+import { type Agreement, type Changes, inParallel, type Sent, send, startAgreement, usedBy } from '../agreement.ts'
+import { credentialOf } from '../credential.ts'
 import { HOST } from '../page.ts'
 import { type AskingProxy, caddy, envoy, haproxy, nginx, traefik } from '../proxies.ts'
 

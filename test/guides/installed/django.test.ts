@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
-import { jwtOf } from '../../e2e/jwt.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { ask } from '../ask.ts'
+import { credentialOf } from '../credential.ts'
 import { blockOf, type RunningGuide, startGuide } from '../page.ts'
 import { startProgram } from '../program.ts'
 import { askEverything } from '../questions.ts'
@@ -23,10 +23,9 @@ function startDjango(): Promise<Service> {
 
 let service: Service
 let guide: RunningGuide
-const as = (user: string, numbered: unknown = user) => {
-  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop', user_id: numbered })
-  return { headers: { authorization: `Bearer ${token}` } }
-}
+const as = (user: string, numbered: unknown = user) => ({
+  headers: { authorization: credentialOf(user, { user_id: numbered }) },
+})
 
 beforeAll(async () => {
   service = await startDjango()

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { rawExchange } from '../../e2e/raw.ts'
-import { type Agreement, credentialOf, inParallel, startAgreement, usedBy } from '../agreement.ts'
+import { type Agreement, inParallel, startAgreement, usedBy } from '../agreement.ts'
+import { credentialOf } from '../credential.ts'
 import { HOST } from '../page.ts'
 import { caddy, envoy, haproxy, nginx, traefik } from '../proxies.ts'
 import type { Got } from '../upstream.ts'

@@ -3,10 +3,9 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
-import { jwtOf } from '../../e2e/jwt.ts'
-import { makeCa, makeCertificate } from '../../setup/openssl.ts'
 import { ask, type Door } from '../ask.ts'
-import { HOST, type RunningGuide, startGuide } from '../page.ts'
+import { as } from '../credential.ts'
+import { certify, HOST, type RunningGuide, startGuide } from '../page.ts'
 import { askEverything } from '../questions.ts'
 import { type Items, type Service, startService } from '../service.ts'
 import { startTraefik, TRAEFIK_SPELLINGS } from '../traefik.ts'
@@ -18,19 +17,14 @@ let guide: RunningGuide
 let proxy: Service
 let door: Door
 let folder: string
-const as = (user: string) => {
-  const token = jwtOf(user, { iss: 'https://id.example.org', aud: 'shop' })
-  return { headers: { authorization: `Bearer ${token}` } }
-}
 
 beforeAll(async () => {
   service = await startService()
   const also = [[['edge', 'trusted_proxies'], ['127.0.0.1']]] as const
   guide = await startGuide('traefik', { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
   folder = mkdtempSync(join(tmpdir(), 'tollgate-traefik-'))
-  const ca = makeCa(folder, 'ca')
-  makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
-  const doorOf = (port: number) => ({ port, origin: `https://${HOST}`, ca: ca.cert })
+  const ca = certify(folder)
+  const doorOf = (port: number) => ({ port, origin: `https://${HOST}`, ca })
   const servers = [{ url: `http://127.0.0.1:${guide.door.port}` }]
   const dynamic = {
     http: {
