@@ -121,7 +121,7 @@ const FIELDS: Readonly<Record<string, string>> = {
     'words of [`edge.lenient`](../edge.md#old-clients) and [`upstream.lenient`](../upstream.md#an-old-upstream) that allowed a fault of the request or the response',
   limit: 'tokens of the limit that refused the request',
   limits:
-    'one text for each limit, with the line of the file that sets it, such as `read, each user: 120 in 1h (tollgate.yaml:22)`',
+    'one text for each limit, with the place where it was set, such as `read, each user: 120 in 1h (tollgate.yaml:22)`',
   list: 'key in Redis or table in SQLite that holds the record',
   lost: 'what the gateway cannot do without it',
   meter: 'category of the limit that refused the request, if it is not the first category of the route',
@@ -160,7 +160,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   restartMs: 'milliseconds until another worker takes its place',
   revoked: 'number of certificates in the revocation list',
   route: 'rule that matched, as the configuration writes it, such as `GET /v1/user/:what`',
-  rules: 'fingerprint of what the configuration decides, as in `hash` of `/api/now`',
+  rules: 'fingerprint of what the configuration decides, as in `replicas[].hash` of `/api/now`',
   scope: 'whose limit it is, which is `Personal`, `Organisation` or `Global`',
   shadow: '`true` if the quota refuses nobody',
   shadowed:
