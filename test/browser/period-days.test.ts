@@ -92,8 +92,10 @@ test('the bill of an organisation with a billing day has the months of that day,
   expect(file.headers()['content-disposition']).toMatch(/"acme-\d{4}-\d\d-17-to-\d{4}-\d\d-16\.csv"$/)
 })
 
-test('on a phone in Chinese the cure of the status line is seen, and a word of the file stands apart from the sentence', async () => {
+test('on a phone in Chinese the cure of the status line is seen, and a word of the file stands apart from the sentence, which in English calls it a window', async () => {
   await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { month: 45 } } } })
+  await (await show('#/audit')).getByText('the personal read limit of the window month', { exact: false }).waitFor()
+  await open.close()
   const page = await show('#/audit', { language: 'zh-CN', width: 390 })
   await page.getByText('个人 read month 上限', { exact: false }).waitFor()
   await page.getByRole('link', { name: '查看已无额度的用户' }).waitFor()

@@ -92,6 +92,7 @@ export const audit = {
   'audit.name.planOrganisation': 'the {category} limit of {window} of organisations of plan {plan}',
   'audit.name.customPersonal': 'the custom personal {category} limit of {window}',
   'audit.name.customGlobal': 'the custom global {category} limit of {window}',
+  'audit.name.window': 'the window {name}',
   'audit.name.override': 'the {category} limit of {window}',
   'audit.name.bypassGlobal': 'bypass of the global limits',
   'audit.name.periodDay': 'the day with which months begin',

@@ -89,6 +89,7 @@ export const audit = {
   'audit.name.planOrganisation': '套餐 {plan} 的组织 {category} {window}上限',
   'audit.name.customPersonal': '自定义的个人 {category} {window}上限',
   'audit.name.customGlobal': '自定义的全局 {category} {window}上限',
+  'audit.name.window': '{name}',
   'audit.name.override': '{category} {window}上限',
   'audit.name.bypassGlobal': '绕过全局上限',
   'audit.name.periodDay': '每月起始日',

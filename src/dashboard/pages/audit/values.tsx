@@ -10,19 +10,23 @@ import { FromTo, type FromToLine } from '../../ui/from-to.tsx'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
 export function changedName(path: string, { t, language }: Texts): string {
+  const windowIn = (name: string) => {
+    const words = windowWords(language, name)
+    return words === name ? t('audit.name.window', { name }) : words
+  }
   const [table = '', scope = '', category = '', name = '', window = ''] = namesOf(path)
   if (table === 'plans') {
-    const words = { plan: scope, category: name, window: windowWords(language, window) }
+    const words = { plan: scope, category: name, window: windowIn(window) }
     return t(category === 'organisation' ? 'audit.name.planOrganisation' : 'audit.name.planPersonal', words)
   }
   if (table === 'baselines' || table === 'custom') {
-    const words = { category, window: windowWords(language, name) }
+    const words = { category, window: windowIn(name) }
     const isGlobal = scope === 'global'
     if (table === 'custom') return t(isGlobal ? 'audit.name.customGlobal' : 'audit.name.customPersonal', words)
     return t(isGlobal ? 'audit.name.global' : 'audit.name.personal', words)
   }
   // Of an override: `limits.read.1h`.
-  if (table === 'limits') return t('audit.name.override', { category: scope, window: windowWords(language, category) })
+  if (table === 'limits') return t('audit.name.override', { category: scope, window: windowIn(category) })
   const known = NAMES[path]
   return known === undefined ? windowWords(language, path) : t(known)
 }
