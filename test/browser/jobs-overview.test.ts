@@ -1,6 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { AlertsResponse, NowResponse, RefusalGroupsResponse, UsageResponse } from '../../src/contract/api.ts'
+import type {
+  AlertsResponse,
+  NowResponse,
+  RefusalGroupsResponse,
+  UsageResponse,
+  UsersResponse,
+} from '../../src/contract/api.ts'
 import { countActions } from './actions.ts'
 import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
@@ -42,6 +48,28 @@ test('who eats the global quota is a row of the first page, and a link to that u
   await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
   expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
   expect(errors).toEqual([])
+  await close()
+})
+
+test('who will be full is named with the time, but not a member whose organisation is full already', async () => {
+  let isFull = false
+  const { page, close } = await stage.open('#/overview')
+  await page.route('**/api/users?order=full*', async (route) => {
+    const response = await route.fetch()
+    const json = (await response.json()) as UsersResponse
+    const bob = json.users.filter(({ user }) => user === 'bob')
+    const window = { category: 'read', window: '1h', used: 10, limit: 10, resetAt: null }
+    const by = isFull ? { scope: 'Organisation', ...window } : null
+    const forecast = { category: 'read', window: '1h', fullAt: new Date(Date.now() + 600_000).toISOString() }
+    const users = bob.map((each) => ({ ...each, forecast, standing: { ...each.standing, by } }))
+    await route.fulfill({ response, json: { ...json, users } })
+  })
+  await page.reload()
+  const full = page.getByRole('region', { name: 'Full, or will be' })
+  await expect.poll(() => full.innerText(), SOON).toMatch(/bob\s+read 1h\s+about /)
+  isFull = true
+  await page.reload()
+  await page.getByText('No window is full, and none will be before it ends at the present pace.').waitFor()
   await close()
 })
 

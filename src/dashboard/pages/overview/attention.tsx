@@ -99,7 +99,9 @@ function pressedOf(
     const granted = 'standing' in of ? of.standing.grants?.left : undefined
     return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt, granted }]
   }
-  if (forecast === null) return []
+  // A member whose organisation is full has no pace to go on at.
+  const refusing = 'standing' in of ? of.standing.by : null
+  if (forecast === null || forecast.category === refusing?.category) return []
   const { category, window, fullAt } = forecast
   const found = windows[category]?.find((each) => each.window === window)
   return [{ scope, id, category, window, used: found?.used ?? 0, limit: found?.limit ?? 0, isFull: false, at: fullAt }]
