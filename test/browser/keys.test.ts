@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
+import { zh } from '../../src/dashboard/i18n/zh.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { hold, SOON, type Stage, startStage } from './stage.ts'
 
@@ -40,6 +41,33 @@ test('a key is copied, or at least selected, also where the browser has no clipb
   await button('Copy').click()
   await button('Selected: press Ctrl+C or ⌘C').waitFor()
   expect(await page.evaluate('getSelection().toString().trim()')).toBe(copied)
+})
+
+test('the button that makes a key stands in line with the fields, since the styles of a page go before those of all pages', async () => {
+  open = await stage.open('#/keys')
+  page = open.page
+  const bottomOf = async (name: string) => {
+    const box = await page
+      .locator('.key-line')
+      .getByRole(name === 'Create key' ? 'button' : 'textbox', { name })
+      .boundingBox()
+    return (box?.y ?? 0) + (box?.height ?? 0)
+  }
+  expect(Math.abs((await bottomOf('Create key')) - (await bottomOf('User')))).toBeLessThan(3)
+})
+
+test('a change of which nobody knows what became of it is told in the language of the page', async () => {
+  open = await stage.open('#/keys', { language: 'zh-CN' })
+  page = open.page
+  const json = { error: 'outcome_unknown', msg: 'The change may have been made.' }
+  await page.route('**/api/tokens', (route) =>
+    route.request().method() === 'POST' ? route.fulfill({ status: 503, json }) : route.continue(),
+  )
+  await page.getByRole('textbox', { name: zh['word.user'], exact: true }).fill('clio')
+  await page.getByRole('textbox', { name: zh['keys.name'] }).fill('robot')
+  await button(zh['keys.make']).click()
+  await page.getByRole('alert').getByText(zh['error.outcome_unknown'], { exact: false }).waitFor()
+  expect(open.errors.splice(0)).toEqual([expect.stringContaining('503')])
 })
 
 test('keys that are not shown are counted, and found by the search, which the address has', async () => {

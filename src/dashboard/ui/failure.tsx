@@ -9,7 +9,7 @@ import { Note } from './small.tsx'
 const CODES = [
   ...(['unauthorized', 'too_many_attempts', 'no_admin_token', 'forbidden', 'sign_in_failed', 'no_role'] as const),
   ...(['provider_unavailable', 'version_conflict', 'conflict', 'changed_since', 'not_found'] as const),
-  ...(['store_unavailable', 'overloaded', 'internal'] as const),
+  ...(['outcome_unknown', 'store_unavailable', 'overloaded', 'internal'] as const),
 ] as const
 const OWN_TEXTS = new Map<string, TextKey>(CODES.map((code) => [code, `error.${code}`]))
 
