@@ -225,6 +225,17 @@ test('in a narrow window the bar stands at the foot, opens its terms by a key, a
     await coversNot(field)
   }
   expect((await bar.boundingBox())?.height).toBeLessThan(200)
+  // In a wide one the terms are always open: no button is there, and the end has its time in line with the others.
+  await open.page.setViewportSize({ width: 1440, height: 900 })
+  await expect.poll(() => more.isVisible(), SOON).toBe(false)
+  await open.page.getByLabel('End', { exact: true }).selectOption('at')
+  const bottoms = new Set<number>()
+  for (const field of await open.page.locator('.change-terms :is(input, select)').all()) {
+    const box = await field.boundingBox()
+    bottoms.add(Math.round((box?.y ?? 0) + (box?.height ?? 0)))
+  }
+  expect([...bottoms]).toHaveLength(1)
+  await open.page.setViewportSize({ width: 390, height: 844 })
   expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
 })
 
