@@ -8,15 +8,15 @@ import { neverFits, violations } from './refusal.ts'
 import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
 
 /**
- * What limits become by ends and beginnings that are known already. Whoever has no room under a limit that ends before its window does
- * has room when it ends: 429s, `explain`, pages, previews and `/me/quota` all ask here.
+ * How limits will change at moments that are already known. If a limit ends before its window does, its caller has room again when the
+ * limit ends. 429s, `explain`, pages, previews and `/me/quota` all ask here.
  */
 export interface Ahead {
-  /** Whether limits may rise at moments that nobody knows, too: in mode `adaptive`. */
+  /** Whether limits may also rise at moments that nobody knows, as they may in mode `adaptive`. */
   readonly canRise: boolean
   /** When something begins or ends that may concern the caller, in milliseconds since the epoch, the next one first. */
   moments(payer: Payer, at: number): readonly number[]
-  /** What will be in force from a moment on: good for this caller alone. */
+  /** What will be in force for this caller from a moment on. It is wrong for any other caller. */
   at(payer: Payer, moment: number): Then
 }
 
@@ -26,13 +26,15 @@ export interface Then {
   readonly shadow: boolean
 }
 
-/** Moments that are looked at for one caller, the next ones. */
+/** How many of the next moments are looked at for one caller. */
 const MOST_MOMENTS = 8
 
 /**
- * The first moment before `until` from which a caller has room since limits change by themselves; `null` for none.
- * @param at the store's time @param until when the windows end; infinite if no waiting for them helps
- * @param hasRoom whether the windows have room under these limits at a moment. In shadow nobody asks
+ * The first moment before `until` at which a change of limits gives a caller room; `null` if there is none.
+ * @param at the store's time
+ * @param until when the windows end; infinite if the end of no window helps
+ * @param hasRoom whether the windows have room under the limits of a moment. It is not called for a moment in shadow
+ * mode
  */
 export function freeFrom(
   ahead: Ahead,
@@ -50,7 +52,7 @@ export function freeFrom(
   return null
 }
 
-/** The same for a charge that was refused: as of its 429. */
+/** `freeFrom` for a refused charge, from the time of its 429. */
 export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: Decision): number | null {
   if (decision.limits !== undefined || ahead.moments(payer, decision.at).length === 0) return null
   const [worst] = violations(charge, decision)
@@ -72,13 +74,13 @@ function hasRoom(meter: Meter, decision: Decision, payer: Payer, policy: Policy,
   )
 }
 
-/** `null` for a window that the charge was not held against: nobody has asked what is used in it. */
+/** `null` for a window in which the charge was not counted, because its usage is unknown then. */
 function usageIn({ limits }: Meter, decision: Decision, scope: ScopeName, { window }: Limit): Usage | null {
   const i = (limits[scope] ?? []).findIndex((limit) => limit.window.seconds === window.seconds)
   return i < 0 ? null : (decision[scope]?.[i] ?? NOT_RUNNING)
 }
 
-/** Where nothing begins or ends by itself. */
+/** For a gateway in which no limit begins or ends by itself. */
 export const NOTHING_AHEAD: Ahead = {
   canRise: false,
   moments: () => [],

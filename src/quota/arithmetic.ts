@@ -10,12 +10,12 @@ import { type Limit, startOf, type Usage } from './window.ts'
 type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 
 /**
- * Finds the counter of a user or an organisation, by its id, or of everybody, in a category. The same arguments give the
- * same object within a batch.
+ * Finds the counter of a user, an organisation or everybody in a category. Within a batch the same arguments give the
+ * same object.
  */
 export type CounterOf = (scope: ScopeName, id: string, category: string) => Counter
 
-/** Takes an amount back from a run that is in the history of its owner, or adds one that is below 0. */
+/** Takes an amount back from a run in the history of its owner. An amount below 0 is added to the run. */
 export type TakeBackEnded = (
   scope: HistoryScope,
   id: string,
@@ -26,11 +26,11 @@ export type TakeBackEnded = (
 ) => void
 
 /**
- * Decides a batch: the one arithmetic that every store obeys. It changes the counters that `counterOf` hands out. A
- * refused charge changes nothing but starts that lie in the future.
- * @param onAhead hears of each such start
+ * Decides a batch. This is the arithmetic that every store obeys. It changes the counters that `counterOf` returns. A
+ * refused charge changes nothing, except that it corrects starts that lie in the future.
+ * @param onAhead is called for each start that lies in the future
  * @param onces the keys of charges. Default none: each repetition is charged
- * @param takeBackEnded for runs that no counter holds. Default: what is given back of these is forgotten
+ * @param takeBackEnded is called for runs that no counter holds. By default their refunds are ignored
  */
 export function settleBatch(
   batch: Pick<Batch, 'refunds' | 'charges'>,
@@ -50,7 +50,7 @@ export function settleBatch(
   return decisions
 }
 
-/** Neither a repetition nor a request whose key is that of another changes what was used. */
+/** A repetition of a charge changes nothing, and nor does a request that reuses the key of another one. */
 function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
   const { once } = charge
   if (once === undefined) return decide(charge, counterOf, now, onAhead)
@@ -73,7 +73,7 @@ function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: Ahea
     : decideAll(charge, counterOf, now, onAhead, mayCharge)
 }
 
-/** All meters are looked at before the first is charged, so that what is refused starts no window. */
+/** Looks at all meters before it charges the first one, so that a refused charge starts no window. */
 function decideAll(
   charge: Charge,
   counterOf: CounterOf,
@@ -129,13 +129,13 @@ function decideMeter(
     personal,
     organisation: theirs === NO_COUNTER ? null : their,
     global: all === NO_COUNTER ? null : global,
-    // The ledger fills it in, and whoever responds the next one: a place that is added later would cost five times as many bytes.
+    // The ledger sets `batch` and the response sets `memo`. A property that is added later would cost five times as many bytes.
     batch: undefined,
     memo: undefined,
   }
 }
 
-/** As `decideMeter`, of a caller with grants. What a grant pays is charged in the books, and in no window that limits. */
+/** Does the same as `decideMeter` for a caller with grants. What a grant pays counts in the books, but in no limited window. */
 function decideGranted(
   charge: Charge,
   grants: Grants,
@@ -178,7 +178,7 @@ function decideGranted(
   }
 }
 
-/** What was found of a scope. `payer`: `null` where the windows have room, `undefined` where nothing pays. */
+/** What was found in one scope. `payer` is `null` if the windows have room, and `undefined` if no grant pays. */
 interface Look {
   readonly limits: readonly Limit[]
   readonly applies: boolean
@@ -194,7 +194,7 @@ interface Account {
   readonly usage: MutableUsage
 }
 
-/** All of them are looked at, so that each store sets the same starts right. */
+/** Looks at the counters of all grants, even behind the one that pays, so that every store corrects the same starts. */
 function accountsOf(
   scope: ScopeName,
   id: string,
@@ -214,12 +214,12 @@ function paidOf({ payer }: Look): PaidByGrant | null {
   return payer ? { grant: payer.grant, ...payer.usage } : null
 }
 
-/** Of a scope that does not apply: nothing is ever put into it. */
+/** The counter of a scope that does not apply. Nothing is ever added to it. */
 const NO_COUNTER: Counter = []
 
-/** A loop, as above, because closures would take a twelfth of the time of a charge. */
+/** A loop instead of closures, which would take a twelfth of the time of a charge. */
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
-  // Of its length from the start: one that is pushed into has room for 17.
+  // An array of the right length from the start, because one that grows by `push` has room for 17.
   const usages = new Array<MutableUsage>(limits.length)
   for (let i = 0; i < limits.length; i++) {
     const { startedAt, used } = usageToCharge(counter, (limits[i] as Limit).window, now, onAhead)
@@ -235,7 +235,7 @@ function fits(usages: readonly Usage[], limits: readonly Limit[], cost: number):
   return true
 }
 
-/** Adds `cost` to each window from the `first` on, starts those that are not running, and keeps them in the counter. */
+/** Adds `cost` to each window from the `first` on, starts the windows that are not running, and stores them in the counter. */
 function add(
   cost: number,
   counter: Counter,
@@ -252,7 +252,7 @@ function add(
   }
 }
 
-/** By how much a refund changes what was charged: of a request with a key by what the others of the key cost. */
+/** By how much a refund changes what was charged. If the request has a key, the costs of its repetitions count too. */
 function amountMade(refund: Refund, onces: Onces | null): number {
   const report = onces === null ? null : reportOf(refund)
   return report === null || onces === null ? amountOf(refund) : onces.report(report)

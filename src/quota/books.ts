@@ -1,23 +1,24 @@
 import type { Limit, Window } from './window.ts'
 
 /**
- * The books: beside the windows that limit somebody, each charge counts in a window of calendar days that limits nobody. It says what
- * was used on a day, whatever windows are configured, and is shown nowhere among limits.
+ * The books count every charge in a window of calendar days, beside the windows with limits. They say what was used on a day,
+ * whatever windows are configured. The books limit nobody, and no list of limits shows them.
  */
 export interface Books {
-  /** Of `bookWindow`. */
+  /** Made by `bookWindow`. */
   readonly window: Window
   /** Whether this user's days are kept. */
   isKept(user: string): boolean
 }
 
 /**
- * The identity of the window of the books in the stores: longer than any day of any zone, as every calendar window has it, and whole
- * hours, of which a counter of Redis keeps the length in one byte. No window of a configuration has this length.
+ * The length by which stores know the window of the books. It is longer than any day of any zone, as for every calendar window. It
+ * is a number of whole hours, because a counter in Redis keeps such a length in one byte. No window of a configuration has this
+ * length.
  */
 export const BOOK_SECONDS = 33 * 3600
 
-/** The days of a zone. @param zone IANA name that `Intl` knows */
+/** The window that counts the days of a zone. @param zone IANA name that `Intl` knows */
 export function bookWindow(zone: string): Window {
   return { name: 'day', seconds: BOOK_SECONDS, calendar: { unit: 'day', zone } }
 }
@@ -27,8 +28,9 @@ export function isBook({ seconds }: Pick<Window, 'seconds'>): boolean {
 }
 
 /**
- * How stores name a window of which they know since when it is counted: by its identity, the zone of its days, and the day with which its months begin.
- * @param category in which it is counted. Default each
+ * The name under which a store keeps since when a window is counted. It has the length of the window, the zone of its days, and the day
+ * with which its months begin.
+ * @param category in which the window is counted. Default every category
  */
 export function countedName({ seconds, calendar }: Window, category: string | null = null): string {
   const day = calendar?.day === undefined ? '' : `@${calendar.day}`
@@ -36,7 +38,7 @@ export function countedName({ seconds, calendar }: Window, category: string | nu
   return category === null ? name : `${name} ${category}`
 }
 
-/** Before the name of the window whose runs are kept for `usage.keep`: since when that is so of each run which begins. */
+/** The prefix for the name of a category's longest window, whose runs are kept for `usage.keep`. */
 export const LONGEST = 'longest '
 
 /** @returns `null` if there is no window */
@@ -45,21 +47,21 @@ export function longestOf(windows: readonly Window[]): Window | null {
 }
 
 /**
- * What a store is to note of a name that is new, in milliseconds since the epoch. A counter may still hold a run of a longer window that was
- * just taken out, and until that is over others are kept as shorter ones.
- * @param gone the names that are there no more
+ * The time that a store keeps for a new name, in milliseconds since the epoch. If a longer window was just removed, a counter may still
+ * hold a run of the longer one. Until that run is over, the runs of shorter windows are kept for the shorter time.
+ * @param gone the names that were removed
  */
 export function countedFrom(name: string, gone: Iterable<string>, now: number): number {
   const before = Math.max(0, ...[...gone].map(secondsOfLongest))
   return before > secondsOfLongest(name) && name.startsWith(LONGEST) ? now + before * 1000 : now
 }
 
-/** 0 for any other name. */
+/** 0 for a name without `LONGEST`. */
 function secondsOfLongest(name: string): number {
   return name.startsWith(LONGEST) ? Number.parseInt(name.slice(LONGEST.length), 10) : 0
 }
 
-/** More than a counter holds. */
+/** More tokens than a counter can hold. */
 const WITHOUT_BOUND = Number.MAX_SAFE_INTEGER
 
 export function bookLimit(window: Window): Limit {

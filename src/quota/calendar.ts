@@ -1,18 +1,18 @@
 import { offsetOf, QUARTER_MS } from './zone-offset.ts'
 
-/** The periods of a zone's calendar: each begins with the first moment of its first day; a week begins on Monday. */
+/** The periods of a zone's calendar. A period begins with the first moment of its first day, and a week begins on Monday. */
 export interface Calendar {
   readonly unit: CalendarUnit
   /** IANA name that `Intl` knows. */
   readonly zone: string
-  /** Of a month, the day with which it begins, 1 to 31: the last day of a month that is shorter. Default 1. */
+  /** The day with which a month begins, 1 to 31, or the last day of a shorter month. Default 1. */
   readonly day?: number
 }
 
 export const CALENDAR_UNITS = ['day', 'week', 'month'] as const
 export type CalendarUnit = (typeof CALENDAR_UNITS)[number]
 
-/** From the first millisecond of a period to that of the next one, since the epoch. */
+/** From the first millisecond of a period to the first millisecond of the next one, since the epoch. */
 export interface Period {
   readonly from: number
   readonly to: number
@@ -23,8 +23,9 @@ const DAY_S = 24 * HOUR_S
 const DAY_MS = DAY_S * 1000
 
 /**
- * Seconds that no period of the unit lasts: the identity of its windows in the store, and how long a run is kept there.
- * Since 1970 no zone has set its clock back by more than seven hours; Antarctica/Troll does so by two each autumn.
+ * For each unit, a number of seconds that is longer than any of its periods. Stores know the unit's windows by this
+ * length, and keep a run for this long. Since 1970 no zone has set its clock back by more than seven hours;
+ * Antarctica/Troll sets it back by two each autumn.
  */
 export const LONGEST_SECONDS: Readonly<Record<CalendarUnit, number>> = {
   day: DAY_S + 8 * HOUR_S + 1,
@@ -32,11 +33,11 @@ export const LONGEST_SECONDS: Readonly<Record<CalendarUnit, number>> = {
   month: 31 * DAY_S + 8 * HOUR_S + 1,
 }
 
-/** Periods that a calendar remembers: that of now, and those of runs that are over. */
+/** How many periods a calendar remembers: the present one, and some that are over. */
 const REMEMBERED = 4
 const known = new WeakMap<Calendar, Period[]>()
 
-/** The period that a moment lies in. Periods are remembered, because to find one takes a thousand times as long. */
+/** The period that contains a moment. Periods are remembered, because finding one takes a thousand times as long. */
 export function periodOf(calendar: Calendar, moment: number): Period {
   let periods = known.get(calendar)
   if (periods === undefined) {
@@ -51,8 +52,8 @@ export function periodOf(calendar: Calendar, moment: number): Period {
 }
 
 /**
- * Dates are milliseconds of UTC midnights. Where a clock is set back over midnight, a date shows twice: its period is
- * over with the first moment of the next date.
+ * Dates are milliseconds of UTC midnights. If a clock is set back over midnight, one date appears twice, and its period
+ * is over with the first moment of the next date.
  */
 function findPeriod(calendar: Calendar, moment: number): Period {
   const { zone } = calendar
@@ -79,15 +80,16 @@ function nextDateOf({ unit, day = 1 }: Calendar, first: number): number {
   return unit === 'month' ? dayOfMonth(first, 1, day) : first + (unit === 'day' ? 1 : 7) * DAY_MS
 }
 
-/** A day of the month that lies so many behind that of a date, or its last day if it has fewer. */
+/** The given day of the month that lies `behind` months after that of a date, or its last day if it is shorter. */
 function dayOfMonth(date: number, behind: number, day: number): number {
   const [year, month] = [new Date(date).getUTCFullYear(), new Date(date).getUTCMonth() + behind]
   return Math.min(Date.UTC(year, month, day), Date.UTC(year, month + 1, 0))
 }
 
 /**
- * When the clock of a zone first shows midnight of a date, the millisecond of its UTC midnight, or later. There is no midnight if the clock is set forward
- * over it, and no such date at all if that skips a day.
+ * When the clock of a zone first shows midnight of a date, or the first moment after it. A clock that is set forward may skip midnight, or
+ * even a whole date.
+ * @param date the millisecond of its UTC midnight
  */
 export function firstMomentOf(date: number, zone: string): number {
   const before = offsetOf(date - DAY_MS, zone).ms
@@ -98,7 +100,7 @@ export function firstMomentOf(date: number, zone: string): number {
   return bySameClock < change ? bySameClock : Math.max(change, date - after)
 }
 
-/** When the offset of a zone changes. @param from has another offset than `to` */
+/** When the offset of a zone changes between two moments that have different offsets. */
 function changeBetween(from: number, to: number, zone: string): number {
   const before = offsetOf(from, zone).ms
   let last = Math.floor(from / QUARTER_MS)

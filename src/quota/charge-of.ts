@@ -2,10 +2,9 @@ import type { Charge, Meter } from './charge.ts'
 import type { Payer } from './payer.ts'
 import type { Policy } from './policy.ts'
 
-/** What a meter costs, without whose it is. */
 export type MeterCost = Pick<Meter, 'category' | 'cost'>
 
-/** The charge of a payer in some meters, by the limits that a policy has for it. @param others all of them are charged, or nothing */
+/** The charge of a payer in some meters, with the payer's limits. @param others are charged only together with the first one */
 export function chargeOf(
   payer: Payer,
   { category, cost }: MeterCost,

@@ -11,18 +11,21 @@ export interface Limits {
   /** `null` if the global scope does not apply: it is switched off or has no limit, or the user bypasses it. */
   readonly global: readonly Limit[] | null
   /**
-   * The window of the books. What the user and the organisation use is counted in it too, without a limit. Absent if no days are kept.
+   * The window of the books, in which usage of the user and the organisation is counted without a limit. Absent if no days are kept.
    */
   readonly books?: Window
-  /** What pays where the windows of a scope have no room. Absent for callers to whom nobody has given any. */
+  /** What pays if the windows of a scope have no room. Absent for callers without grants. */
   readonly grants?: Grants
 }
 
-/** What a charge asks of one category. */
+/** What a charge takes in one category. */
 export interface Meter {
-  /** The verified user id: a well-formed string of any content. Stores must keep two different ids apart. */
+  /** The verified user id, a well-formed string of any content. Stores must keep different ids apart. */
   readonly user: string
-  /** The organisation of the user, of any content as well; `null` for none. No user id is the same as one of these. */
+  /**
+   * The organisation of the user, also of any content; `null` for none. It is never confused with a user id of the same
+   * text.
+   */
   readonly organisation: string | null
   readonly category: string
   /** Whole tokens, at least 1. */
@@ -30,88 +33,87 @@ export interface Meter {
   readonly limits: Limits
 }
 
-/** A request for tokens: all that its meters ask for, or nothing. It is its own first meter. */
+/** A request for tokens. All its meters are charged, or none. The charge itself is its first meter. */
 export interface Charge extends Meter {
   /**
-   * Its further meters, at most three, each of a category of its own and of the same user. Default none, as nearly every charge, which then costs
-   * nothing for what others may have.
+   * At most three further meters, each of another category and of the same user. Default none, because nearly every charge has one meter
+   * and should not pay for more.
    */
   readonly others?: readonly Meter[]
   /**
-   * Accepted whatever the limits say, so all its windows are charged, also above their limits. The tokens were spent
-   * already, on local counters while the store was out. The limits then only name the windows, and there may be none in
-   * the personal scope. Never with `others`: each meter is owed by itself. Default: not so.
+   * Charges all windows even above their limits, because an outage allowance has already admitted the tokens while the
+   * store was out. The limits then only name the windows, and the personal scope may have none. Never set together with
+   * `others`, because each meter is owed by itself. Default not set.
    */
   readonly forced?: true
-  /** By what repetitions of the request are known, which are not charged; never with `forced`. Default: each is charged. */
+  /** How repetitions are recognised, which are not charged. Never set with `forced`. Default: each request is charged. */
   readonly once?: Once
 }
 
 /** The decision on a charge. Refusal is a value, not an error. */
 export interface Decision {
-  /** Of all its meters. */
+  /** Whether all its meters are accepted. */
   readonly accepted: boolean
   /** The store's time of the decision, in milliseconds since the epoch. */
   readonly at: number
-  /** Usage after the decision, one for each of `limits.personal`, in the same order; behind these, of a store, that of the books. */
+  /** Usage after the decision, in the order of `limits.personal`. A store adds the usage of the books at the end. */
   readonly personal: readonly Usage[]
   /** The same for `limits.organisation`; `null` if the charge counts in no window of an organisation. */
   readonly organisation: readonly Usage[] | null
-  /** The same for `limits.global`; `null` if that is `null`. */
+  /** The same for `limits.global`; `null` if `limits.global` is `null`. */
   readonly global: readonly Usage[] | null
   /**
-   * Which grants have paid instead of the windows of a scope. `personal` and `organisation` have then what was used in windows that are not
-   * charged. Missing where none has.
+   * Which grants have paid instead of the windows of a scope. `personal` and `organisation` then say what was used in windows that were not
+   * charged. Absent if no grant has paid.
    */
   readonly paidBy?: PaidByGrants
-  /** The same for each of the charge's `others`, in their order. Missing where it has none. */
+  /** The decisions on `others` of the charge, in the same order. Absent if the charge has no `others`. */
   readonly others?: readonly Decision[]
-  /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
+  /** The limits that decided the charge if they are not its own limits, but the share of an outage allowance. */
   readonly limits?: Limits
   /**
-   * What the key of the charge made of it, if the store was asked for that. Missing too for a charge that no repetition is
-   * known of later.
+   * What the key of the charge decided, if the charge has one. Absent also for a charge whose repetitions are not
+   * recognised later.
    */
   readonly once?: OnceDecision
-  /** The batch by which a ledger has settled it. Default: none has, as a decision on local counters. */
+  /** The batch in which a ledger has settled the charge. Default none, as for a decision on local counters. */
   batch?: number | undefined
-  /** What was made of a refusal for whoever asks, kept here because the same refusal is given again for a while. Default nothing. */
+  /** What the response has made from this refusal, kept here because the same refusal is often given again. Default nothing. */
   memo?: object | undefined
 }
 
 export type OnceDecision =
-  /** Charged at `since`, and remembered. */
+  /** Charged and remembered at `since`. */
   | { readonly kind: 'charged'; readonly since: number }
-  /** Accepted as a repetition of such a charge, and not charged. `receipt`: where the charge was counted. */
+  /** Accepted without a charge, because it repeats one that was made at `since`. `receipt` says where that was counted. */
   | { readonly kind: 'replayed'; readonly since: number; readonly receipt: Receipt }
-  /** Not accepted: the key is that of a request with another body. */
+  /** Not accepted, because the key belongs to a request with another body. */
   | { readonly kind: 'reused' }
 
-/** A charge that was accepted, to be given back, or of which another amount turned out to be right. */
+/** An accepted charge that is given back, or whose amount is corrected. */
 export interface Refund {
   readonly charge: Charge
-  /** The decision that accepted it: it names the runs of the windows that were charged. */
+  /** The decision that accepted the charge. It names the runs of the windows that were charged. */
   readonly decision: Decision
-  /** Which of its meters: 0 is the charge itself, 1 the first of its `others`. Each is given back by itself. Default 0. */
+  /** The meter to give back: 0 is the charge itself, 1 the first of its `others`. Each has its own refund. Default 0. */
   readonly meter?: number
   /**
-   * Whole tokens to give back; below 0, to charge in addition, whatever the limits say. Default the cost, of a request that certainly
-   * reached nobody.
+   * Whole tokens to give back. An amount below 0 is charged in addition, whatever the limits say. Default the whole cost, for a
+   * request that certainly did not reach the upstream.
    */
   readonly amount?: number
   /**
-   * Hears once how much was given back, when the store has done it. Of a charge with a key the other requests of the key decide, too. A
-   * refund that is lost is never heard of. Default nobody.
+   * Is called once with the amount that the store has given back. If the charge has a key, its repetitions count for this amount too.
+   * It is never called for a refund that is lost. Default none.
    */
   readonly onMade?: (amount: number) => void
 }
 
-/** The tokens that a refund gives back. */
 export function amountOf(refund: Refund): number {
   return refund.amount ?? refundedMeter(refund).charge.cost
 }
 
-/** The meter that a refund is of, as a charge of it alone, and what was decided on that. */
+/** The meter of a refund as a charge by itself, and the decision on it. */
 export function refundedMeter({ charge, decision, meter = 0 }: Refund): { charge: Meter; decision: Decision } {
   if (meter === 0) return { charge, decision }
   const [of, decided] = [charge.others?.[meter - 1], decision.others?.[meter - 1]]
@@ -124,25 +126,24 @@ export function tokensOf({ cost, others }: Charge): number {
   return others === undefined ? cost : others.reduce((sum, meter) => sum + meter.cost, cost)
 }
 
-/** Each meter of a charge, as a charge of it alone. */
 export function metersOf(charge: Charge): readonly Charge[] {
   if (charge.others === undefined) return [charge]
   const { user, organisation, category, cost, limits } = charge
   return [{ user, organisation, category, cost, limits }, ...charge.others]
 }
 
-/** What was decided on each meter of a charge, in their order. */
+/** The decisions on the meters of a charge, in the order of the meters. */
 export function decisionsOf(decision: Decision): readonly Decision[] {
   return firstAndOthers<Decision>(decision)
 }
 
-/** Many charges and refunds settled as one, in order, refunds first. */
+/** Many charges and refunds that are settled together and in order, refunds first. */
 export interface Batch {
   /** The process that sends it; a random name for each start. */
   readonly instance: string
   /** Counts up by one for each batch of the instance, from 1. */
   readonly sequence: number
-  /** The batch of the instance that the store has settled last, as far as its sender knows. Default: none is known of. */
+  /** The last batch of the instance that the store has settled, as far as its sender knows. Default unknown. */
   readonly after?: number
   readonly refunds: readonly Refund[]
   readonly charges: readonly Charge[]

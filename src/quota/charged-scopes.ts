@@ -3,22 +3,22 @@ import type { Decision, Limits, Meter } from './charge.ts'
 import type { Grant, Grants, PaidByGrants } from './grant.ts'
 import type { Limit, Usage } from './window.ts'
 
-/** For whom a window counts, in the order in which scopes are named everywhere. */
+/** To whose usage a window belongs, in the order in which scopes are named everywhere. */
 export const SCOPE_NAMES = ['personal', 'organisation', 'global'] as const
 export type ScopeName = (typeof SCOPE_NAMES)[number]
 
-/** The id of everybody. */
+/** The id of the global scope. */
 export const EVERYBODY = ''
 
 const NO_LIMITS: readonly Limit[] = []
 
-/** The windows that a charge counts in, by scope: those of its limits, and that of the books. A scope that does not apply has none. */
+/** The windows that a charge counts in, those of the books among them, by scope. A scope that does not apply has none. */
 export type Counted = Readonly<Record<ScopeName, readonly Limit[]>>
 
 const withOrganisation = new WeakMap<Limits, Counted>()
 const withoutOrganisation = new WeakMap<Limits, Counted>()
 
-/** The same object for the same limits: a batch sends each list once. */
+/** Returns the same object for the same limits, because a batch sends each list once. */
 export function countedIn({ organisation, limits }: Pick<Meter, 'organisation' | 'limits'>): Counted {
   const known = organisation === null ? withoutOrganisation : withOrganisation
   let counted = known.get(limits)
@@ -40,20 +40,20 @@ export function hasPayer(paidBy: PaidByGrants | undefined, scope: ScopeName): bo
   return paidBy !== undefined && scope !== 'global' && paidBy[scope] !== null
 }
 
-/** Those of a scope, in the order in which they pay. */
+/** The grants of a scope, in the order in which they pay. */
 export function grantsIn(grants: Grants | undefined, scope: ScopeName): readonly Grant[] {
   return grants === undefined || scope === 'global' ? NO_GRANTS : grants[scope]
 }
 
 const NO_GRANTS: readonly Grant[] = []
 
-/** The first of these windows that is charged where a grant pays: that of the books, which is the last. */
+/** The index of the first window that is charged if a grant pays. That is the window of the books, which is the last one. */
 export function firstPaidBeside(limits: readonly Limit[]): number {
   const last = limits.at(-1)
   return last !== undefined && isBook(last.window) ? limits.length - 1 : limits.length
 }
 
-/** One scope that a charge was decided in. */
+/** One scope in which a charge was decided. */
 interface ChargedScope {
   readonly scope: ScopeName
   /** Of the user, or the organisation. */
@@ -62,7 +62,7 @@ interface ChargedScope {
   readonly usages: readonly Usage[]
 }
 
-/** The scopes that an accepted charge was counted in, with the windows of each. A decision of an outage has no usage of the books. */
+/** The scopes in which an accepted charge was counted, with their windows. A decision of an outage has no usage of the books. */
 export function chargedScopes(charge: Meter, { personal, organisation, global }: Decision): ChargedScope[] {
   const { user, organisation: theirs } = charge
   const limits = countedIn(charge)

@@ -4,15 +4,15 @@ import { type Length, NOT_RUNNING, type Usage, usageAt, type Window } from './wi
 
 /** One window inside a counter. */
 export interface Entry {
-  /** Length of the window (of a calendar window its longest one): its identity. */
+  /** Length of the window, which is its identity. For a calendar window it is `LONGEST_SECONDS`. */
   readonly seconds: number
   startedAt: number
   used: number
 }
 
 /**
- * All windows of one user (or of everybody, for the global scope) in one category: what a store keeps under one key.
- * Entries of windows that the configuration no longer names stay until they end, so that a reload never forgets a charge.
+ * All windows of one owner in one category, which a store keeps under one key. A window that was removed from the
+ * configuration stays until it ends, so that a reload never forgets a charge.
  */
 export type Counter = Entry[]
 
@@ -22,12 +22,12 @@ export function usageOf(counter: Counter, window: Length, now: number): Usage {
   return entry === undefined ? NOT_RUNNING : usageAt(entry, window, now)
 }
 
-/** Hears how many milliseconds in the future the start of a window lay when a charge met it. */
+/** Is called with the number of milliseconds by which the start of a window was in the future when a charge met it. */
 export type AheadListener = (aheadMs: number) => void
 
 /**
- * The same for a charge, also a refused one. It sets a start in the future to `now` for good. Otherwise the window
- * would have its whole length left at each look, and nobody would see it end.
+ * The same for a charge, even a refused one. It corrects a start in the future to `now` for good. Otherwise the window
+ * would always have its whole length left, and would never end.
  */
 export function usageToCharge(counter: Counter, window: Length, now: number, onAhead: AheadListener): Usage {
   const entry = entryOf(counter, window.seconds)
@@ -39,7 +39,7 @@ export function usageToCharge(counter: Counter, window: Length, now: number, onA
   return usageAt(entry, window, now)
 }
 
-/** Sets the window of this length. */
+/** Sets the usage of the window of this length. */
 export function put(counter: Counter, seconds: number, { startedAt, used }: Usage): void {
   const entry = entryOf(counter, seconds)
   if (entry === undefined) counter.push({ seconds, startedAt, used })
@@ -57,8 +57,8 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 }
 
 /**
- * Takes an amount back from the very run of the window that was charged, or adds one that is below 0. A later run is left alone, and so is a run whose
- * start was set to another moment since. What an ended window still holds counts in its history alone.
+ * Takes an amount back from the run that was charged. An amount below 0 is added. A later run of the window is left alone, and so is a run
+ * whose start was changed meanwhile. If a window has ended, its run is corrected only in the history.
  * @returns whether the counter holds that run
  */
 export function takeBack(counter: Counter, seconds: number, amount: number, startedAt: number): boolean {
@@ -68,23 +68,23 @@ export function takeBack(counter: Counter, seconds: number, amount: number, star
   return true
 }
 
-/** The windows of a counter that are left after others were emptied, and what was used in those. */
+/** The windows that are left in a counter after others were emptied, and what the emptied ones held. */
 export interface Emptied {
   readonly left: Counter
-  /** By the names of the windows. */
+  /** By the name of the window. */
   readonly used: Readonly<Record<string, number>>
 }
 
 /**
- * Empties windows of a counter: these, and with `all` every other but that of the books, which is named by its seconds. A refund names a run
- * by its start, so no later run may start at the same moment. What started at `now` or later becomes a run that is a
- * millisecond old, and stays if it is emptied again at `now`. Not provided for is a charge between two calls of one
- * millisecond: a refund of an earlier one may then reach a later run.
+ * Empties windows of a counter. With `all` it empties every other window too, except the books, and `used` names those by their seconds. A
+ * refund names a run by its start, so no later run may start at the same moment. A run that started at `now` or later becomes a run that is
+ * one millisecond old. It keeps that start if it is emptied again at `now`. One case is not covered: if a charge comes between two calls in
+ * one millisecond, a refund of an earlier charge may reach a later run.
  */
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
   const named = windows.map((window) => [window.name, usageOf(counter, window, now).used] as const)
-  // A window that no configuration names any more is left out if nothing is used in it.
+  // A window that is no longer configured is left out if nothing is used in it.
   const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isBook(entry) && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
     if (isBook(entry) || (!all && !isNamed(entry))) return [entry]
@@ -97,13 +97,14 @@ export function empty(counter: Counter, windows: readonly Window[], all: boolean
   }
 }
 
-/** The entries that still run at `now`, as far as their lengths say: a period of a calendar may have ended before. */
+/** The entries that still run at `now`, by their lengths. The period of a calendar window may have ended earlier. */
 export function running(counter: Counter, now: number): Counter {
   return counter.filter((e) => now < e.startedAt + e.seconds * 1000)
 }
 
 /**
- * Whether a window that may limit still runs in any of the counters, of which grants are none, which may outlive their windows in the store.
+ * Whether a window that can limit still runs in any of the counters. Grants are left out, since they may outlive their windows in the
+ * store.
  * @param windows of the configuration, which know their calendars
  */
 export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonly Window[], now: number): boolean {
@@ -113,7 +114,10 @@ export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonl
   return [...counters].some(([category, counter]) => !isAccount(category) && counter.some(runs))
 }
 
-/** When the last window of the counter ends at the latest: until then a store must keep it. 0 for an empty counter. */
+/**
+ * The latest moment at which a window of the counter ends. A store must keep the counter until then. 0 for an empty
+ * counter.
+ */
 export function endsAt(counter: Counter): number {
   return counter.reduce((latest, e) => Math.max(latest, e.startedAt + e.seconds * 1000), 0)
 }

@@ -1,11 +1,11 @@
 /**
- * When a window will be full, if its tokens go on being used at one pace. Pure, and the same for the windows of users, of organisations and of
- * everybody; the page of the dashboard calls it too.
+ * When a window will be full if its tokens are used at one pace. These functions are pure. They serve the windows of users, organisations
+ * and everybody, and the dashboard calls them too.
  */
 
-/** A run of a window as it stands. Times are in milliseconds since the epoch. */
+/** The present state of a window. Times are in milliseconds since the epoch. */
 export interface Run {
-  /** Tokens that pass in it, those over a soft limit among them. */
+  /** Tokens that pass in one run, including those over a soft limit. */
   readonly limit: number
   readonly used: number
   /** `null` for a window that is not running. */
@@ -16,13 +16,13 @@ export interface Run {
 export type Forecast =
   /** No token is left. */
   | { readonly kind: 'full' }
-  /** About then no token will be left, in milliseconds since the epoch. */
+  /** No token will be left at about this moment, in milliseconds since the epoch. */
   | { readonly kind: 'at'; readonly at: number }
-  /** It ends before it is full. */
+  /** The run ends before it is full. */
   | { readonly kind: 'notBefore' }
   /** Nothing is used in it, so it has not begun. */
   | { readonly kind: 'notRunning' }
-  /** Too little is known of how fast its tokens are used. */
+  /** The pace is not known well enough. */
   | { readonly kind: 'unknown' }
 
 export interface ForecastSources {
@@ -30,13 +30,13 @@ export interface ForecastSources {
   readonly rate: number | null
   /** The time of the store, in milliseconds since the epoch. */
   readonly at: number
-  /** Other windows of the same category: none lets more pass than it has room for. Default none. */
+  /** Other windows of the same category. They can slow this one down by letting less pass. Default none. */
   readonly shorter?: readonly Run[]
-  /** The least that a request costs: with less left the window is full. Default 1. */
+  /** The lowest cost of a request. The window is full if less is left. Default 1. */
   readonly least?: number
 }
 
-/** A run that began a moment ago says nothing about what comes, in milliseconds. */
+/** In milliseconds. A younger run says too little about its pace. */
 export const LEAST_AGE_MS = 60_000
 
 export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: ForecastSources): Forecast {
@@ -50,7 +50,7 @@ export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: Fore
 }
 
 /**
- * Tokens used in a millisecond, by the run of the shortest window: without one nothing was used since it ended.
+ * Tokens used per millisecond in the run of the shortest window. If the window does not run, the pace is 0.
  * @returns `null` if the run is too young to say
  */
 export function paceOf({ used, startedAt }: Pick<Run, 'used' | 'startedAt'>, at: number): number | null {
@@ -62,7 +62,7 @@ function leftIn({ limit, used }: Run): number {
   return Math.max(0, limit - used)
 }
 
-/** When a window has let so many tokens pass, in this run and the next ones. @returns Infinity if it never does */
+/** When a window has let this many tokens pass, in this run and the following ones. @returns Infinity if it never does */
 function passedAt(run: Run, tokens: number, rate: number, at: number): number {
   const { limit, startedAt, endsAt } = run
   if (startedAt === null || endsAt === null) return limit > 0 ? at : Number.POSITIVE_INFINITY

@@ -9,11 +9,11 @@ import type { Limit } from './window.ts'
  */
 export interface Grant extends Limit {
   readonly id: string
-  /** On the store's clock, in milliseconds since the epoch: from then on it pays nothing. */
+  /** From this moment on the grant pays nothing, in milliseconds since the epoch on the store's clock. */
   readonly until: number
 }
 
-/** By scope the grants that pay in one category, in the order in which they are taken from: the one that ends first comes first. */
+/** The grants that pay in one category, by scope. The grant that ends first is used first. */
 export interface Grants {
   readonly personal: readonly Grant[]
   readonly organisation: readonly Grant[]
@@ -24,17 +24,17 @@ export interface PaidByGrant {
   readonly grant: Grant
   /** When the grant was first taken from, on the store's clock. */
   readonly startedAt: number
-  /** Tokens that were taken from it so far; of an accepted charge with its own. */
+  /** Tokens taken from the grant so far. For an accepted charge they include its own. */
   readonly used: number
 }
 
-/** Of an accepted charge which grant has paid, by scope; of a refused one, which would have paid. */
+/** For an accepted charge, the grant that has paid in each scope. For a refused charge, the grant that would have paid. */
 export interface PaidByGrants {
   readonly personal: PaidByGrant | null
   readonly organisation: PaidByGrant | null
 }
 
-/** No category of a configuration begins with it. */
+/** No category of a configuration begins with this character. */
 const MARK = '+'
 
 /** The category in which a grant is counted. */
@@ -51,12 +51,12 @@ export function grantCountedIn(category: string): string | null {
   return isAccount(category) ? category.slice(MARK.length) : null
 }
 
-/** So long after its end the run of a grant lasts, so that a clock that is set back does not begin another one. In seconds. */
+/** In seconds. A grant's run lasts this much longer than the grant, so that a clock that is set back starts no other run. */
 const SLACK = 86_400
 
 /**
- * @param id letters and digits of ASCII, at most 16
- * @param givenAt, until of the store's clock, in milliseconds since the epoch
+ * @param id ASCII letters and digits, at most 16
+ * @param givenAt, until milliseconds since the epoch on the store's clock
  * @param tokens at least 1
  */
 export function grantOf(id: string, givenAt: number, until: number, tokens: number): Grant {
@@ -64,7 +64,7 @@ export function grantOf(id: string, givenAt: number, until: number, tokens: numb
   return { id, window: { name: id, seconds }, limit: tokens, until }
 }
 
-/** Whether a grant of which so much was taken pays a cost at a moment. */
+/** Whether a grant pays a cost at a moment. @param used tokens that were taken from it so far */
 export function pays({ until, limit }: Grant, used: number, cost: number, at: number): boolean {
   return at < until && used + cost <= limit
 }

@@ -1,6 +1,6 @@
 /**
- * What users and organisations used in each run of a window, as long as it is kept. A run that is over moves from its counter into the
- * history when the next one starts. The runs of a window, in its counter and in its history, add up to what was charged.
+ * What users and organisations used in each run of a window, for as long as it is kept. A run that is over moves from its counter into
+ * the history when the next run starts. So the runs in the counter and in the history add up to what was charged.
  */
 
 /** Whose windows have a history. */
@@ -10,21 +10,21 @@ export type HistoryScope = 'personal' | 'organisation'
 export interface OwnerHistory {
   readonly id: string
   /**
-   * Calls `visit` for each run that started from `from` on and before `to` (milliseconds since the epoch), in which something was
-   * used: by category and window, of these mostly in the order of their starts. The bytes are read anew at each call.
-   * What was taken from grants is in no window, and so is not among them.
-   * @param only length in seconds of the one window that is asked for. Default all
+   * Calls `visit` for each run with usage that started at `from` or later and before `to` (milliseconds since the epoch). Runs
+   * come by category and window, mostly in the order of their starts. The bytes are read anew at each call. Tokens that came from
+   * grants belong to no window, so they are left out.
+   * @param only length in seconds of the one window to visit. Default all windows
    */
   eachRun(from: number, to: number, visit: RunVisitor, only?: number): void
-  /** Tokens that were taken from each grant, by its id, as long as its run is kept. */
+  /** Tokens taken from each grant, by its id, for as long as the run of the grant is kept. */
   takenOf(): ReadonlyMap<string, number>
 }
 
 /**
  * @param seconds length of the window, its identity
- * @param startedAt of the first charge of the run, in milliseconds since the epoch, also of a calendar window
- * @param isCounted whether it is the one that the counter holds: it runs, or is over and none has started since. A run that was emptied
- *   is not, and never runs again
+ * @param startedAt of the first charge of the run, in milliseconds since the epoch, also for a calendar window
+ * @param isCounted whether the counter holds this run: the run is going on, or no later run has started. It is false for a run that was
+ * emptied
  */
 export type RunVisitor = (
   category: string,
@@ -34,48 +34,48 @@ export type RunVisitor = (
   isCounted: boolean,
 ) => void
 
-/** Since when each window is counted in, by `countedName`, in milliseconds since the epoch. Of any other nothing is known. */
+/** Since when each window is counted, by `countedName`, in milliseconds since the epoch. Other windows are unknown. */
 export type CountedSince = ReadonlyMap<string, number>
 
-/** For how long runs are kept, and what of it was changed. */
+/** For how long runs are kept, and how this was changed. */
 export interface KeptSince {
   /** After their end, in seconds. */
   readonly keptSeconds: number
-  /** The same of what was charged before `changedAt`: the least of what was said meanwhile. */
+  /** The same for runs from before `changedAt`. It is the lowest of the values that were noted since they were charged. */
   readonly leastSeconds: number
-  /** Of the last change, in milliseconds since the epoch. */
+  /** When the value last changed, in milliseconds since the epoch. */
   readonly changedAt: number
 }
 
-/** By `longest`, `shorter` and `anonymous`; and `unswept` while runs are to be taken away that need not be kept any more. */
+/** By `longest`, `shorter` and `anonymous`. `unswept` is there while the store still holds runs that should be deleted. */
 export type KeptStates = ReadonlyMap<string, KeptSince>
 
-/** What gateways have noted of the windows that they count in. */
+/** What gateways have noted about the windows that they count in. */
 export interface Counted {
   readonly since: CountedSince
   readonly keeping: KeptStates
 }
 
 /**
- * Reads what was used. Nothing that must be kept is missing, and nothing is shown that is older than the store is to keep. Every implementation passes
- * test/quota/history.suite.ts.
+ * Reads what was used. It shows everything that must be kept, and nothing that is older than the store is to keep. Every implementation
+ * passes test/quota/history.suite.ts.
  */
 export interface HistoryStore {
   /**
-   * Notes the windows that gateways count in: one that is new is counted since now, one that is not named any more is forgotten. What was
-   * used before a window was counted is in no history of it. It also notes how long the store keeps runs.
-   * @param isAnew whether the process begins with what it says: it has started, or was reloaded. Default true
-   * @returns whether runs are there that need not be kept any more, as that was made shorter: `forgetRuns` is due
+   * Notes the windows that gateways count in, and how long the store keeps runs. A new window counts as counted from now on, because its
+   * history has nothing from before. A window that is no longer named is forgotten.
+   * @param isAnew whether the process has just started or reloaded with these values. Default true
+   * @returns whether `forgetRuns` is due, because a shorter time was set
    * @throws StoreError
    */
   noteCounted(names: readonly string[], isAnew?: boolean): Promise<boolean>
-  /** Takes away what need not be kept any more, in steps that hold the store for a moment each. @throws StoreError */
+  /** Deletes runs that need not be kept any more, in steps that each hold the store for a moment only. @throws StoreError */
   forgetRuns(): Promise<void>
   /** @returns also the store's time @throws StoreError */
   readCounted(): Promise<Counted & { readonly at: number }>
   /**
-   * Both are read together: a question of one user or organisation is answered by them.
-   * @returns a history without runs for one who has used nothing @throws StoreError
+   * Reads both counter and history, because a question about one owner needs them together.
+   * @returns a history without runs for an owner without usage @throws StoreError
    */
   readHistory(
     scope: HistoryScope,
@@ -87,9 +87,9 @@ export interface HistoryStore {
     readonly history: OwnerHistory
   }>
   /**
-   * One step through all users or organisations: some of them, in no order, each once. One may come twice while others come and go. A
-   * step holds the store for a moment only, however many there are.
-   * @param cursor where the last step ended; `null` begins. Of a text that no step gave the step begins anywhere
+   * One step through all users or organisations. It returns some of them, in no order and each once. If others come and go between
+   * steps, an owner may come twice. A step holds the store for a moment only, however many owners there are.
+   * @param cursor where the last step ended; `null` begins. A text that came from no step begins at any place
    * @returns `next`: where the following step begins; `null` at the end
    * @throws StoreError
    */

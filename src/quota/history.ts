@@ -4,11 +4,11 @@ import type { Entry } from './counter.ts'
 
 /** How long runs of windows are kept after their end. */
 export interface Retention {
-  /** Of the books, and of the longest window of a category, in whole seconds; 0 keeps none. */
+  /** For the books and the longest window of a category, in whole seconds. 0 keeps no runs. */
   readonly longestSeconds: number
-  /** Of the other windows. */
+  /** For all other windows. */
   readonly shorterSeconds: number
-  /** Of all windows of callers who are told apart by an address, or by a key that nobody checked. */
+  /** For all windows of callers who are known only by an address or by an unchecked key. */
   readonly anonymousSeconds: number
   isAnonymous(user: string): boolean
 }
@@ -23,7 +23,7 @@ export const NO_RETENTION: Retention = {
 /** How long the runs of one user or organisation are kept, in seconds. */
 export type Kept = Pick<Retention, 'longestSeconds' | 'shorterSeconds'>
 
-/** `null` if nothing is: everybody together has no history, but series. */
+/** `null` if nothing is kept. Usage of everybody together has no history; it has series instead. */
 export function keptOf(retention: Retention, scope: ScopeName, id: string): Kept | null {
   if (scope === 'global') return null
   const { anonymousSeconds } = retention
@@ -34,7 +34,7 @@ export function keptOf(retention: Retention, scope: ScopeName, id: string): Kept
   return longestKept(kept) === 0 ? null : kept
 }
 
-/** For how long runs of an owner are kept after their end, at most, in seconds. */
+/** The longest time for which runs of an owner are kept after their end, in seconds. */
 export function mostKept(retention: Retention, scope: ScopeName, id: string): number {
   const kept = keptOf(retention, scope, id)
   return kept === null ? 0 : longestKept(kept)
@@ -52,10 +52,11 @@ export interface EndedRun extends Readonly<Entry> {
 }
 
 /**
- * The runs of a counter that it does not hold any more. What started in the future was set to another start, and goes on.
- * @param before the counter as it was
- * @param after as it is now
- * @param latest the last moment at which a run may have started that is over. Default any: the counter was emptied
+ * The runs that a counter no longer holds. A run that started in the future gets another start and goes on, so it is left
+ * out.
+ * @param before the earlier state of the counter
+ * @param after its present state
+ * @param latest the last moment at which an ended run may have started. Default any, because the counter was emptied
  */
 export function endedRuns(
   before: readonly Readonly<Entry>[],

@@ -1,18 +1,18 @@
 import type { Retention } from './history.ts'
 import type { KeptSince, KeptStates } from './history-store.ts'
 
-/** What becomes of runs when it is said anew how long they are kept. Pure. */
+/** Decides what a store notes when the time for which runs are kept changes. Pure. */
 
 export const UNSWEPT = 'unswept'
 
-/** How long a process waits that keeps runs for longer than another one has said, in milliseconds. */
+/** In milliseconds. A process waits for this long before it lengthens a time that another process has set. */
 const OTHERS_MS = 60 * 60_000
 
 /**
- * What a store that knows these states is to note of a retention; none if nothing has changed. All processes say it again each minute, and
- * two may differ: then the shorter time stands, since the process that says it keeps no run for longer. A longer time is noted when a
- * process begins with it, or an hour after the last change: a process that kept less may have ended.
- * @param isAnew whether the process begins with it: it has started, or was reloaded
+ * What a store with these states has to note for a retention; empty if nothing has changed. All processes repeat their retention each
+ * minute, and two of them may differ. The shorter time then wins, because the process that has it keeps no run for longer. A longer time
+ * is noted when a process starts with it, or an hour after the last change, since the other process may have ended by then.
+ * @param isAnew whether the process has just started or reloaded with these values
  */
 export function keptChanges(before: KeptStates, retention: Retention, now: number, isAnew: boolean): KeptStates {
   const { longestSeconds, shorterSeconds, anonymousSeconds } = retention
@@ -31,14 +31,14 @@ export function keptChanges(before: KeptStates, retention: Retention, now: numbe
   return changes
 }
 
-/** What was charged before an earlier change is gone once the time has passed that it was kept for. */
+/** The shortest time that still applies to runs from before a change. An earlier value counts until its time has passed. */
 function leastOf(known: KeptSince | undefined, now: number): number | undefined {
   if (known === undefined) return undefined
   const { keptSeconds, leastSeconds, changedAt } = known
   return now - changedAt >= keptSeconds * 1000 ? keptSeconds : Math.min(keptSeconds, leastSeconds)
 }
 
-/** For how long a run that began then is kept for certain, in seconds. @param wanted by the configuration */
+/** For how long a run that began at `startedAt` is certainly kept, in seconds. @param wanted the configured time */
 export function keptForCertain(state: KeptSince | undefined, wanted: number, startedAt: number): number {
   if (state === undefined) return wanted
   const kept = Math.min(wanted, state.keptSeconds)

@@ -16,9 +16,9 @@ export interface KnownUserStore {
 
 export interface KnownUsersOptions {
   readonly store: KnownUserStore
-  /** The reserve of the configuration in force; `undefined` for none, and then nobody is noted. */
+  /** The reserve in force; `undefined` for none, and then no user is noted. */
   readonly reserve: () => Reserve | undefined
-  /** Users of whom the reply is kept. Default 50,000. */
+  /** For how many users the store's reply is remembered. Default 50,000. */
   readonly most?: number
   /** How long users gather before they are noted together, in milliseconds. Default 50. */
   readonly gatherMs?: number
@@ -26,30 +26,31 @@ export interface KnownUsersOptions {
   readonly now?: () => number
 }
 
-/** What the store said of one user. All times are monotonic milliseconds. */
+/** What the store said about one user. All times are monotonic milliseconds. */
 interface Known {
   /** When the user charged first; infinite for a user who was not remembered. */
   readonly since: number
-  /** When the next charge is noted again. */
+  /** When the next charge of the user is noted again. */
   readonly noteFrom: number
 }
 
 const DAY_MS = 86_400_000
-/** Users in one call: it bounds how long it holds the store. */
+/** How many users one call notes at most, so that it holds the store for a short time only. */
 const MOST_NOTED = 256
-/** After a failure of the store. */
+/** How long to wait after a failure of the store. */
 const PAUSE_MS = 1000
 
 /**
- * What one process knows of users, so that a request waits for the store only when it would be refused for want of it.
+ * What one process knows about users. A request waits for the store only if it would be refused because its user counts
+ * as new.
  *
  * | State of a user | A charge is accepted | A charge is refused | Next |
  * |---|---|---|---|
  * | unasked: counts as new | is noted soon | the store is asked | noted, or looked up |
- * | looked up | is noted soon | nothing | noted; unasked when what was said is too old |
+ * | looked up | is noted soon | nothing | noted; unasked when the reply is too old |
  * | noted | nothing for a day, or a tenth of `rememberMs` | nothing | unasked after `rememberMs` without a note |
  *
- * A store that is out leaves all as it is. What a process forgets for want of room it asks again.
+ * No state changes while the store is out. If a process has no room for a user, it asks the store again.
  */
 export class KnownUsers {
   readonly #store: KnownUserStore
@@ -83,8 +84,8 @@ export class KnownUsers {
   }
 
   /**
-   * The same, or `null` if this process has not asked the store about the user, who counts as new until a refusal makes
-   * it ask.
+   * The same, or `null` if this process has not asked the store about the user. Such a user counts as new until a
+   * refusal leads to a question.
    */
   standing(user: string): boolean | null {
     return this.#users.get(user, this.#now()) === undefined ? null : this.isKnown(user)
@@ -95,7 +96,7 @@ export class KnownUsers {
     if (seen.type === 'settled' && (seen.kind === 'charged' || seen.kind === 'repeated')) this.note(seen.charge.user)
   }
 
-  /** A charge of the user was accepted. Returns at once; the store is asked to note it soon. */
+  /** Notes that a charge of the user was accepted. Returns at once; the store learns of it soon. */
   note(user: string): void {
     if (this.#reserve() === undefined) return
     const now = this.#now()
@@ -107,7 +108,7 @@ export class KnownUsers {
 
   /**
    * Asks the store about a user of whom this process knows nothing. Never rejects: without a reply the user stays new.
-   * @returns whether the user is known, and was not before
+   * @returns whether the user is known now and was not before
    */
   lookUp(user: string): boolean | Promise<boolean> {
     if (this.#reserve() === undefined) return false
@@ -121,7 +122,7 @@ export class KnownUsers {
     return lookUp
   }
 
-  /** Notes whoever is still to be noted. Never rejects. */
+  /** Notes all users who are still waiting to be noted. Never rejects. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -135,7 +136,7 @@ export class KnownUsers {
       const reserve = this.#reserve()
       if (reserve === undefined) return false
       const now = this.#now()
-      // Another process may note the user at any moment: that counts from `knownAfterMs` later on.
+      // Another process may note the user at any moment, and the user is known from `knownAfterMs` after that.
       const keepMs = age === null ? Math.min(reserve.knownAfterMs, noteAgainMs(reserve)) : noteAgainMs(reserve)
       const since = age === null ? Number.POSITIVE_INFINITY : now - age
       this.#users.set(user, { since, noteFrom: now }, now + keepMs, now)
@@ -158,7 +159,7 @@ export class KnownUsers {
     }, waitMs).unref()
   }
 
-  /** Goes on until all are noted, or the store fails: whoever is left is noted later. */
+  /** Goes on until all users are noted, or the store fails. The rest is then noted later. */
   async #noteAll(): Promise<void> {
     for (let some = this.#next(); some.length > 0; some = this.#next()) {
       const reserve = this.#reserve()
@@ -187,7 +188,7 @@ export class KnownUsers {
   }
 }
 
-/** How often a user is noted who charges all the time, in milliseconds. */
+/** How often a user who charges all the time is noted, in milliseconds. */
 function noteAgainMs({ rememberMs }: Reserve): number {
   return Math.min(DAY_MS, rememberMs / 10)
 }

@@ -4,78 +4,76 @@ import type { Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
 
 /**
- * From what was written to the limit that it makes: pure.
- * A limit is floor(value x mode factor x multiplier), at least 1 if the value is at least 1. The value is that of the plan, else the baseline.
- * The multiplier is for the global scope.
+ * How a limit is made from what was written. Pure. A limit is floor(value x mode factor x multiplier), and at least 1 if the value is at
+ * least 1. The value comes from the plan, or else from the baselines. The multiplier applies to the global scope only.
  */
 
 export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
 export type Mode = (typeof MODES)[number]
 
-/** The factor on the global limits. */
+/** The range of the factor on global limits. */
 export const MULTIPLIER = { min: 0.25, max: 4 } as const
 
-/** Token limits by category, then by window name. `UNLIMITED` says that there is none. */
+/** Limits in tokens, by category and then by window name. `UNLIMITED` stands for a window without a limit. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
 
-/** How a value says that its window has no limit: the window is then neither checked nor shown. */
+/** The value of a window without a limit, which is neither checked nor shown. */
 export const UNLIMITED = Number.POSITIVE_INFINITY
 
 export interface ScopedLimits {
-  /** Names all categories, each with the windows that it has. */
+  /** Contains all categories, each with all of its windows. */
   readonly personal: LimitTable
-  /** A category or window that is left out has no limit of all users together. */
+  /** If a category or window is left out, it has no limit for all users together. */
   readonly global: LimitTable
-  /** Tokens that pass beyond some of these limits, whatever value they have at run time. Default none. */
+  /** Tokens that pass beyond some of these limits, whatever the limits are at run time. Default none. */
   readonly over?: Readonly<Partial<Record<'personal' | 'global', LimitTable>>>
 }
 
-/** Limits of callers with this plan. A category or window that is left out follows the baselines, or has no limit of the organisation. */
+/** Limits under one plan. What is left out follows the baselines, or has no limit in the scope of the organisation. */
 export interface PlanLimits {
   readonly personal: LimitTable
   readonly organisation: LimitTable
-  /** The day with which months begin for its users and their organisations, in `PERIOD_DAY`. Default that of the window. */
+  /** The day with which months begin for its users and their organisations, in `PERIOD_DAY`. Default the day of the window. */
   readonly periodDay?: number
-  /** As of `ScopedLimits`. */
+  /** Like `over` of `ScopedLimits`. */
   readonly over?: Readonly<Partial<Record<'personal' | 'organisation', LimitTable>>>
 }
 
-/** By name. */
 export type Plans = ReadonlyMap<string, PlanLimits>
 
 export interface QuotaSettings {
   readonly mode: Mode
-  /** Shortest first; one to seven. */
+  /** Shortest first, one to seven windows. */
   readonly windows: readonly Window[]
   readonly baselines: ScopedLimits
-  /** The explicit values of mode `custom`, instead of baselines; what is missing there is the baseline. `null` for none. */
+  /** The values of mode `custom`, which replace the baselines. A missing value is that of the baseline. `null` for none. */
   readonly custom: ScopedLimits | null
-  readonly global: { readonly enabled: boolean /** In `MULTIPLIER`. */; readonly multiplier: number }
-  /** What is kept of the global limits for known users. Default nothing. */
+  readonly global: { readonly enabled: boolean /** In the range `MULTIPLIER`. */; readonly multiplier: number }
+  /** The part of the global limits that is kept for known users. Default nothing. */
   readonly reserve?: Reserve
-  /** Default none: the baselines are everybody's. */
+  /** Default none, and then the baselines apply to everybody. */
   readonly plans?: Plans
-  /** One of `plans`, of whoever has none. Default none. */
+  /** The plan of `plans` for users without a plan. Default none. */
   readonly defaultPlan?: string
   /** Whether credentials may name the day with which months begin. Default no. */
   readonly hasNamedDays?: boolean
-  /** In which the days of users and organisations are kept. Default not at all. */
+  /** Keeps the days of users and organisations. Default no days are kept. */
   readonly books?: Books
 }
 
 const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
 
-/** The mode's factor. `adaptive` is the share drawn from the server error rate, used in mode `adaptive` only. */
+/** The factor of a mode. @param adaptive the factor that was made from the rate of server errors, for mode `adaptive` */
 export function modeFactor(mode: Mode, adaptive: number): number {
   return mode === 'adaptive' ? adaptive : FACTORS[mode]
 }
 
 export type LimitScope = 'personal' | 'organisation' | 'global'
 
-/** What a value was written in: `custom` is that of mode `custom`. */
+/** Where a value was written. `custom` stands for the values of mode `custom`. */
 export type Layer = 'baselines' | 'custom' | { readonly plan: string }
 
-/** Where a value was written, for example `tollgate.yaml:22`; `null` if nobody knows. */
+/** Tells where a value was written, for example `tollgate.yaml:22`; `null` if unknown. */
 export type Origin = (scope: LimitScope, category: string, window: string, layer: Layer) => string | null
 
 /** How a limit came about. */
@@ -88,11 +86,11 @@ export interface Layers {
   readonly steps: readonly string[]
 }
 
-/** Those of a plan, or of none (`null`). */
+/** The limits of one plan, or of callers without a plan (`null`). */
 export interface PlanLayers {
-  /** The layer that decides on one limit, also where it says that there is none; `null` if nothing was written. */
+  /** The layer that decides one limit, which may also say that there is no limit; `null` if no layer has a value. */
   layerOf(scope: LimitScope, category: string, window: string): Layer | null
-  /** The limits of one scope, shortest window first, without the windows that nobody wrote a limit for. */
+  /** The limits of one scope, shortest window first. Windows without a written limit are left out. */
   limits(scope: LimitScope, category: string): Limit[]
   explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers
 }
@@ -102,7 +100,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   const factor = modeFactor(mode, adaptive)
   const ofPlan = plan === null ? undefined : plans?.get(plan)
 
-  /** By the first layer that has a value, which may say that there is no limit; `null` if none has one. */
+  /** The value of the first layer that has one. The value may be `UNLIMITED`. `null` if no layer has a value. */
   function written(scope: LimitScope, category: string, window: string): InLayer | null {
     const valueIn = (table: LimitTable | undefined) => table?.get(category)?.get(window)
     const found = (layer: Layer, value: number, over?: LimitTable): InLayer => ({ layer, value, over: valueIn(over) })
@@ -144,12 +142,12 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   return { layerOf: (...place) => written(...place)?.layer ?? null, limits, explain }
 }
 
-/** What was written of a limit, and where. */
+/** A written value and its layer. */
 interface InLayer extends Written {
   readonly layer: Layer
 }
 
-/** What was written, in words. */
+/** A written value in words. */
 export function amountOf({ value, over }: Written): string {
   return over === undefined ? String(value) : `${value} and ${over} over`
 }

@@ -3,7 +3,7 @@ import { MAX_LIMIT } from './multiplied.ts'
 
 /** A limit as the file, the API and the pages write it. Pure. */
 
-/** Tokens that are promised, and how many more pass. */
+/** Tokens that are promised, and the tokens that pass beyond them. */
 export interface SoftLimit {
   readonly limit: number
   readonly over: number
@@ -14,7 +14,7 @@ export type LimitValue = number | SoftLimit | typeof NO_LIMIT
 /** Limits by category, then by the name of the window. */
 export type ValueTable = Readonly<Record<string, Readonly<Record<string, LimitValue>>>>
 
-/** How a value says that its window has no limit. */
+/** The written form of a window without a limit. */
 export const NO_LIMIT = 'unlimited'
 
 export function isSoft(value: unknown): value is SoftLimit {
@@ -39,12 +39,12 @@ export function mostOf(value: LimitValue): number {
   return value === NO_LIMIT ? UNLIMITED : isSoft(value) ? value.limit + value.over : value
 }
 
-/** As a person writes it into one field: `1000`, `1000 + 200` or `unlimited`. */
+/** The text of a value in one field: `1000`, `1000 + 200` or `unlimited`. */
 export function limitText(value: LimitValue): string {
   return isSoft(value) ? `${value.limit} + ${value.over}` : String(value)
 }
 
-/** What such a text means; `null` for one that is no limit. */
+/** The value of such a text; `null` if it is no limit. */
 export function limitFrom(text: string): LimitValue | null {
   if (text.trim() === NO_LIMIT) return NO_LIMIT
   const [, limit, over] = /^\s*(\d{1,15})\s*(?:\+\s*(\d{1,15}))?\s*$/.exec(text) ?? []
@@ -53,10 +53,10 @@ export function limitFrom(text: string): LimitValue | null {
   return isLimitValue(value) ? value : null
 }
 
-/** What is promised, and beside it what passes beyond. @param rows by category, then window name */
+/** Two tables: what is promised, and what passes beyond it. @param rows by category, then window name */
 export function tablesOf(rows: Iterable<readonly [string, Iterable<readonly [string, LimitValue]>]>): {
   readonly limits: LimitTable
-  /** Of the soft limits alone. */
+  /** Contains soft limits only. */
   readonly over: LimitTable
 } {
   const [limits, over] = [new Map<string, Map<string, number>>(), new Map<string, Map<string, number>>()]
@@ -72,7 +72,7 @@ export function tablesOf(rows: Iterable<readonly [string, Iterable<readonly [str
   return { limits, over }
 }
 
-/** The value that these tables have of one window; `undefined` for none. */
+/** The value of one window in these tables; `undefined` for none. */
 export function valueIn(
   { limits, over }: { readonly limits: LimitTable; readonly over?: LimitTable | undefined },
   category: string,

@@ -4,11 +4,11 @@ import type { Observer, Settled } from '../observe/observation.ts'
 import type { Named, Payer } from './payer.ts'
 
 /**
- * The plan, the organisation and the day with which months begin that the credentials of users name, for administrators, who have only user
- * ids. No request is decided by it.
+ * The plan, the organisation and the first day of months that the credentials of users name. They are kept for administrators, who have
+ * only user ids. No request is decided by them.
  */
 
-/** By organisation, what the last of these named; `null` for nothing. */
+/** For each organisation, what the last of these payers named; `null` if that payer named nothing. */
 export function namedByOrganisation(payers: readonly Payer[]): ReadonlyMap<string, Named | null> {
   return new Map(
     payers.flatMap((payer): [string, Named | null][] => {
@@ -33,24 +33,24 @@ export function namesNothing({ plan, organisation, periodDay }: Membership): boo
 /** Every implementation passes test/quota/memberships.suite.ts. */
 export interface MembershipStore {
   /**
-   * Each user once, and with the user the organisation. What names nothing is forgotten; the rest is remembered from now on for
-   * `rememberMs`. @throws StoreError
+   * Notes each user once, and the organisation with the user. A user or organisation whose credential names nothing is
+   * forgotten. Everything else is remembered for `rememberMs` from now on. @throws StoreError
    */
   noteMemberships(payers: readonly Payer[], rememberMs: number): Promise<void>
-  /** In the order of the users; `null` for one of whom nothing is remembered. @throws StoreError */
+  /** In the order of the users; `null` if nothing is remembered. @throws StoreError */
   readMemberships(users: readonly string[]): Promise<readonly (Membership | null)[]>
   /**
-   * What the credentials of users of these organisations named last, in their order; `null` if that one named neither a plan nor a day, or
-   * nothing is remembered. @throws StoreError
+   * What was last named by a credential of a user of each organisation, in the order of the organisations. `null` if that credential named
+   * neither a plan nor a day, or if nothing is remembered. @throws StoreError
    */
   readNamed(organisations: readonly string[]): Promise<readonly (Named | null)[]>
 }
 
 export interface MembershipsOptions {
   readonly store: Pick<MembershipStore, 'noteMemberships'>
-  /** Whether limits may depend on what credentials name: nobody is noted if not. Default they may. */
+  /** Whether limits may depend on what credentials name. If they do not, nobody is noted. Default yes. */
   readonly namesMatter?: () => boolean
-  /** Users of whom is kept what was noted. Default 50,000. */
+  /** For how many users this process remembers what was noted. Default 50,000. */
   readonly most?: number
   /** How long users gather before they are noted together, in milliseconds. Default 50. */
   readonly gatherMs?: number
@@ -59,21 +59,21 @@ export interface MembershipsOptions {
 }
 
 const DAY_MS = 86_400_000
-/** Longer than the runs of usual windows: a user who is silent for so long has used nothing. */
+/** This is longer than usual windows run, so a user who was silent for this long has no usage left. */
 const REMEMBER_MS = 35 * DAY_MS
 
 function isSame(a: Membership, b: Membership): boolean {
   return a.plan === b.plan && a.organisation === b.organisation && a.periodDay === b.periodDay
 }
 
-/** Outcomes of a charge by which a user is noted. */
+/** Outcomes of a charge after which a user is noted. */
 const DECIDED: ReadonlySet<Settled['kind']> = new Set(['charged', 'refused', 'shadowed'])
 
-/** Notes each user once a day, and when the user's credential names something else. */
+/** Notes each user once a day, and also when the user's credential names something new. */
 export class Memberships {
   readonly #namesMatter: () => boolean
   readonly #now: () => number
-  /** What was noted of a user, for a day. */
+  /** What was noted about a user in the last day. */
   readonly #noted: Cache<Membership>
   readonly #notes: GatheredNotes<Payer>
 
@@ -93,13 +93,13 @@ export class Memberships {
     })
   }
 
-  /** Notes whose charges are accepted or refused, if it is known who they are: a window of the organisation may refuse the first one. */
+  /** Notes known users whose charges are accepted, or refused, since their organisation may refuse their first charge. */
   readonly observer: Observer = (seen) => {
     if (seen.type === 'settled' && DECIDED.has(seen.kind) && seen.isVerified && this.#namesMatter())
       this.note(seen.caller)
   }
 
-  /** A credential has named these for a user. Returns at once; the store is asked to note it soon. */
+  /** Notes what a credential has named for a user. Returns at once; the store learns of it soon. */
   note(payer: Payer): void {
     const { user } = payer
     const now = this.#now()
@@ -110,7 +110,7 @@ export class Memberships {
     this.#noted.set(user, facts, now + DAY_MS, now)
   }
 
-  /** Notes whoever is still to be noted. Never rejects. */
+  /** Notes all users who are still waiting to be noted. Never rejects. */
   close(): Promise<void> {
     return this.#notes.close()
   }

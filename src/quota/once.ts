@@ -1,8 +1,8 @@
 import { firstAndOthers } from '../lib/first-and-others.ts'
 
 /**
- * Requests that may come again. A store remembers a charge by the key that its request has. A repetition within a time is
- * accepted, whatever the windows hold, and not charged.
+ * Requests that may be repeated. A store remembers a charge by the key of its request. A repetition within a certain time is accepted,
+ * whatever the windows hold, and not charged.
  *
  * | What is remembered of a key | Event                                                 | Next                                  |
  * |-----------------------------|-------------------------------------------------------|---------------------------------------|
@@ -16,37 +16,37 @@ import { firstAndOthers } from '../lib/first-and-others.ts'
  * | a charge without open uses  | a report, which is one that was made before           | the same                              |
  * | nothing                     | a report of a charge that is kept by its report       | that charge, without open uses        |
  *
- * So all requests of a key together cost what the dearest of them did: one whose response was free does not take back the rest, and a
- * cheap one does not pay for a dear one. A use that never reports, as its cost was known before, leaves what is paid as it is.
+ * So all requests with one key together cost as much as the dearest of them. A free response does not give back what the others cost, and a
+ * cheap one does not pay for a dear one. A use whose cost was known before never reports, and leaves what is paid as it is.
  */
 
-/** How the repetitions of a request are known, and what they may do. */
+/** How repetitions of a request are recognised, and how many are allowed. */
 export interface Once {
-  /** A hash of the request but for its body, and of its user. */
+  /** A hash of the user and the request without its body. */
   readonly key: string
-  /** A hash of the body, of at most 32 characters of ASCII. */
+  /** A hash of the body, at most 32 ASCII characters. */
   readonly body: string
-  /** How long after the charge a repetition is not charged, in milliseconds. */
+  /** For how long after the charge repetitions are free, in milliseconds. */
   readonly forMs: number
-  /** How many repetitions are not charged, 1 to 100. */
+  /** How many repetitions are free, 1 to 100. */
   readonly replays: number
-  /** Whether the charge and its repetitions are one use, which reports once. Default each of them is one. */
+  /** Whether the charge and its repetitions together are one use, which reports once. By default each of them is a use. */
   readonly isOneUse?: true
-  /** Whether a report of a charge that is not remembered is: so nobody reports it again. Default not. */
+  /** Whether a report is remembered even if its charge is not, so that nobody can report it again. Default no. */
   readonly keepsReport?: true
 }
 
-/** One run of a window: its length, and the store's time of its start; 0 for a window that was not charged. */
+/** One run of a window: its length, and the store's time of its start. The start is 0 for a window that was not charged. */
 export interface ChargedRun {
   readonly seconds: number
   readonly startedAt: number
-  /** The id of the grant that this is the run of. Default it is a window of the category. */
+  /** The id of the grant, if this is the run of a grant. By default it is a window of the category. */
   readonly grant?: string
 }
 
 /**
- * Where a charge was counted. It is kept under the key: what a repetition gives back, or costs beyond, is that of the charge, whatever the
- * category, the organisation and the limits of the request are meanwhile.
+ * Where a charge was counted. It is kept under the key, because a repetition corrects the original charge, whatever category, organisation
+ * and limits the repetition itself has.
  */
 export interface Receipt {
   readonly category: string
@@ -57,43 +57,45 @@ export interface Receipt {
     readonly organisation: readonly ChargedRun[]
     readonly global: readonly ChargedRun[]
   }
-  /** The same of the further meters of the charge, in their order. Missing where it has none. */
+  /** Where the further meters of the charge were counted, in their order. Absent if there are none. */
   readonly others?: readonly Receipt[]
 }
 
 /** What is known of one meter of a charge. */
 export interface Uses {
-  /** The request and its repetitions, less those that have reported what they cost of it. */
+  /** How many of the request and its repetitions have not reported their cost in this meter yet. */
   readonly open: number
-  /** The tokens that the windows hold of it. */
+  /** The tokens of this charge that the windows hold. */
   readonly paid: number
-  /** What the dearest of those that have reported cost. */
+  /** The highest cost that was reported. */
   readonly dearest: number
 }
 
-/** What a store keeps under a key. It has the uses of the first meter itself. */
+/** What a store keeps under a key. Its own members are the uses of the first meter. */
 export interface Remembered extends Uses {
   readonly body: string
-  /** The store's time of the charge, its identity: it is not set right if the clock was ahead. */
+  /** The store's time of the charge, which is its identity. It is not corrected even if the clock was ahead. */
   readonly since: number
-  /** From when the time of the repetitions counts: `since`, or when it was first seen to lie in the future. */
+  /** From when repetitions are timed. This is `since`, or the moment at which `since` was first seen to lie in the future. */
   readonly start: number
-  /** Repetitions that reached the upstream, or may yet. */
+  /** Repetitions that reached the upstream or may still reach it. */
   readonly replays: number
-  /** Of the further meters of the charge, in their order. Missing where it has none. */
+  /** The uses of the further meters of the charge, in their order. Absent if there are none. */
   readonly others?: readonly Uses[]
   readonly receipt: Receipt
 }
 
 /** What the key of a charge makes of it. */
 export type Judgement =
-  /** No charge is remembered: it is a charge as any, and remembered if it is accepted. */
+  /** No charge is remembered, so this one is charged, and remembered if it is accepted. */
   | { readonly kind: 'new' }
-  /** A repetition that is not charged. `since`: the time of the charge that pays for it. `receipt`: where that was counted. */
+  /**
+   * A free repetition. `since` is the time of the charge that pays for it, and `receipt` says where that charge was counted.
+   */
   | { readonly kind: 'replayed'; readonly since: number; readonly receipt: Receipt }
-  /** The key is that of a request with another body: it is refused. */
+  /** The key belongs to a request with another body, so this one is refused. */
   | { readonly kind: 'reused' }
-  /** There were too many repetitions: it is a charge as any, and not remembered. */
+  /** There were too many repetitions, so this one is charged, and not remembered. */
   | { readonly kind: 'spent' }
 
 const NEW = { kind: 'new' } as const
@@ -106,42 +108,45 @@ function judge({ body, forMs, replays }: Once, known: Remembered | undefined, no
   return known.replays < replays ? { kind: 'replayed', since: known.since, receipt: known.receipt } : SPENT
 }
 
-/** How long a charge is known after its key has ended: the request may still be under way, and its response must find the charge. */
+/** How long a charge outlives its key, because a request that is still under way must find its charge. */
 const LINGER_MS = 600_000
 
-/** How long after the charge it may be forgotten, in milliseconds. */
+/** When the charge may be forgotten, in milliseconds after it was made. */
 export function keptMs({ forMs }: Once): number {
   return forMs + LINGER_MS
 }
 
-/** A request with a key, or a repetition of it, that reports what it cost. */
+/** The report of what a request with a key, or its repetition, has cost. */
 export interface Report {
   readonly once: Once
-  /** Of which meter of the charge: 0 is the first. */
+  /** The index of the meter in the charge; 0 is the first. */
   readonly meter: number
-  /** What the request itself was charged, or would have been as a first one. */
+  /** What this request was charged, or would have been charged without its key. */
   readonly reserve: number
-  /** What it cost, at least 0. */
+  /** What this request cost, at least 0. */
   readonly cost: number
-  /** Whether it is the charge itself, and not a repetition. */
+  /** Whether this is the charged request, and not a repetition. */
   readonly isFirst: boolean
-  /** Whether it certainly reached nobody. */
+  /** Whether the request certainly did not reach the upstream. */
   readonly isUnreached: boolean
-  /** The time of the charge. */
+  /** The time of the charge, which is its identity. */
   readonly since: number
 }
 
-/** The keys that a batch works on. */
+/** The keys of a batch. */
 export interface Onces {
-  /** A repetition that is not charged is counted, and uses as many meters of the charge as it has itself. @param meters 0 for no use of its own */
+  /** Decides what a key means for a request. A free repetition opens a use of as many meters as it has. @param meters 0 for no use */
   judge(once: Once, now: number, meters: number): Judgement
-  /** A charge of a new key was accepted. @param costs of its meters, one at least */
+  /** Remembers an accepted charge under a new key. @param costs of its meters, at least one */
   keep(once: Once, costs: readonly number[], now: number, receipt: Receipt): void
-  /** @returns the tokens to give back of the charge; below 0, to charge in addition */
+  /** @returns tokens of the charge to give back. A number below 0 is charged in addition */
   report(report: Report): number
 }
 
-/** By what is remembered of a key. @param write is given `undefined` for nothing, and else when it may be forgotten */
+/**
+ * Makes `Onces` from what is remembered by key. @param write gets `undefined` to forget a key, else when it may be
+ * forgotten
+ */
 export function oncesOf(
   read: (key: string) => Remembered | undefined,
   write: (key: string, remembered: Remembered | undefined, ends: number) => void,
@@ -149,7 +154,7 @@ export function oncesOf(
   return {
     judge(once, now, meters) {
       let known = read(once.key)
-      // The clock was ahead: the charge counts as made now.
+      // The clock was ahead, so the charge counts as made now.
       if (known !== undefined && known.start > now) {
         known = { ...known, start: now }
         write(once.key, known, now + keptMs(once))
@@ -169,13 +174,13 @@ export function oncesOf(
     },
     report({ once, meter, reserve, cost, isFirst, isUnreached, since }) {
       const known = read(once.key)
-      // Forgotten: nobody knows of the other uses.
+      // The charge is forgotten, so nobody knows of its other uses.
       if (known?.since !== since) {
         if (isFirst && once.keepsReport) write(once.key, reported(once, since, cost), since + keptMs(once))
         return isFirst ? reserve - cost : 0
       }
       const uses = usesOf(known)[meter]
-      // The charge had fewer meters than its repetition, or this was reported before.
+      // Either the charge had fewer meters than its repetition, or this use has already reported.
       if (uses === undefined || uses.open === 0) return 0
       const open = uses.open - 1
       const dearest = Math.max(uses.dearest, cost)
@@ -189,7 +194,7 @@ export function oncesOf(
   }
 }
 
-/** What is kept of a charge of which only its report came. */
+/** What is kept of a charge if only its report came. */
 function reported({ body }: Once, since: number, cost: number): Remembered {
   const receipt = { category: '', organisation: null, runs: { personal: [], organisation: [], global: [] } }
   return { body, since, start: since, replays: 0, open: 0, paid: cost, dearest: cost, receipt }
@@ -207,7 +212,7 @@ function withUses(known: Remembered, change: (uses: Uses, meter: number) => Uses
     : { ...changed, others: known.others.map((uses, i) => change(uses, i + 1)) }
 }
 
-/** Whether nobody uses it any more, and nobody's use cost anything. */
+/** Whether no use is open, and no use has cost anything. */
 function isFree({ open, dearest }: Uses): boolean {
   return open === 0 && dearest === 0
 }

@@ -4,38 +4,44 @@ import { limitOf } from './multiplied.ts'
 import type { GrantsInForce } from './owned-grants.ts'
 import { type Limit, promised, type Window } from './window.ts'
 
-/** What administrators set for one user or one organisation, and the limits that it makes: pure. */
+/** What administrators set for one user or organisation, and the limits that result. Pure. */
 
-/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. */
+/**
+ * What an administrator has set for one user. Its limits replace personal ones as they stand, whatever the mode, and also limit windows
+ * that the category does not have.
+ */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
-  /** Tokens that pass beyond some of them. Default none. */
+  /** Tokens that pass beyond some of these limits. Default none. */
   readonly over?: LimitTable
-  /** Multiplies each personal limit, its own ones and those that follow the default. 0 lets nothing pass. Default 1. */
+  /**
+   * Multiplies each personal limit, whether it comes from the override or from the defaults. 0 lets nothing pass.
+   * Default 1.
+   */
   readonly factor?: number
-  /** The day with which months of the user begin, in `PERIOD_DAY`, whatever the credential and the plan say. Default that of these. */
+  /** The first day of the user's months, in `PERIOD_DAY`. Default that of the credential or the plan. */
   readonly periodDay?: number
-  /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
+  /** The user's plan. One that is not configured has no effect. Default the plan of the credential. */
   readonly plan?: string
   /**
-   * The organisation within which it holds: for requests whose credential names it, and never above what they would have without it.
-   * Default everywhere.
+   * The override then holds only for requests whose credential names this organisation, and only lowers limits. Default for all
+   * requests.
    */
   readonly within?: string
   readonly bypassGlobal: boolean
-  /** Whether this user's refusals are only counted and reported. */
+  /** Whether this user's refusals are only counted and reported, while requests pass. */
   readonly shadow: boolean
-  /** Why, for whoever asks where a limit comes from. */
+  /** Why the override was set, for administrators who ask where a limit comes from. */
   readonly reason?: string
-  /** Why all but its factor is so, if that is of another one, which lies over it. Default `reason`. */
+  /** The reason of everything but the factor, if a factor with its own reason lies over this override. Default `reason`. */
   readonly beneath?: string
 }
 
 /**
- * What an administrator has set for one organisation. Its limits replace those of plans as they stand, whatever the mode. In
- * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
- * limit where there is none, but for factor 0.
+ * What an administrator has set for one organisation. Its limits replace those of plans as they stand, whatever the mode. They
+ * also limit windows that no plan limits. Its factor multiplies the limits of each member's plan. Where there is no limit,
+ * only factor 0 makes one.
  */
 export type OrganisationOverride = Pick<
   Override,
@@ -56,14 +62,14 @@ export interface Overrides extends Lookup<Override> {
   readonly grants?: GrantsInForce | undefined
 }
 
-/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the user here: a batch sends each set once */
+/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the user in this category */
 export function ofUser(limits: Limits, override: Override, category: string, windows: readonly Window[]): Limits {
   const personal = withOwn(limits.personal, override, category, windows)
   const global = override.bypassGlobal ? null : limits.global
   return personal === limits.personal && global === limits.global ? limits : { ...limits, personal, global }
 }
 
-/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the organisation here */
+/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the organisation */
 export function ofOrganisation(
   limits: Limits,
   override: OrganisationOverride,
@@ -77,7 +83,7 @@ export function ofOrganisation(
 
 const NONE: readonly Limit[] = []
 
-/** Limits with those of an override instead, and beside them where the category has no such window; a factor of 0 lets nothing pass in any window. */
+/** Limits in which those of an override replace others or are added. A factor of 0 lets nothing pass in any window. */
 function withOwn(
   limits: readonly Limit[],
   override: OrganisationOverride,
@@ -100,8 +106,8 @@ function withOwn(
 }
 
 /**
- * Whether an override blocks in a category: by factor 0, or by a limit of 0 in some window, beyond which nothing passes. What a plan or the
- * baselines set to 0 is no block, since a grant may be meant for just that.
+ * Whether an override blocks a category, by factor 0 or by a limit of 0 beyond which nothing passes. A limit of 0 in a plan or in the
+ * baselines is no block, since a grant may be meant for exactly that case.
  * @param windows of the configuration
  */
 export function isBlocking(
@@ -113,7 +119,7 @@ export function isBlocking(
   return factor === 0 || windows.some(({ name }) => own?.get(name) === 0 && (beyond?.get(name) ?? 0) === 0)
 }
 
-/** What an override sets for a window: nothing where it may only lower what is lower already. */
+/** What an override sets for a window; nothing if the override may only lower limits and this one is lower already. */
 export function setIn(
   { within }: Pick<Override, 'within'>,
   own: number | undefined,
@@ -128,12 +134,14 @@ export function heldBy(override: Override | undefined, organisation: string | nu
   return override?.within === undefined || override.within === organisation ? override : undefined
 }
 
-/** The reason of an override for all that it sets but the factor, which may lie over it for a while with a reason of its own. */
+/**
+ * The reason of everything that an override sets, except for a factor that lies over it for a while with a reason of its own.
+ */
 export function reasonBeneath(override: Pick<Override, 'reason' | 'beneath'> | undefined): string | undefined {
   return override?.beneath ?? override?.reason
 }
 
-/** A reason, behind a value. */
+/** A reason as it is written behind a value. */
 export function because(reason: string | undefined): string {
   return reason === undefined ? '' : ` (${reason})`
 }

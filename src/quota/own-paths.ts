@@ -1,4 +1,4 @@
-/** Paths of which the gateway answers GET and HEAD itself, whatever the route map says. */
+/** Paths for which the gateway itself responds to GET and HEAD, whatever the route map says. */
 
 /** The quota of the caller. */
 export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
@@ -6,10 +6,10 @@ export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota']
 /** What the caller used. */
 export const USAGE_PATH = '/me/usage'
 
-/** What the configuration publishes for everybody, by its key there. */
+/** What the configuration can publish for everybody, by the key that publishes it. */
 export const PUBLIC_PATHS = { failureRate: '/usage/failure-rate', prices: '/quota/prices' } as const
 
-/** Which of them it publishes. */
+/** Which of these paths the configuration publishes. */
 export type Published = { readonly [K in keyof typeof PUBLIC_PATHS]: boolean }
 
 export function publicPaths(published: Published): ReadonlySet<string> {

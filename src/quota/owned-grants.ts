@@ -3,10 +3,10 @@ import type { Limits } from './charge.ts'
 import type { Grant } from './grant.ts'
 import type { Payer } from './payer.ts'
 
-/** By owner, then by category: the one that ends first comes first. */
+/** By owner, then by category. The grant that ends first comes first. */
 type ByOwner = ReadonlyMap<string, ReadonlyMap<string, readonly Grant[]>>
 
-/** A grant of somebody, and what it pays. */
+/** A grant with its owner and category. */
 export interface OwnedGrant {
   readonly scope: 'personal' | 'organisation'
   readonly category: string
@@ -21,7 +21,7 @@ export interface GrantsInForce {
 
 const NONE: readonly Grant[] = []
 
-/** The grants of a caller, those of the user first. @param categories of the configuration: one of another category rests */
+/** The grants of a caller, those of the user first. @param categories of the configuration; grants of others are left out */
 export function grantsOwnedBy(
   { users, organisations }: GrantsInForce,
   { user, organisation }: Payer,
@@ -39,15 +39,15 @@ export function grantsOwnedBy(
 type IsBlocked = (scope: OwnedGrant['scope'], category: string, payer: Payer) => boolean
 
 /**
- * Gives limits the grants of one caller.
- * @param isBlocked where nothing is to pass, no grant pays for it
- * @returns of a category: the very limits if nobody has given the caller anything, and for others always the same object
+ * Adds the grants of one caller to limits.
+ * @param isBlocked says where nothing may pass, so that no grant pays there
+ * @returns for a category without grants of the caller the same object as before, and else always the same new object
  */
 export function grantedLimits(
   grants: GrantsInForce,
   isBlocked: IsBlocked,
 ): (limits: Limits, category: string, payer: Payer) => Limits {
-  /** By whose grants they are. */
+  /** Keyed by the owners of the grants. */
   const known = madeOnce<Limits, string>()
 
   return (limits, category, payer) => {

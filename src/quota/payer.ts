@@ -1,25 +1,25 @@
-/** Whose limits are asked for: a user, and what the credential says of him. */
+/** The owner of limits: a user, and what the credential says about him. */
 export interface Payer {
   readonly user: string
   readonly organisation: string | null
-  /** Any text. */
+  /** Any text, even if no plan has this name. */
   readonly plan: string | null
-  /** The day with which months begin, in `PERIOD_DAY`; missing if the credential names none. */
+  /** The first day of months, in `PERIOD_DAY`. Absent if the credential names none. */
   readonly periodDay?: number
   /**
-   * The same for months of the organisation, where that is another day; `null` if nobody names one. No credential says so, but the log of
-   * a gateway. Default `periodDay`.
+   * The first day of months of the organisation, if it differs; `null` for none. It comes from a log and never from a credential. Default
+   * `periodDay`.
    */
   readonly organisationDay?: number | null
 }
 
-/** What a credential names for a user and the user's organisation alike. */
+/** What a credential names for both the user and the user's organisation. */
 export type Named = Pick<Payer, 'plan' | 'periodDay'>
 
-/** With which days the months of somebody begin. */
+/** The days with which somebody's months begin. */
 export type NamedDays = Pick<Payer, 'periodDay' | 'organisationDay'>
 
-/** A user of whom nothing else is known, as whoever has only an id. */
+/** A payer for a user of whom only the id is known. */
 export function payerOf(user: string): Payer {
   return { user, organisation: null, plan: null }
 }
@@ -27,7 +27,7 @@ export function payerOf(user: string): Payer {
 /** No user has this id. */
 const NO_USER = ''
 
-/** Any user of an organisation: whose limits of the organisation hold. */
+/** Stands for any user of an organisation, to ask for the organisation's limits. */
 export function memberOf(organisation: string, named: Named | null = null): Payer {
   return { user: NO_USER, organisation, plan: null, ...named }
 }

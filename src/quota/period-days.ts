@@ -8,9 +8,9 @@ import type { NamedDays, Payer } from './payer.ts'
 import type { Limit, Window } from './window.ts'
 
 /**
- * The day with which the months of one user or organisation begin, where it is another one than that of the window: pure. The day makes another
- * calendar, and nothing else: a run of a month ends with the first such day after its first charge, whichever day was in force then. So no run
- * lasts longer than a month, and one whose end by a new day is over already is over with the change.
+ * The day with which the months of one user or organisation begin, if it differs from that of the window. Pure. Such a day only makes
+ * another calendar. The run of a month ends with the first such day after its first charge, whichever day was in force then. So no run
+ * lasts longer than a month. If a new day ends a run in the past, the run is over with the change.
  */
 
 /** The first and the last day that a month can begin with. */
@@ -20,24 +20,27 @@ export function isPeriodDay(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= PERIOD_DAY.min && Number(value) <= PERIOD_DAY.max
 }
 
-/** Who has said with which day the months of somebody begin. */
+/** With which day somebody's months begin, and what has set that. */
 export interface PeriodDay {
-  /** In `PERIOD_DAY`. */
+  /** In the range `PERIOD_DAY`. */
   readonly day: number
   readonly from: 'override' | 'credential' | 'plan'
 }
 
-/** Whose months may begin with another day than those of the window. */
+/** The scopes whose months may begin with another day than the window's. */
 export type OwnScope = Exclude<ScopeName, 'global'>
 
-/** By day: what a calendar remembers goes by its object. */
+/** Keyed by the day. Each calendar remembers its periods, so it must be the same object each time. */
 const datedWindow = madeOnce<Window, number>()
 
 export function isMonth({ calendar }: Pick<Window, 'calendar'>): boolean {
   return calendar?.unit === 'month'
 }
 
-/** The same window with months that begin with this day; the very window if it has them, or counts by no months. */
+/**
+ * The same window with months that begin on this day. It is the same object if they already do, or if the window has no
+ * months.
+ */
 export function beginningWith(window: Window, day: number): Window {
   const { calendar } = window
   if (calendar?.unit !== 'month' || (calendar.day ?? 1) === day) return window
@@ -48,11 +51,11 @@ function startingWith({ unit, zone }: Calendar, day: number): Calendar {
   return day === 1 ? { unit, zone } : { unit, zone, day }
 }
 
-/** What is told of the months of a policy. */
+/** What a policy says about months. */
 export interface MonthsShown {
-  /** The windows of the settings as long as they are for anybody, by which it is looked who has used something. */
+  /** The windows of the settings with their longest months, which answer whether anybody has used something. */
   readonly windowsOfAnybody: readonly Window[]
-  /** Whether the months of anybody begin with a day of the own. */
+  /** Whether anybody's months begin with a day of his own. */
   readonly hasPeriodDays: boolean
   /** With which day the months of a caller begin in a scope, and who says so; `null` for the day of the window. */
   periodDayOf(payer: Payer, scope: ScopeName): PeriodDay | null
@@ -60,7 +63,7 @@ export interface MonthsShown {
   windowsOf(payer: Payer, scope: ScopeName): readonly Window[]
 }
 
-/** Gives limits the months that somebody has: the very limits where no month is another one, and else always the same object. */
+/** Gives limits the months of their owner. Unchanged limits keep their object; else it is always the same new object. */
 export interface Months {
   ofPayer(limits: Limits, payer: Payer): Limits
   /** @param plan `null` for none */
@@ -69,7 +72,7 @@ export interface Months {
 }
 
 /**
- * Where the day of an owner is decided: by the override, the credential, the plan, and else by the window.
+ * Decides the first day of months: by the override, then the credential, then the plan, and last the window.
  * @param planOf the name of a payer's plan; `null` for none
  */
 export function createMonths(
@@ -122,8 +125,8 @@ function namedDay({ periodDay, organisationDay = periodDay }: NamedDays, scope: 
 }
 
 /**
- * The days of somebody which no configuration says, as a payer names them: by the credential, or an override; `undefined` for none. What a
- * log has of them makes the same months again.
+ * The days of a payer that come from a credential or an override, and not from the configuration; `undefined` for none. With these days a
+ * log can make the same months again.
  */
 export function daysNamedFor(months: Pick<MonthsShown, 'hasPeriodDays' | 'periodDayOf'>, payer: Payer) {
   if (!months.hasPeriodDays) return undefined
@@ -140,7 +143,7 @@ function dayBesidesPlan(period: PeriodDay | null): number | null {
   return period === null || period.from === 'plan' ? null : period.day
 }
 
-/** Each day once, so that nothing is made for a charge. */
+/** One object for each day. */
 function daysFrom(from: PeriodDay['from']): readonly PeriodDay[] {
   return Array.from({ length: PERIOD_DAY.max + 1 }, (_, day) => ({ day, from }))
 }
@@ -182,8 +185,8 @@ function withDay(limits: readonly Limit[], day: Day): readonly Limit[] {
 }
 
 /**
- * The windows by which it is looked who has used something. When a month ends depends on whose it is, so it counts here for as long as any month
- * lasts.
+ * The windows with which to find out who has used something. The end of a month depends on its owner, so months count here as the longest
+ * month.
  */
 function asLongAsAny(windows: readonly Window[]): readonly Window[] {
   return windows.map((window) => (isMonth(window) ? { name: window.name, seconds: window.seconds } : window))

@@ -53,44 +53,41 @@ export { memberOf, type Payer, payerOf } from './payer.ts'
 
 /** Which plan somebody has. */
 export interface PlanInForce {
-  /** One of the configuration's; `null` for none. */
+  /** A plan of the configuration; `null` for none. */
   readonly name: string | null
   readonly from: 'override' | 'credential' | 'default' | null
   /** The plan that the credential names, if the configuration does not have it. */
   readonly unknown: string | null
 }
 
-/** A plan as metrics have it; `null` if the configuration has none. */
+/** The name of a plan in metrics; `null` if the configuration has no plans. */
 export function planLabel(plan: PlanInForce | null): string | null {
   return plan === null ? null : (plan.name ?? 'none')
 }
 
-/** The limits in force, worked out once for each change of settings, so that a request only looks them up. */
+/** The limits in force. They are worked out once for each change of settings, so that a request only looks them up. */
 export interface Policy extends MonthsShown {
   readonly categories: readonly string[]
   /** Names of the plans, in the order of the configuration. */
   readonly plans: readonly string[]
   /**
    * The limits of users without an override whose credential names no plan and no organisation.
-   * @param plan one of `plans`: those of its users, who belong to an organisation
-   * @throws Error for a category that the settings do not name: routes are checked against them at load
+   * @param plan one of `plans`, for the limits of its users who belong to an organisation
+   * @throws Error for a category that the settings do not have. Routes are checked for this when the configuration is
+   * loaded
    */
   limitsOf(category: string, plan?: string): Limits
-  /**
-   * The limits of users without an override and a plan who are not known: the same object if no reserve is kept. @throws
-   * Error as `limitsOf`
-   */
+  /** The same for users who are not known yet. It is the same object if no reserve is kept. @throws Error as `limitsOf` */
   limitsOfNewcomers(category: string): Limits
   /**
-   * The limits of one caller: of his plan, of the organisation if the plan limits it, and with what was set for the organisation
-   * and the user. If a reserve is kept, they differ for users who are not known. Equal limits are the same object while this policy lives: texts
-   * and memories are kept by it.
+   * The limits of one caller, from his plan and what was set for the user and the organisation. If a reserve is kept, users who are not
+   * known have others. Equal limits are the same object while this policy lives, because caches use them as keys.
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, payer: Payer): Limits
-  /** What the caller may be paid with where windows have no room; those of its user first. */
+  /** The grants that may pay for a caller if windows have no room, those of the user first. */
   grantsOf(payer: Payer): readonly OwnedGrant[]
-  /** Under which names something is counted for a caller: the categories, in their order, and behind them the accounts of `grantsOf`. */
+  /** The names under which a caller is counted: all categories in order, then the accounts of `grantsOf`. */
   countedOf(payer: Payer): readonly string[]
   /** `null` if the configuration has no plans. */
   planOf(payer: Payer): PlanInForce | null
@@ -98,21 +95,21 @@ export interface Policy extends MonthsShown {
   readonly namesMatter: boolean
   /** Whether the user's refusals are only counted and reported, by an override. */
   isShadowed(user: string): boolean
-  /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
+  /** How the limits of one caller came about. @param origin tells where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
   /**
-   * The layer whose value a limit of a caller is made of, whatever multiplies it; `null` if nobody wrote one.
+   * The layer that holds the value of a caller's limit, without what multiplies it; `null` if there is no such value.
    * @throws Error as `limitsOf`
    */
   layerOf(scope: ScopeName, category: string, payer: Payer, window: string): Layer | 'override' | null
   /**
-   * Whether a personal limit of a caller is made of what the settings have for everybody, and not of a plan or an override.
+   * Whether a personal limit of a caller is made from the settings for everybody, and not from a plan or an override.
    * @throws Error as `limitsOf`
    */
   followsSettings(category: string, payer: Payer, window: string): boolean
   /**
-   * Names of the layers that made one limit of a caller, as `trace` has them. Worked out once for equal limits of a plan, so that a
-   * refusal may ask. @throws Error as `limitsOf`
+   * The names of the layers that made one limit of a caller, as in `trace`. They are worked out once for equal limits of a plan, so
+   * that each refusal can ask for them. @throws Error as `limitsOf`
    */
   sourceOf(category: string, payer: Payer, scope: ScopeName, window: string): string
 }
@@ -124,14 +121,17 @@ export interface Trace {
   readonly personal: readonly LimitTrace[]
   readonly organisation: readonly LimitTrace[] | null
   readonly global: readonly LimitTrace[] | null
-  /** Why the global scope does not apply: the switch, no limit, or a user's override and its reason; `null` if it does. */
+  /**
+   * Why the global scope does not apply: it is switched off, has no limit, or an override bypasses it. `null` if it
+   * applies.
+   */
   readonly noGlobal: 'switched off' | 'no limit' | { readonly bypass: string } | null
 }
 
 const NO_OVERRIDES = new Map<string, never>()
 const NOBODY: IsKnown = () => false
 
-/** @param isKnown whether a user without an override may use the reserve, asked with each look at his limits. Default nobody */
+/** @param isKnown whether a user without an override may use the reserve. It is asked each time. Default nobody may */
 export function createPolicy(
   settings: QuotaSettings,
   adaptive = 1,
@@ -144,7 +144,7 @@ export function createPolicy(
   const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
   const tiers = new Map(categories.map((category) => [category, createTiers(settings, layers, category)]))
   const { organisations = NO_OVERRIDES } = overrides
-  /** By id. Only those with an override are remembered, when they first come. */
+  /** By id. Only users and organisations with an override are remembered, from their first request on. */
   const own = { users: madeOnce<Limits, string>(), organisations: madeOnce<Limits, string>() }
   const granted = overrides.grants === undefined ? null : grantedLimits(overrides.grants, blockedBy(overrides, windows))
   const withoutBooks = new WeakMap<Limits, Limits>()
@@ -180,7 +180,7 @@ export function createPolicy(
     const { byPlan, byDefault } = tiersOf(category)
     const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
     const standing = organisation === null ? tier.alone : tier.member
-    // Who may only be given less is as new as before.
+    // An override that can only lower limits does not make a user known.
     const isOnlyLess = override === undefined || override.within !== undefined
     const isNewcomer = isOnlyLess && reserve !== undefined && !isKnown(user)
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
@@ -188,7 +188,7 @@ export function createPolicy(
     return own.users(limits, user, () => ofUser(limits, override, category, settings.windows))
   }
 
-  /** Somebody of whom no days are kept. */
+  /** Limits of a user whose days are not kept. */
   function unbooked(limits: Limits): Limits {
     const known = withoutBooks.get(limits)
     if (known !== undefined) return known
@@ -234,7 +234,7 @@ export function createPolicy(
   }
 }
 
-/** Whether it matters what credentials name: limits depend on it. */
+/** Whether any limits depend on what credentials name. */
 export function doNamesMatter(
   { plans, hasNamedDays }: Pick<QuotaSettings, 'plans' | 'hasNamedDays'>,
   { organisations, hasWithin, grants }: Overrides,
@@ -255,7 +255,7 @@ function createPlanOf(settings: QuotaSettings, overrides: Overrides): Policy['pl
   }
 }
 
-/** Whether an override blocks a caller in a category. @param windows of the configuration */
+/** Tells whether an override blocks a caller in a category. @param windows of the configuration */
 function blockedBy(overrides: Overrides, windows: readonly Window[]) {
   return (scope: OwnedGrant['scope'], category: string, { user, organisation }: Payer): boolean => {
     const ofUser = scope === 'personal' ? heldBy(overrides.get(user), organisation) : undefined
@@ -267,7 +267,7 @@ function blockedBy(overrides: Overrides, windows: readonly Window[]) {
 interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf' | 'periodDayOf'> {
   readonly settings: QuotaSettings
   readonly overrides: Overrides
-  /** By plan; `null` for none. */
+  /** By plan, with `null` for callers without one. */
   readonly layers: ReadonlyMap<string | null, PlanLayers>
 }
 
@@ -283,7 +283,7 @@ function createTraces({
 }: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'layerOf' | 'followsSettings'> {
   const { organisations = NO_OVERRIDES } = overrides
 
-  /** What an administrator has set for the user, or for the organisation, whose limit it is. */
+  /** What an administrator has set for the owner of a limit, who is the user or the organisation. */
   function setFor(scope: LimitScope, { user, organisation }: Payer): OrganisationOverride | undefined {
     if (scope === 'personal') return heldBy(overrides.get(user), organisation)
     const ofTheirs = organisation === null ? undefined : organisations.get(organisation)
@@ -326,7 +326,7 @@ function createTraces({
     return limitsOf(category).global === null ? 'no limit' : { bypass: reasonBeneath(override) ?? '' }
   }
 
-  /** By limits, which are those of one category, then by the plan: two plans may have equal limits. */
+  /** By limits, which belong to one category, and then by plan, because two plans may have equal limits. */
   const traces = new Map<Limits, Map<string | null, Trace>>()
 
   function sourceOf(category: string, payer: Payer, scope: ScopeName, window: string): string {
@@ -354,13 +354,13 @@ function createTraces({
   return { trace, sourceOf, layerOf, followsSettings }
 }
 
-/** Limits of one plan in one category: of callers who belong to an organisation, and of others. */
+/** The limits of one plan in one category, for callers with and without an organisation. */
 interface Tier {
   readonly member: KnownOrNew
   readonly alone: KnownOrNew
 }
 
-/** The same object twice if no reserve is kept. */
+/** Both are the same object if no reserve is kept. */
 interface KnownOrNew {
   readonly known: Limits
   readonly newcomer: Limits
@@ -372,12 +372,12 @@ interface Tiers {
   readonly byDefault: Tier
 }
 
-/** By the first plan that is configured. */
+/** The tier of the first of these plans that is configured. */
 function tierOf(byPlan: Tiers['byPlan'], set: string | undefined, named: string | null): Tier | undefined {
   return (set === undefined ? undefined : byPlan.get(set)) ?? (named === null ? undefined : byPlan.get(named))
 }
 
-/** Plans with equal limits have the same object: a batch sends each set once. */
+/** Plans with equal limits share one object. */
 function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null, PlanLayers>, category: string): Tiers {
   const { reserve, defaultPlan = null, books: kept } = settings
   const books = kept === undefined ? {} : { books: kept.window }
@@ -397,7 +397,7 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
     const personal = ofPlan.limits('personal', category)
     const organisation = ofPlan.limits('organisation', category)
     const alone = standing({ personal, organisation: null, global, ...books })
-    // The days of an organisation are kept whether anything limits it or not.
+    // The days of an organisation are kept even if nothing limits it.
     const isCounted = organisation.length > 0 || kept !== undefined
     return { alone, member: isCounted ? standing({ personal, organisation, global, ...books }) : alone }
   }
@@ -407,7 +407,7 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
   return { byPlan: all as Map<string, Tier>, byDefault }
 }
 
-/** Says who chose the plan that made a limit, if it was not the caller's credential. */
+/** Adds who chose the plan that made a limit, if the caller's credential did not. */
 function chosen(layers: Layers, plan: PlanInForce | null, override: Override | undefined): Layers {
   const [first = '', ...others] = layers.steps
   if (plan === null || !layers.source.startsWith('plan ')) return layers
@@ -428,7 +428,7 @@ const OF_OVERRIDE = {
 
 type Multiplying = Pick<Override, 'factor' | 'reason' | 'beneath'>
 
-/** The reason of an override stands once: behind its factor, if it has one of its own. */
+/** Names the reason of an override once: behind its factor if the factor has a reason of its own. */
 function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
@@ -437,18 +437,18 @@ function setBy(scope: LimitScope, own: string, by: Multiplying): Layers {
   }
 }
 
-/** 0 where nothing limits the window. */
+/** 0 if the window has no limit. */
 function promisedIn(limits: readonly Limit[], window: string): number {
   const found = limits.find((limit) => limit.window.name === window)
   return found === undefined ? 0 : promised(found)
 }
 
-/** @param limit that is multiplied */
+/** Adds the factor to a limit's layers. @param limit before it is multiplied */
 function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: number): Layers {
   const { factor = 1 } = by
   const { source, step } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
-    // Limits beside the factor in the same override are named once.
+    // If limits and factor come from the same override, it is named once.
     source: made.source === '' || made.source === source ? source : `${made.source} x ${source}`,
     steps: [
       ...made.steps,
@@ -461,12 +461,12 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: nu
 interface Beginning {
   readonly period: PeriodDay | null
   readonly scope: LimitScope
-  /** What was set for the user or the organisation. */
+  /** The override of the user or the organisation. */
   readonly by: Pick<Override, 'reason' | 'beneath'> | undefined
   readonly plan: PlanInForce | null
 }
 
-/** Says with which day the months of a limit begin, if it is not that of the window. */
+/** Adds with which day the months of a limit begin, if the window has another one. */
 function beginning(layers: Layers, { window }: Limit, { period, scope, by, plan }: Beginning): Layers {
   if (period === null || !isMonth(window)) return layers
   const step = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal'].step

@@ -2,13 +2,13 @@ import type { Charge, Decision } from './charge.ts'
 import { policyName } from './ratelimit-fields.ts'
 import { violations } from './refusal.ts'
 
-/** What a 429 has besides its own members as a problem of RFC 9457. */
+/** The members of a 429 as a problem of RFC 9457, besides its own members. */
 export interface QuotaProblem {
   readonly type: typeof TYPE
   readonly title: string
   readonly status: 429
   readonly detail: string
-  /** Names of policies, as the field RateLimit-Policy has them. */
+  /** Names of policies as in the RateLimit-Policy field. */
   readonly 'violated-policies': readonly string[]
 }
 

@@ -3,15 +3,15 @@ import type { Charge, Decision, Meter } from './charge.ts'
 import { hasPayer, SCOPE_NAMES } from './charged-scopes.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage } from './window.ts'
 
-/** How a request stands to the limits that were promised, as client and upstream hear it. Pure. */
+/** What client and upstream learn about how a request stands to the promised limits. Pure. */
 
-/** `over`: it passes beyond a limit that is soft. `shadow`: it would have been refused. */
+/** `over`: the request passes beyond a soft limit. `shadow`: it would have been refused. */
 export type QuotaState = 'within' | 'over' | 'shadow'
 
 /**
- * Whether an accepted charge lies beyond what was promised in some window of some meter. It is asked of each accepted request, and so makes
+ * Whether an accepted charge goes beyond what was promised in some window of some meter. Every accepted request asks this, so it allocates
  * nothing.
- * @param beyond tokens that its first meter is charged beyond what the decision has counted, or given back if below 0
+ * @param beyond tokens that the first meter cost more than the decision has counted, below 0 if it cost less
  * @param beyondOthers the same for each of the further meters. Default none
  */
 export function isOver(
@@ -33,7 +33,7 @@ export function isOver(
   return false
 }
 
-/** By how much the further meters cost beyond their costs, where there are none: made once, since each accepted request is asked about. */
+/** The value of `beyondOthers` for a charge without further meters. It is one object, because every accepted request uses it. */
 export const NOTHING_BEYOND: readonly number[] = []
 
 function isOverIn(limits: readonly Limit[], usages: readonly Usage[], beyond: number): boolean {
@@ -45,10 +45,10 @@ function isOverIn(limits: readonly Limit[], usages: readonly Usage[], beyond: nu
 }
 
 /**
- * Of the tokens of an accepted charge those beyond what was promised. Each is counted once, also if it lies beyond several windows: it
- * is always the last ones that do.
- * @param cost what it cost in the end @returns 0 to `cost`. Of its first meter alone; 0 of a repetition, and of what was decided while the
- * store was out, by a share of the limits
+ * How many tokens of an accepted charge are beyond what was promised. The last tokens of a charge are beyond first, so tokens that are
+ * beyond several windows count once.
+ * @param cost what the charge cost in the end
+ * @returns 0 to `cost`, for the first meter only. 0 for a repetition, and for a decision of an outage allowance
  */
 export function overTokens(charge: Meter, decision: Decision, cost: number): number {
   if (decision.limits !== undefined || decision.once?.kind === 'replayed') return 0
@@ -66,18 +66,19 @@ export function overTokens(charge: Meter, decision: Decision, cost: number): num
   return Math.min(most, cost)
 }
 
-/** The window that has least left. */
+/** The window with the fewest tokens left. */
 export interface Tightest {
   readonly category: string
   readonly limit: number
-  /** Of what was promised, never below 0. */
+  /** Tokens left of what was promised, never below 0. */
   readonly remaining: number
-  /** Until it is empty again, in whole seconds, rounded up. */
+  /** Whole seconds until the window is empty again, rounded up. */
   readonly resetSeconds: number
 }
 
 /**
- * Of all windows of all meters the one with the least left, of several the one that is longest so; `null` if nothing limits the charge.
+ * The window with the fewest tokens left among all windows of all meters. Of several such windows it is the one that stays so longest.
+ * `null` if nothing limits the charge.
  * @param beyond, beyondOthers as of `isOver`
  */
 export function tightestOf(
@@ -121,7 +122,7 @@ function isTighter(a: Left, b: Left): boolean {
   return a.remaining === b.remaining ? a.resetSeconds > b.resetSeconds : a.remaining < b.remaining
 }
 
-/** The fields of before the standard, as many clients know them. */
+/** The header fields from before the standard, which many clients know. */
 export function legacyFields({ limit, remaining, resetSeconds }: Omit<Tightest, 'category'>): string[] {
   return [
     'X-RateLimit-Limit',
@@ -134,9 +135,9 @@ export function legacyFields({ limit, remaining, resetSeconds }: Omit<Tightest, 
 }
 
 /**
- * What the upstream hears, as a dictionary of a structured field (RFC 9651): `state=over, category="read", remaining=0, reset=3540,
- * plan="pro"`. The category, and what is left, are of the tightest window.
- * @param decision `null` if nobody decided
+ * The field for the upstream, a dictionary of RFC 9651: `state=over, category="read", remaining=0, reset=3540, plan="pro"`.
+ * `category`, `remaining` and `reset` come from the tightest window.
+ * @param decision `null` if there was no decision
  * @param plan of the caller; `null` for none
  */
 export function quotaField(state: QuotaState, charge: Charge, decision: Decision | null, plan: string | null): string {

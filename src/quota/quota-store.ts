@@ -1,12 +1,12 @@
 import type { Batch, Decision } from './charge.ts'
 import type { Counter } from './counter.ts'
 
-/** What a user has used: one counter of each scope for each category that was asked for, in that order. */
+/** What a user has used: for each scope one counter for each of the requested categories, in their order. */
 export interface UsageSnapshot {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
   readonly personal: readonly Counter[]
-  /** `null` if no organisation was asked for. */
+  /** `null` if no organisation was requested. */
   readonly organisation: readonly Counter[] | null
   readonly global: readonly Counter[]
 }
@@ -14,22 +14,21 @@ export interface UsageSnapshot {
 /** Keeps the counters. Every implementation passes test/quota/quota-store.suite.ts. */
 export interface QuotaStore {
   /**
-   * Settles a batch with the arithmetic of `settleBatch` on the store's own clock: all of it or, on an error, nothing.
-   * The decisions come in the order of the charges.
-   * The same batch (same instance and sequence) may be sent again after an error: it is applied once and gets the same
-   * reply. A batch whose sequence is lower than one that was applied is refused and never applied.
-   * An instance sends one batch at a time. The call ends in bounded time.
+   * Settles a batch with the arithmetic of `settleBatch` on the store's own clock. On an error nothing is settled. The
+   * decisions come in the order of the charges. After an error the same batch (same instance and sequence) may be sent
+   * again: it is applied once and gets the same reply. If a later batch was applied, a batch with a lower sequence is
+   * refused and never applied. An instance sends one batch at a time. The call ends in bounded time.
    * @throws StoreError whose `applied` says whether the batch may have been applied
    * @throws StaleBatch if a later batch of the instance was applied
-   * @throws LostCharges if the store knows no more of `batch.after`; nothing is applied then
+   * @throws LostCharges if the store no longer knows `batch.after`; nothing is applied then
    */
   settle(batch: Batch): Promise<readonly Decision[]>
 
-  /** Reads without charging. @param organisation of the user; default none @throws StoreError */
+  /** Reads usage and charges nothing. @param organisation of the user; default none @throws StoreError */
   readUsage(user: string, categories: readonly string[], organisation?: string | null): Promise<UsageSnapshot>
 }
 
-/** A user or an organisation with something used, with the counters as they are stored: windows that have ended may be among them. */
+/** A user or an organisation with usage, with counters as they are stored, so that ended windows may be among them. */
 export interface Used {
   readonly id: string
   readonly counters: ReadonlyMap<string, Counter>
@@ -47,13 +46,13 @@ export interface UsedStep {
 /** Looks through the users and the organisations that have counters. Every implementation passes test/quota/usage.suite.ts. */
 export interface UsageStore {
   /**
-   * One step through all users: some of them, in no order, each once. A user may come twice while others come and go. A
-   * step holds the store for a moment only, however many users there are.
+   * One step through all users. It returns some of them, in no order and each once. If users come and go between steps,
+   * one may come twice. A step holds the store for a moment only, however many users there are.
    * @param cursor where the last step ended; `null` begins
    * @throws StoreError
    */
   scanUsers(cursor: string | null): Promise<UsedStep>
-  /** The same through all organisations. @throws StoreError */
+  /** One step through all organisations in the same way. @throws StoreError */
   scanOrganisations(cursor: string | null): Promise<UsedStep>
 }
 
@@ -70,16 +69,16 @@ export type StoreFailure =
   | 'disk_error'
   | 'other'
 
-/** Whether nothing came back at all. Any other failure is a reply. */
+/** Whether the store sent nothing at all. Every other failure is a response. */
 export function isSilence(reason: StoreFailure): boolean {
   return reason === 'timeout' || reason === 'connection'
 }
 
 /** The store could not respond. A refused charge is never an error. */
 export class StoreError extends Error {
-  /** Short and stable, for metrics. */
+  /** A short name that never changes, for metrics. */
   readonly reason: StoreFailure
-  /** `no` if certainly nothing was applied. `unknown` if it may have been, so only a batch may be sent again. */
+  /** `no` if certainly nothing was applied. `unknown` if something may have been, and then only a batch may be sent again. */
   readonly applied: 'no' | 'unknown'
 
   constructor(message: string, reason: StoreFailure, applied: 'no' | 'unknown', cause?: unknown) {
@@ -90,7 +89,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The store has settled a later batch of the instance, as one that was put back to a newer state: it takes none of this name before that. */
+/** The store has settled a later batch of this instance, perhaps in a newer state that was restored. It takes no batch before that. */
 export class StaleBatch extends StoreError {
   constructor(message: string, cause?: unknown) {
     super(message, 'other', 'no', cause)
@@ -98,9 +97,9 @@ export class StaleBatch extends StoreError {
   }
 }
 
-/** The store has forgotten what it settled last: by a failover, a restart, a restored copy, an eviction. */
+/** The store has forgotten its last batches, after a failover, a restart, a restored copy or an eviction. */
 export class LostCharges extends StoreError {
-  /** The last batch of the instance that it knows; 0 for none. */
+  /** The last batch of the instance that the store knows; 0 for none. */
   readonly last: number
 
   constructor(last: number, cause?: unknown) {

@@ -11,13 +11,13 @@ import { beginOf, endOf, type Limit, NOT_RUNNING, promised, resetAt, type Usage,
  * safe in a structured-field string.
  */
 
-/** The part of the fields that does not change for one set of limits, as long as no period of a calendar ends. */
+/** The part of the fields that stays the same for one set of limits until the period of a calendar window ends. */
 interface Texts {
-  /** From when until when it holds, in milliseconds since the epoch: always without calendar windows. */
+  /** In milliseconds since the epoch. Without calendar windows the texts are valid for ever. */
   readonly from: number
   readonly until: number
   readonly policy: string
-  /** What stands before the remaining tokens of each limit: `"personal-read-1h";r=`, from the second on behind a comma. */
+  /** The text before the remaining tokens of each limit: `"personal-read-1h";r=`, with a comma before all but the first. */
   readonly personal: readonly string[]
   readonly organisation: readonly string[]
   readonly global: readonly string[]
@@ -57,23 +57,23 @@ function write(category: string, limits: Limits, at: number): Texts {
   }
 }
 
-/** In seconds, of a calendar window that of its period. */
+/** In seconds. For a calendar window it is the length of the present period. */
 function lengthAt(window: Window, at: number): number {
   return window.calendar === undefined ? window.seconds : (endOf(window, at) - beginOf(window, at)) / 1000
 }
 
 /**
- * Constant for one set of limits, so it is written once and remembered with it.
- * @param at the store's time: a period of a calendar is as long as it is
+ * The field for one set of limits. It is written once and remembered with the limits.
+ * @param at the store's time, because periods of a calendar differ in length
  */
 export function rateLimitPolicy(category: string, limits: Limits, at: number): string {
   return textsOf(category, limits, at).policy
 }
 
 /**
- * What is left. `t` is absent if the window is not running: nothing is going to be reset. (A calendar runs always.) Such a window may refuse all
- * the same, since its limit is below the cost. `t` is then its length, as in the 429.
- * @param beyond tokens that are charged beyond what the decision has counted, or given back if below 0
+ * What is left of each limit. `t` is absent if a window is not running, because nothing will be reset. (A calendar window always runs.) If
+ * such a window refuses all the same, because its limit is below the cost, `t` is its length, as in the 429.
+ * @param beyond tokens that were charged beyond what the decision has counted, below 0 if fewer were
  */
 export function rateLimit(
   category: string,
@@ -112,11 +112,11 @@ function left(
   return text
 }
 
-/** By the seconds. Those of one second are few, and are written for each request within it. */
+/** Keyed by seconds. Requests within one second need few different texts, and each of them several. */
 const until = new Map<number, string>()
 const MOST_UNTIL = 1000
 
-/** @param ms that are left of a window */
+/** @param ms left of a window */
 function untilText(ms: number): string {
   const seconds = Math.ceil(ms / 1000)
   const known = until.get(seconds)
@@ -128,7 +128,7 @@ function untilText(ms: number): string {
 }
 
 /**
- * Both fields for all categories, for `/me/quota`.
+ * Both fields for all categories, as `/me/quota` sends them.
  * @param snapshot of the user, read for exactly `policy.categories`, in that order
  */
 export function snapshotFields(policy: Policy, snapshot: UsageSnapshot, payer: Payer): string[] {

@@ -3,7 +3,7 @@ import { chargedScopes, EVERYBODY, firstPaidBeside, type ScopeName } from './cha
 import { accountOf, type Grant } from './grant.ts'
 import type { ChargedRun, Receipt, Report } from './once.ts'
 
-/** What a refund says of a request with a key; `null` for any other. */
+/** What a refund reports about a request with a key; `null` for a request without a key. */
 export function reportOf(refund: Refund): Report | null {
   const { charge, decision, meter = 0, amount } = refund
   const { once } = decision
@@ -22,7 +22,7 @@ export function reportOf(refund: Refund): Report | null {
   }
 }
 
-/** Reports what was made of each refund. @param amounts of those of requests with a key, in their order */
+/** Reports the amount of each refund that was made. @param amounts for requests with a key, in their order */
 export function reportMade(refunds: readonly Refund[], amounts: readonly number[]): void {
   let next = 0
   for (const refund of refunds) {
@@ -31,7 +31,7 @@ export function reportMade(refunds: readonly Refund[], amounts: readonly number[
   }
 }
 
-/** The runs of one owner that a charge was counted in. */
+/** The runs of one owner in which a charge was counted. */
 interface ChargedRuns {
   readonly scope: ScopeName
   /** Of the user, or the organisation. */
@@ -40,7 +40,7 @@ interface ChargedRuns {
   readonly runs: readonly ChargedRun[]
 }
 
-/** Where the meter of a refund was counted; of a repetition, where the charge was that it repeats. */
+/** Where the meter of a refund was counted. For a repetition this is where the original charge was counted. */
 export function chargedRuns(refund: Refund): ChargedRuns[] {
   const { once } = refund.decision
   const { charge, decision } = refundedMeter(refund)
@@ -61,7 +61,7 @@ function ofWindows(runs: readonly ChargedRun[]): readonly ChargedRun[] {
   return runs.some(({ grant }) => grant !== undefined) ? runs.filter(({ grant }) => grant === undefined) : runs
 }
 
-/** Of the grants that have paid. */
+/** Adds the runs of the grants that have paid. */
 function addAccounts(scopes: ChargedRuns[], scope: ScopeName, id: string, runs: readonly ChargedRun[]): void {
   for (const { seconds, startedAt, grant } of runs) {
     if (grant === undefined || startedAt === 0) continue
@@ -69,12 +69,12 @@ function addAccounts(scopes: ChargedRuns[], scope: ScopeName, id: string, runs: 
   }
 }
 
-/** `null`: the charge had fewer meters than its repetition. */
+/** `null` if the charge had fewer meters than its repetition. */
 function meterIn(receipt: Receipt, meter = 0): Receipt | null {
   return meter === 0 ? receipt : (receipt.others?.[meter - 1] ?? null)
 }
 
-/** Where an accepted charge was counted. */
+/** The receipt of an accepted charge. */
 export function receiptOf(charge: Charge, decision: Decision): Receipt {
   const { others } = charge
   const receipt = meterReceipt(charge, decision)
@@ -98,7 +98,7 @@ function meterReceipt(charge: Meter, decision: Decision): Receipt {
   return { ...receipt, runs }
 }
 
-/** @param startedAt 0 for one that has not paid */
+/** @param startedAt 0 for a grant that has not paid */
 function runOfGrant({ id, window: { seconds } }: Grant, startedAt: number): ChargedRun {
   return { grant: id, seconds, startedAt }
 }

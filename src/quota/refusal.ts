@@ -3,7 +3,7 @@ import { hasPayer, SCOPE_NAMES, type ScopeName } from './charged-scopes.ts'
 import { endOf, type Limit, NOT_RUNNING, promised, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
-/** The scopes as a response names them. */
+/** The names of the scopes in responses. */
 export const SCOPE_TITLES = {
   personal: 'Personal',
   organisation: 'Organisation',
@@ -17,11 +17,11 @@ export interface QuotaViolation {
   readonly category: string
   readonly window: string
   readonly limit: number
-  /** Tokens that pass beyond the limit; only of a limit that has some. */
+  /** Tokens that pass beyond the limit. Only a soft limit has them. */
   readonly over?: number
   readonly used: number
   readonly requested: number
-  /** When requests have room again, in ISO 8601 UTC with milliseconds: at the end of the window, or of a limit that ends before. */
+  /** When requests have room again, in ISO 8601 UTC with milliseconds: when the window ends, or when the limit ends before it. */
   readonly resetAt: string
   /** The same moment in Asia/Shanghai, `YYYY-MM-DD hh:mm:ss`. */
   readonly retryAtBeijing: string
@@ -39,17 +39,17 @@ export interface RefusalBody {
 const BEIJING = 'Asia/Shanghai'
 
 interface Violation {
-  /** The one that has no room. */
+  /** The meter that has no room. */
   readonly meter: Meter
   readonly scope: ScopeName
   readonly limit: Limit
   readonly used: number
   readonly resetAt: number
-  /** Of the run; `null` if the window is not running. */
+  /** When the run started; `null` if the window is not running. */
   readonly startedAt: number | null
 }
 
-/** The meter of a refused charge that a response names, as a charge of it alone, with its decision: the one with the latest reset. */
+/** The meter of a refused charge that a response names, as a charge by itself: the one with the latest reset. */
 export function refusingMeter(charge: Charge, decision: Decision): { charge: Charge; decision: Decision } {
   if (charge.others === undefined) return { charge, decision }
   const meters = metersOf(charge)
@@ -58,7 +58,7 @@ export function refusingMeter(charge: Charge, decision: Decision): { charge: Cha
   return { charge: meters[i] as Charge, decision: decisionsOf(decision)[i] as Decision }
 }
 
-/** Every window that refuses the charge, of all its meters, the one to report first. Empty for an accepted decision. */
+/** Every window of every meter that refuses the charge. The one to report comes first. Empty for an accepted decision. */
 export function violations(charge: Charge, decision: Decision): Violation[] {
   if (decision.accepted) return []
   const all: Violation[] = []
@@ -90,7 +90,7 @@ function addOver(
     const limit = limits[i] as Limit
     const usage = usageAt(usages[i] ?? NOT_RUNNING, limit.window, at)
     if (usage.used + meter.cost <= limit.limit) continue
-    // A window that has not started and still refuses would end one length from now.
+    // A window that has not started and still refuses ends one length from now.
     const reset = endOf(limit.window, usage === NOT_RUNNING ? at : usage.startedAt)
     const startedAt = usage === NOT_RUNNING ? null : usage.startedAt
     all.push({ meter, scope, limit, used: usage.used, resetAt: reset, startedAt })
@@ -98,8 +98,8 @@ function addOver(
 }
 
 /**
- * The latest reset comes first, so that waiting once is enough. On a tie Personal comes before Organisation, that before
- * Global, then the longer window.
+ * The latest reset comes first, so that one wait is enough. On a tie Personal comes before Organisation, Organisation
+ * before Global, and a longer window before a shorter one.
  */
 function worstFirst(a: Violation, b: Violation): number {
   if (a.resetAt !== b.resetAt) return b.resetAt - a.resetAt
@@ -109,15 +109,15 @@ function worstFirst(a: Violation, b: Violation): number {
 
 /** What becomes of a refusal. */
 export interface Outlook {
-  /** When the charge has room since a limit ends by itself before its window does, in milliseconds since the epoch; `null` when windows end. */
+  /** When a limit ends by itself and makes room before its window ends, in milliseconds since the epoch; `null` if no limit does. */
   readonly freeAt: number | null
-  /** What refuses it for good. */
+  /** The window that refuses the charge for ever. */
   readonly never: ReturnType<typeof neverFits>
 }
 
 /**
- * The body of a 429, field by field what the contract promises. Of several meters it names the one with the latest reset.
- * @param timeZone IANA name of the zone that `msg` speaks in
+ * The body of a 429, as the contract promises it. With several meters it names the one with the latest reset.
+ * @param timeZone IANA name of the zone for the times in `msg`
  * @param outlook default that no limit changes by itself
  */
 export function refusalBody(
@@ -152,12 +152,12 @@ export function refusalBody(
   }
 }
 
-/** What of a limit passes beyond it, where something does: as bodies, logs and lists have it. */
+/** The member `over` of bodies, logs and lists, which only a soft limit has. */
 export function overOf({ over }: Limit): { readonly over?: number } {
   return over === undefined ? {} : { over }
 }
 
-/** A limit as sentences have it: `100`, or `100, with 20 over`. */
+/** A limit as part of a sentence: `100`, or `100, with 20 over`. */
 function spokenLimit(limit: Limit): string {
   return limit.over === undefined ? String(limit.limit) : `${promised(limit)}, with ${limit.over} over,`
 }
@@ -168,8 +168,9 @@ export function secondsUntil(moment: number, now: number): number {
 }
 
 /**
- * A refusing window that the cost never fits into, so that no waiting helps; `null` for none. It may be another than the one to report.
- * While the store is out a share of the limits holds, and that ends. New users have less of a limit until they are known.
+ * A refusing window into which the cost never fits, so that waiting does not help; `null` for none. It may differ from the window that
+ * is reported. The share of a limit during an outage is no such limit, because outages end. Neither is the limit of a new user, who
+ * becomes known.
  * @param canRise as of `Ahead`. Default no
  */
 export function neverFits(
@@ -181,9 +182,9 @@ export function neverFits(
   return violations(charge, decision).find(({ meter, limit }) => meter.cost > limit.limit + (limit.kept ?? 0)) ?? null
 }
 
-/** @param who asks for so many tokens: `This request` */
+/** @param who the subject of the sentence, for example `This request` */
 export function neverFitsSentence(scope: ScopeName, limit: Limit, category: string, cost: number, who: string): string {
-  // The unit itself is a usual name of a category.
+  // A category is often called `tokens` itself, so the word is not written twice.
   const unit = cost === 1 ? 'token' : 'tokens'
   const tokens = category === 'tokens' ? `${cost} ${unit}` : `${cost} ${category} ${unit}`
   const whose = limit.kept === undefined ? '' : ' for new users'
@@ -231,7 +232,7 @@ function spoken({ seconds, calendar }: Window): string {
   return `${seconds / size}-${name}`
 }
 
-/** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second: whoever waits for it has waited long enough. */
+/** `YYYY-MM-DD hh:mm:ss` in the zone, rounded up to the second, so that a client that waits for it has waited long enough. */
 function localTime(moment: number, timeZone: string): string {
   const whole = Math.ceil(moment / 1000) * 1000
   const text = new Date(whole + offsetOf(whole, timeZone).ms).toISOString()

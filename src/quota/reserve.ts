@@ -3,9 +3,9 @@ import { portion } from './decimal.ts'
 import { type Limit, promised } from './window.ts'
 
 /**
- * A part of every global limit that is kept for known users. It serves users of old accounts however many new accounts
- * somebody has. A user is known whose first charge lies `knownAfterMs` back and whose last one no more than
- * `rememberMs`.
+ * A part of every global limit that is kept for known users, so that new accounts cannot use up everything, however
+ * many somebody makes. A user is known if the first charge was at least `knownAfterMs` ago and the last one at most
+ * `rememberMs` ago.
  */
 export interface Reserve {
   /** The part that is kept, above 0 and below 1. */
@@ -14,10 +14,10 @@ export interface Reserve {
   readonly rememberMs: number
 }
 
-/** Whether a user is known, as far as whoever is asked can tell without waiting. */
+/** Whether a user is known, as far as the callee can tell without waiting. */
 export type IsKnown = (user: string) => boolean
 
-/** The limits of a user who is not known, from those of everybody. Nothing is kept of a limit whose part is less than a token. */
+/** The limits of a user who is not known, made from the limits of everybody. A part of less than one token is not kept. */
 export function newcomersLimits(limits: Limits, share: number): Limits {
   return { ...limits, global: limits.global?.map((limit) => lessReserve(limit, share)) ?? null }
 }
@@ -27,7 +27,7 @@ function lessReserve(whole: Limit, share: number): Limit {
   return kept === 0 ? whole : { ...whole, limit: whole.limit - kept, kept }
 }
 
-/** Whether a charge was refused by a global window that has room for it in what is kept for known users. */
+/** Whether a charge was refused by a global window that has room for it in the part for known users. */
 export function isOfReserve({ cost, limits }: Charge, { accepted, global, limits: ofOutage }: Decision): boolean {
   if (limits.global === null || accepted || ofOutage !== undefined || global === null) return false
   for (let i = 0; i < limits.global.length; i++) {

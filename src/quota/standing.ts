@@ -14,17 +14,17 @@ import { endOf, type Limit, lacksRoom, NOT_RUNNING } from './window.ts'
  */
 export interface Standing {
   /**
-   * `room`: nothing is refused. `granted`: nothing is, since grants pay in the place of a window without room. `refused`: by `block`.
-   * `shadow`: `block` would refuse, and only counts it. `exempt`: nothing is charged, whatever the windows say.
+   * `room`: nothing is refused. `granted`: nothing is refused, because grants pay where a window has no room. `refused`: `block`
+   * refuses. `shadow`: `block` would refuse, but is only counted. `exempt`: nothing is charged, whatever the windows hold.
    */
   readonly state: 'room' | 'granted' | 'refused' | 'shadow' | 'exempt'
-  /** What refuses, or would; `null` for nothing. Nobody looks for it if nothing is charged. */
+  /** The window that refuses or would refuse; `null` for none. It is not looked for if nothing is charged. */
   readonly block: Block | null
-  /** Of `granted` alone. */
+  /** Set for `granted` only. */
   readonly granted?: Granted
 }
 
-/** A window without room, and how many tokens are left in the grants that pay in its place. */
+/** A window without room, and the tokens left in the grants that pay in its place. */
 interface Granted {
   readonly window: Block
   readonly left: number
@@ -35,25 +35,25 @@ export interface Block extends Limit {
   readonly scope: ScopeName
   readonly category: string
   readonly used: number
-  /** When the run ends, in milliseconds since the epoch; infinite for a limit below the cost, which no waiting helps. The limit may end before. */
+  /** When the run ends, in milliseconds since the epoch, or earlier with the limit. Infinite if the limit is below the cost. */
   readonly until: number
 }
 
-/** By what is decided who is refused. */
+/** The rules by which a request is refused or not. */
 export interface StandingRules {
   readonly policy: Policy
-  /** By category: the least that a request costs which may be refused; none if nothing is. */
+  /** By category, the lowest cost of a request that may be refused. A category is missing if nothing in it is refused. */
   readonly cheapest: ReadonlyMap<string, number>
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>
-  /** Whether nothing is refused at all, as by `quota.shadow`. */
+  /** Whether nothing is refused at all, for example by `quota.shadow`. */
   readonly shadow: boolean
 }
 
-/** What is counted for a caller, in each scope by category, and by the account of a grant. */
+/** The counters of a caller in each scope, by category or by the account of a grant. */
 export type CountersOf = Readonly<Record<ScopeName, (category: string) => Counter | undefined>>
 
-/** @param categories that were read, in their order: `countedOf` of the policy */
+/** @param categories that were read, in their order, which is `countedOf` of the policy */
 export function countersIn(categories: readonly string[], snapshot: UsageSnapshot): CountersOf {
   const of = (counters: readonly Counter[] | null) => (category: string) => counters?.[categories.indexOf(category)]
   return { personal: of(snapshot.personal), organisation: of(snapshot.organisation), global: of(snapshot.global) }
@@ -73,8 +73,8 @@ const EXEMPT: Standing = { state: 'exempt', block: null }
 const ROOM: Standing = { state: 'room', block: null }
 
 /**
- * When a block ends, in milliseconds since the epoch; infinite for never: with its window, or with limits that end before, as the 429 of
- * the same request says it.
+ * When a block ends, in milliseconds since the epoch: with its window, or with a limit that ends earlier, as the 429 says it. Infinite
+ * for a block that never ends.
  */
 export function endOfBlock(
   { cheapest, ahead }: Pick<StandingRules, 'cheapest'> & { readonly ahead: Ahead },
@@ -96,7 +96,7 @@ export function endOfBlock(
   return free ?? until
 }
 
-/** What keeps the cheapest request of some category out for the longest time; `null` for nothing. @param scopes those that are looked at. Default all */
+/** The window that refuses some category's cheapest request longest; `null` for none. @param scopes to look at. Default all */
 export function blockOf(
   rules: Pick<StandingRules, 'policy' | 'cheapest'>,
   payer: Payer,
@@ -107,7 +107,7 @@ export function blockOf(
   return fullWindows(rules, payer, counters, at, scopes).block
 }
 
-/** The same, and the first window that would keep it out if no grant paid; `null` for none. */
+/** The same, and also the first window that would refuse if no grant paid; `null` for none. */
 function fullWindows(
   { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
   payer: Payer,
@@ -132,7 +132,7 @@ function fullWindows(
   return { block, granted }
 }
 
-/** The grant that pays a cost in the place of the windows of a scope, as it stands; `null` for none. */
+/** The grant that pays a cost in place of a scope's windows, in its present state; `null` for none. */
 export function payerIn(
   limits: Pick<Limits, 'grants'>,
   scope: ScopeName,
@@ -154,7 +154,7 @@ function payersIn(
   })
 }
 
-/** What keeps a member of an organisation out by its windows; `null` for nothing. @param counters of the organisation, by category */
+/** The window of an organisation that refuses a member; `null` for none. @param counters of the organisation, by category */
 export function organisationBlock(
   rules: Pick<StandingRules, 'policy' | 'cheapest'>,
   member: Payer,
@@ -166,8 +166,8 @@ export function organisationBlock(
 }
 
 /**
- * Who of an organisation is kept out by its windows. It is blocked if anybody is: members of one plan may be refused, and those of
- * another served.
+ * Whether an organisation's windows refuse its members. The organisation counts as blocked if any member is refused: members of
+ * one plan may be refused while those of another plan are served.
  * @param members one for each plan that its members have
  */
 export function organisationBlocks(
@@ -183,7 +183,7 @@ export function organisationBlocks(
   })
 }
 
-/** Whether some global window keeps out users who are not known: only then it matters who is. */
+/** Whether some global window refuses users who are not known. Only then it matters who is known. */
 export function refusesNewcomers(
   { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
   global: CountersOf['global'],
@@ -197,8 +197,8 @@ export function refusesNewcomers(
 }
 
 /**
- * Of the windows of one scope without room for a request, the one that has its callers wait longest, as a 429 names it; `null` if
- * all have room.
+ * Among the windows of one scope without room for a request, the one with the longest wait, which a 429 names; `null` if all have
+ * room.
  */
 export function fullestOf(
   scope: ScopeName,

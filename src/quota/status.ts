@@ -13,10 +13,10 @@ export interface WindowStatus {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
-  /** Tokens that pass beyond the limit; only of a limit that has some. */
+  /** Tokens that pass beyond the limit. Only a soft limit has them. */
   readonly over?: number
   readonly used: number
-  /** Of the limit: never below 0, also beyond it. */
+  /** What is left of the limit. It is never below 0, even if more was used. */
   readonly remaining: number
   /** ISO 8601 UTC; `null` for a window that is not running. A calendar window always runs. */
   readonly startedAt: string | null
@@ -25,7 +25,7 @@ export interface WindowStatus {
 
 /** A window of all users together. */
 export interface SharedWindowStatus extends WindowStatus {
-  /** What new users may fill it up to, if a part of it is kept for known users. */
+  /** The limit for new users, if a part of it is kept for known users. */
   readonly limitOfNewUsers?: number
 }
 
@@ -34,22 +34,22 @@ export type WindowStatuses = Readonly<Record<string, readonly SharedWindowStatus
 
 /** The body of `GET /me/quota`: entries by category, Personal first, then Organisation, shortest window first. */
 export interface QuotaStatus {
-  /** Whose limits the caller has; `null` for none. Only if the configuration has plans. */
+  /** The caller's plan; `null` for none. Only present if the configuration has plans. */
   readonly plan?: string | null
-  /** Whether nothing is charged to the caller. Only if so. */
+  /** Whether nothing is charged to the caller. Only present if so. */
   readonly exempt?: true
   readonly windows: Readonly<Record<string, readonly WindowStatus[]>>
-  /** What pays where windows have no room. Only if there is any. */
+  /** The grants that pay where windows have no room. Only present if there are any. */
   readonly grants?: readonly GrantStatus[]
 }
 
-/** A grant as it stands. */
+/** The present state of a grant. */
 export interface GrantStatus {
   readonly id: string
   readonly scope: Scope
   readonly category: string
   readonly tokens: number
-  /** More than `tokens` only by a cost that turned out to be more than its reserve. */
+  /** More than `tokens` only if a request cost more than its reserve. */
   readonly taken: number
   readonly left: number
   /** ISO 8601 UTC. */
@@ -57,7 +57,7 @@ export interface GrantStatus {
 }
 
 /**
- * What a user has of each window. Where nothing is left, `resetAt` is when the window has room again, as of a 429.
+ * The state of each of a user's windows. If nothing is left, `resetAt` is when the window has room again, as in a 429.
  * @param snapshot of the user, read for exactly `policy.countedOf`, in that order
  * @param ahead default nothing
  */
@@ -86,7 +86,7 @@ export function quotaStatus(
   }
 }
 
-/** The grants of a caller that pay, as they stand; nothing where there are none. */
+/** The present state of a caller's grants that pay; nothing if there are none. */
 export function grantsShown(
   policy: Policy,
   counters: CountersOf,
@@ -104,7 +104,7 @@ export function grantsShown(
 }
 
 interface Given extends Pick<GrantStatus, 'id' | 'category' | 'tokens'> {
-  /** When it ends or has ended, in milliseconds since the epoch. */
+  /** When the grant ends or has ended, in milliseconds since the epoch. */
   readonly until: number
 }
 
@@ -122,7 +122,7 @@ interface Whose {
   readonly counter: Counter | undefined
 }
 
-/** A window that runs, of a limit that may end before it. */
+/** Corrects `resetAt` of a running window whose limit may end before it. */
 function freeSooner(status: WindowStatus, { ahead, payer, category, scope, counter }: Whose, at: number): WindowStatus {
   if (status.resetAt === null) return status
   const moment = freeFrom(ahead, payer, at, Date.parse(status.resetAt), (policy, then) => {
@@ -132,7 +132,7 @@ function freeSooner(status: WindowStatus, { ahead, payer, category, scope, count
   return moment === null ? status : { ...status, resetAt: new Date(moment).toISOString() }
 }
 
-/** The windows of all users together; empty if the global scope is switched off. @param snapshot of anybody, as above */
+/** The windows of all users together; empty if the global scope is switched off. @param snapshot of any user, as above */
 export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' | 'global'>): WindowStatuses {
   return byCategory(policy, (category, i) => {
     const { global: ofNewcomers } = policy.limitsOfNewcomers(category)
@@ -155,12 +155,12 @@ function byCategory<T>({ categories }: Policy, of: (category: string, i: number)
   return result
 }
 
-/** One window as it is shown. @param at the store's time of the reading */
+/** The status of one window. @param at the store's time of the reading */
 export function windowStatus(scope: ScopeName, limit: Limit, counter: Counter | undefined, at: number): WindowStatus {
   const { window } = limit
   const whole = promised(limit)
   const usage = usageOf(counter ?? [], window, at)
-  // A period of a calendar runs without a charge.
+  // A calendar window runs even without a charge.
   const runs = usage !== NOT_RUNNING || window.calendar !== undefined
   const startedAt = beginOf(window, usage === NOT_RUNNING ? at : usage.startedAt)
   return {
@@ -178,14 +178,14 @@ export function windowStatus(scope: ScopeName, limit: Limit, counter: Counter | 
 /** The limits of users without an override, as plain JSON by category and window name. */
 export interface LimitsInForce {
   readonly personal: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** Without a category if the global scope is switched off. */
+  /** Has no categories if the global scope is switched off. */
   readonly global: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
 const rows = (limits: readonly Limit[]) =>
   Object.fromEntries(limits.map((limit) => [limit.window.name, promised(limit)]))
 
-/** Of each plan, as plain JSON; without categories that it does not limit for organisations. */
+/** The limits of each plan as plain JSON. A category that a plan does not limit for organisations is left out. */
 export function plansInForce(policy: Policy) {
   const of = (plan: string, scope: 'personal' | 'organisation') =>
     Object.fromEntries(
@@ -199,7 +199,7 @@ export function plansInForce(policy: Policy) {
   )
 }
 
-/** With those of plans, if there are any. */
+/** Includes the limits of plans, if there are any. */
 export interface EffectiveLimits extends LimitsInForce {
   readonly plans?: ReturnType<typeof plansInForce>
 }
@@ -212,7 +212,7 @@ export function limitsInForce(policy: Policy): LimitsInForce {
   return byScope(policy, rows)
 }
 
-/** What passes beyond these limits, without the windows where nothing does; `null` if there is no other. */
+/** The tokens that pass beyond these limits. Windows without such tokens are left out. `null` if there are none at all. */
 export function overInForce(policy: Policy): LimitsInForce | null {
   const isSoft = ({ over }: Limit): boolean => over !== undefined
   const found = byScope(policy, (limits) =>

@@ -7,16 +7,16 @@ export interface Offset {
 
 /** Every clock change of the present and the future falls on a quarter of an hour in UTC. */
 export const QUARTER_MS = 15 * 60_000
-/** Five days of one zone. */
+/** The quarters of an hour in five days, for one zone. */
 const MAX_OFFSETS = 480
 
 /**
- * The offset of a zone at a moment, remembered by the quarter of an hour. With the offset the rest is arithmetic. A refusal needs
- * three such texts, and a formatter takes longer for one than the rest of its body does.
+ * The offset of a zone at a moment, remembered by the quarter of an hour. Everything else is arithmetic. A refusal needs three
+ * such texts, and a formatter takes longer for one text than the rest of the body takes.
  */
 const zones = new Map<string, { readonly clock: Intl.DateTimeFormat; readonly offsets: Map<number, Offset> }>()
 
-/** Of two zones `Intl` need not be asked: its first question loads 7 MB. Shanghai has not set its clock since 1991. */
+/** For these two zones `Intl` is not needed, whose first use loads 7 MB. Shanghai has not changed its clock since 1991. */
 const CONSTANT = new Map([
   ['UTC', { since: Number.NEGATIVE_INFINITY, offset: { ms: 0, name: 'UTC' } }],
   ['Asia/Shanghai', { since: Date.UTC(1992, 0, 1), offset: { ms: 8 * 3_600_000, name: 'UTC+8' } }],
@@ -36,7 +36,7 @@ export function offsetOf(moment: number, timeZone: string): Offset {
   return offset
 }
 
-/** Zones come from the configuration, so there are few. */
+/** Zones come from the configuration, so there are few of them. */
 function addZone(timeZone: string) {
   const clock = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   const zone = { clock, offsets: new Map<number, Offset>() }

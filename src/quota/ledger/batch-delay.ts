@@ -2,9 +2,9 @@
 export interface BatchDelay {
   /** Resolves when the next batch is to go out. @returns for how many milliseconds it waited */
   next(): Promise<number>
-  /** Whether a batch waits: the store was not asked yet. */
+  /** Whether a batch is waiting, so that the store has not been asked yet. */
   isUnderWay(): boolean
-  /** A batch went out with this many charges of callers, at least 1. */
+  /** Notes that a batch went out with this many charges of callers, at least 1. */
   sent(charges: number): void
 }
 
@@ -15,26 +15,26 @@ export interface BatchDelayOptions {
   readonly now: () => number
 }
 
-/** How long a batch waits, in turns of the event loop: at most, and in a row without a new charge. */
+/** How many turns of the event loop a batch waits at most, and how many turns without a new charge end its wait. */
 const USUAL = { turns: 4, quiet: 1 }
 const SMALL = { turns: 20, quiet: 8 }
-/** Charges of a batch that is small no more. */
+/** A batch with this many charges is no longer small. */
 const MANY = 16
-/** Milliseconds for which a batch may wait as a small one: if turns take long, it would wait for all of them. */
+/** The longest wait of a small batch in milliseconds. Without it the batch would wait for 20 turns even if turns take long. */
 const SMALL_MS = 1
 
 /**
- * Lets a batch wait until a turn of the event loop brings no more charges: a charge then costs Redis 14 to 30 % less. A small one
- * waits for some quiet turns, since a batch costs as much as 15 to 30 charges in it. Figures, and what was tried instead, are in
- * docs/contributing/decisions/when-a-batch-goes-out.md.
+ * Lets a batch wait until a turn of the event loop brings no more charges. A charge then costs Redis 14 to 30 % less. A small
+ * batch waits for several quiet turns, since a batch costs Redis as much as 15 to 30 charges.
+ * docs/contributing/decisions/when-a-batch-goes-out.md has the figures, and says what else was tried.
  */
 export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDelay {
   let underWay = false
   /** Charges of callers in the last batch that had any. */
   let lastSize = 0
 
-  // Of the batch that waits, one at a time. Its turns are counted here and not in a function that waits: a lone charge, whose two waits
-  // are all its own, then allocates a promise for each wait and not one for each turn.
+  // Of the batch that waits; there is one at a time. Counting its turns here instead of in an async function saves promises: a lone
+  // charge then allocates one for each wait and not one for each turn.
   let since = 0
   let turns = 0
   let quiet = 0

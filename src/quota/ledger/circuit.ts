@@ -6,10 +6,10 @@ import type { Sender } from './sender.ts'
 export interface CircuitOptions {
   /** How long the store may be silent while somebody waits for it, in milliseconds. */
   readonly deadlineMs: number
-  /** When the batch under way went out first, on our clock; `null` while the batch waits for more charges. */
+  /** When the batch under way first went out, on our clock; `null` while the batch waits for more charges. */
   readonly askedAt: () => number | null
   readonly sender: Pick<Sender, 'lastFailure' | 'miss' | 'roundTrip'>
-  /** The store is out: from now on nobody waits for it. */
+  /** Is called when the store is out. From then on nobody waits for the store. */
   readonly onOut: (error: StoreError) => void
   readonly observe: Observer
   /** Monotonic milliseconds. */
@@ -19,7 +19,7 @@ export interface CircuitOptions {
 type State =
   /** Charges go to the store. */
   | { readonly name: 'closed' }
-  /** They do, and somebody waits to learn whether the store takes charges. */
+  /** Charges go to the store, and somebody waits to learn whether the store takes charges. */
   | { readonly name: 'asking'; readonly question: PromiseWithResolvers<void> }
   /** Charges are decided without the store, and empty batches ask whether it is back. */
   | { readonly name: 'out'; readonly error: StoreError }
@@ -40,14 +40,14 @@ const CLOSED: State = { name: 'closed' }
 export class Circuit {
   readonly #options: CircuitOptions
   #state: State = CLOSED
-  /** That of the question. */
+  /** The timer of the question. */
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: CircuitOptions) {
     this.#options = options
   }
 
-  /** Resolves when the store has settled a batch, is out, or is asked no more. */
+  /** Resolves when the store has settled a batch, when it is out, or when the question ends. */
   ask(): Promise<void> {
     if (this.#state.name === 'out') return Promise.resolve()
     if (this.#state.name === 'asking') return this.#state.question.promise
@@ -84,7 +84,7 @@ export class Circuit {
     return this.#state.name !== 'closed'
   }
 
-  /** With the reason of now: the store may have gone out for one reason, and stay so for another. `null` if it is not out. */
+  /** The present reason, which may differ from the one for which the store went out; `null` if the store is not out. */
   error(): StoreError | null {
     if (this.#state.name !== 'out') return null
     const { error } = this.#state
@@ -95,7 +95,7 @@ export class Circuit {
     return renewed
   }
 
-  /** Why the store is out now; `null` if it is not. */
+  /** Tells whether the store is out. If this process was held up before it asked, the store was not silent. */
   reason(): StoreFailure | null {
     if (this.#state.name !== 'out') return null
     return (this.#options.sender.lastFailure ?? this.#state.error).reason

@@ -22,7 +22,7 @@ const NOTHING: Payment = { charges: [], debts: [] }
 export class DebtPayment {
   readonly #options: DebtPaymentOptions
   #underWay = NOTHING
-  /** Since all was paid last. */
+  /** Tokens that were paid since the last time when nothing was owed. */
   #tokensPaid = 0
 
   constructor(options: DebtPaymentOptions) {
@@ -34,12 +34,12 @@ export class DebtPayment {
     return this.#underWay.charges
   }
 
-  /** Takes debts until they are `enough` charges, or all. */
+  /** Takes debts until they make `enough` charges, or until none is left. */
   take(enough: number, at: number): void {
     this.#underWay = this.#options.outage.take(enough, at)
   }
 
-  /** @param decisions those of `charges`; more may follow */
+  /** @param decisions those of `charges`, which may be followed by others */
   settled(decisions: readonly Decision[]): void {
     const { outage, observe } = this.#options
     if (this.charges.length > 0) {
@@ -48,7 +48,7 @@ export class DebtPayment {
       this.#tokensPaid += before - outage.owed()
     }
     this.#underWay = NOTHING
-    // The last debts may also have ended before they were paid.
+    // The last debts may have ended before they were paid.
     if (this.#tokensPaid === 0 || outage.owes()) return
     observe({ type: 'outage_settled', tokens: this.#tokensPaid })
     this.#tokensPaid = 0
@@ -59,11 +59,11 @@ export class DebtPayment {
     this.#underWay = NOTHING
   }
 
-  /** Reports what was admitted and is never charged. The payment under way may have been made. */
+  /** Reports what was admitted and is never charged. The payment under way is left out, because it may have been made. */
   close(): void {
     const { outage, observe } = this.#options
-    // A debt that does not count alike in all its windows is paid by several charges: the tokens of the debt are not
-    // theirs.
+    // A debt that has different amounts in its windows is paid by several charges, so their tokens do not add up to its
+    // own.
     const tokens = this.#underWay.debts.reduce((owed, debt) => owed - debt.tokens, outage.owed())
     if (tokens > 0) observe({ type: 'outage_tokens', event: 'lost', tokens })
   }

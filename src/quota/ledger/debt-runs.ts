@@ -5,10 +5,9 @@ import type { Entry } from '../counter.ts'
 import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
 /**
- * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts, and in the books
- * until it is paid: on the day on which the store hears of it. The runs
- * of an organisation, and of all users together, are not those of each user. A scope that does not apply to the user is
- * empty.
+ * What is owed, by window and local run. A debt counts in a window for as long as the local run of the window lasts. In the books
+ * it counts until it is paid, on the day of its payment. Each user has runs of his own; organisations and the global scope have
+ * theirs. A scope that does not apply to the user is empty.
  */
 export type Runs = Readonly<Record<ScopeName, Run[]>>
 
@@ -21,7 +20,7 @@ export function noRuns(): Runs {
   return { personal: [], organisation: [], global: [] }
 }
 
-/** The local runs that a charge was admitted in, each with its cost. */
+/** The local runs in which a charge was admitted, each with its cost. */
 export function runsOf(charge: Charge, decision: Decision): Runs {
   const runs = noRuns()
   for (const { scope, limits, usages } of chargedScopes(charge, decision)) {
@@ -38,7 +37,7 @@ export function addRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPE_NAMES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
-/** Takes what was added with these runs out again, as far as they still count; what is below 0 is added. */
+/** Removes from what is owed the runs of a charge that still count. An amount below 0 is added. */
 export function removeRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPE_NAMES) {
     for (const run of runs[scope]) {
@@ -49,8 +48,8 @@ export function removeRuns(owed: Runs, runs: Runs): void {
 }
 
 /**
- * A run replaces an earlier one of its window, which has ended; one that comes late for its run counts nowhere. Two that
- * overlap, since the window was emptied in between, are owed both, as long as the later one lasts.
+ * A run replaces an earlier run of its window, which has ended. A run that comes after the next one has begun counts
+ * nowhere. If the window was emptied, two runs may overlap. Both are then owed, for as long as the later one lasts.
  */
 function addRun(owed: Run[], run: Run): void {
   const known = owed.find(({ seconds }) => seconds === run.seconds)
@@ -78,8 +77,8 @@ export function isOver(owed: Runs, at: number): boolean {
 }
 
 /**
- * The forced charges of a user in a category that leave in each window what is owed there. There is one for each
- * different amount. A reload may bring other windows, which may be too many for one charge: then there are more.
+ * The forced charges of a user in a category that bring to each window what is owed in it. There is one charge for each
+ * different amount. After a reload there may be too many windows for one charge, and then there are more charges.
  */
 export function partsOf(owed: Runs, { user, organisation, category }: Charge, at: number): Charge[] {
   const open = SCOPE_NAMES.map((scope) => running(owed[scope], at))
@@ -109,8 +108,8 @@ function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
 }
 
 /**
- * What a paid part is to give back for a charge, in the windows whose runs the charge was part of.
- * @param paid the store's decision for the part
+ * What a paid part gives back for a charge, in the windows whose runs contained the charge.
+ * @param paid the store's decision on the part
  */
 export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refund): Refund[] {
   const { charge, decision } = refund
@@ -124,7 +123,7 @@ export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refun
   return [{ amount, charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
 }
 
-/** Of windows that were paid, those whose local run is among `runs`, with what the store said of them. */
+/** Those of the paid windows whose local run is among `runs`, with the usage that the store reported. */
 function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: readonly Run[], runs: readonly Run[]) {
   const counts = limits.map(({ window }) =>
     runs.some((run) => run.seconds === window.seconds && sameRun(owed, run) !== undefined),
@@ -132,7 +131,7 @@ function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: rea
   return { limits: limits.filter((_, i) => counts[i]), usages: usages.filter((_, i) => counts[i]) }
 }
 
-/** A scope without windows is one that does not apply. */
+/** A scope without windows does not apply. */
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list
 }

@@ -2,7 +2,7 @@ import type { Charge, Decision, Refund } from '../charge.ts'
 import { addRuns, noRuns, type Runs, refundOf } from './debt-runs.ts'
 
 /**
- * What a user has been admitted in a category since the last payment, as one of an organisation or of none.
+ * What a user has been admitted in a category since the last payment, within one organisation or none.
  *
  * | A debt  | Event                                                       | Next                                             |
  * |---------|-------------------------------------------------------------|--------------------------------------------------|
@@ -20,14 +20,14 @@ export interface Debt {
   readonly key: string
   readonly charge: Charge
   tokens: number
-  /** What still counts, by window. */
+  /** What is still owed, by window. */
   readonly owed: Runs
   state: 'open' | 'taken' | 'settled'
-  /** The forced charges of its payment. */
+  /** The forced charges that pay the debt. */
   parts: readonly Charge[]
   /** The store's decisions for `parts`. */
   paid: readonly Decision[]
-  /** The debt that took this one over. */
+  /** The debt with which this one was merged. */
   joined: Debt | null
 }
 
@@ -35,12 +35,12 @@ export function createDebt(charge: Charge): Debt {
   return { key: keyOf(charge), charge, tokens: 0, owed: noRuns(), state: 'open', parts: [], paid: [], joined: null }
 }
 
-/** Categories hold no colon. The length says where the organisation ends: it may hold anything, and so may the user. */
+/** Unambiguous: the length says where the organisation ends, and a category contains no colon. */
 export function keyOf({ user, organisation, category }: Charge): string {
   return `${category}:${organisation?.length ?? ''}:${organisation ?? ''}${user}`
 }
 
-/** What the store is to give back for a charge of a settled debt. */
+/** What the store has to give back for a charge of a settled debt. */
 export function inStore({ parts, paid, owed }: Debt, refund: Refund): Refund[] {
   return parts.flatMap((part, i) => {
     const decision = paid[i]
@@ -48,14 +48,14 @@ export function inStore({ parts, paid, owed }: Debt, refund: Refund): Refund[] {
   })
 }
 
-/** Takes the newer debt over. */
+/** Merges the newer debt into `debt`. */
 export function join(debt: Debt, newer: Debt): void {
   debt.tokens += newer.tokens
   newer.joined = debt
   addRuns(debt.owed, newer.owed)
 }
 
-/** The debt that this one has become a part of, or itself. */
+/** The debt into which this one was merged, or this debt itself. */
 export function final(debt: Debt): Debt {
   return debt.joined === null ? debt : final(debt.joined)
 }

@@ -87,7 +87,7 @@ class BatchLedger implements Ledger {
   decide(charge: Charge, asker: Asker): void {
     const { maxWaiting, refusals, local, circuit, queue } = this.#parts
     const error = this.#phase === 'closed' ? null : circuit.error()
-    // A repetition is accepted also where everything else is refused.
+    // A repetition is accepted even where everything else is refused, so an earlier refusal says nothing about it.
     const refusal = error !== null || charge.once !== undefined ? null : refusals.recall(charge)
     if (this.#phase === 'closed') asker.undecided(new StoreError('the ledger is closed', 'other', 'no'))
     else if (error !== null) local.charge(charge, asker, error)
@@ -124,7 +124,7 @@ class BatchLedger implements Ledger {
     const { circuit, queue, settlement, sender } = this.#parts
     if (this.#phase === 'open') this.#phase = 'closing'
     circuit.endQuestion()
-    // A store that is far away is no reason to lose what is on its way.
+    // If the store is far away, a batch that was sent still has time to be settled.
     await this.#rest(graceMs + sender.roundTrip)
     if (this.#phase === 'closed') return
     const error = new StoreError('the ledger is closed', 'other', 'unknown')
@@ -161,7 +161,7 @@ class BatchLedger implements Ledger {
     let outcome = await sender.send(batch, this.#until)
     while (outcome.settled === 'lost' || outcome.settled === 'stale') {
       batch = outcome.settled === 'lost' ? settlement.lost(batch, outcome.after) : settlement.renamed(batch)
-      // What may have been applied under the old name would be counted twice.
+      // The batch may have been applied under its old name, so it would be counted twice under a new one.
       if (outcome.settled === 'stale' && outcome.uncertain) break
       outcome = await sender.send(batch, this.#until)
     }

@@ -8,7 +8,7 @@ import { abandon, isWaiting, resolveLocally, type WaitingCharge } from './waitin
 
 export interface LocalDecisionsOptions {
   readonly outage: Pick<Outage, 'decide' | 'owe' | 'owed' | 'shift'>
-  /** Milliseconds from our monotonic clock to the store's, as far as its last decision lets know. */
+  /** Milliseconds from our monotonic clock to the store's clock, by its last decision. */
   readonly storeAhead: () => number
   readonly observe: Observer
   /** Monotonic milliseconds. */
@@ -16,8 +16,8 @@ export interface LocalDecisionsOptions {
 }
 
 /**
- * Decides charges while the store is out: on local counters, by the local clock. That clock is the store's, carried on by our
- * monotonic one, which nobody sets.
+ * Decides charges on local counters while the store is out. The local clock is the store's clock, carried on by our monotonic
+ * clock, which nobody sets.
  *
  * | Local clock            | Event                                   | Next                   |
  * |------------------------|-----------------------------------------|------------------------|
@@ -26,27 +26,27 @@ export interface LocalDecisionsOptions {
  */
 export class LocalDecisions {
   readonly #options: LocalDecisionsOptions
-  /** From our clock to the local one, in milliseconds. */
+  /** Milliseconds from our monotonic clock to the local clock. */
   #ahead = 0
 
   constructor(options: LocalDecisionsOptions) {
     this.#options = options
   }
 
-  /** Milliseconds since the epoch on the local clock. */
+  /** The time of the local clock, in milliseconds since the epoch. */
   time(): number {
     return Math.floor(this.#options.now() + this.#ahead)
   }
 
-  /** Decides a charge that never goes to the store: what is accepted is owed. @param error what the asker gets if it cannot be decided here */
+  /** Decides a charge that never goes to the store. If accepted, it is owed. @param error for a charge that cannot be decided here */
   charge(charge: Charge, asker: Asker, error: StoreError): void {
     const decision = this.#decide(charge)
     if (decision?.accepted === true) this.#options.outage.owe(charge, decision)
-    // Later, as whoever waits for a store: see `resolveLocally`.
+    // Calls back later, as the store would. `resolveLocally` says why.
     queueMicrotask(() => (decision === null ? asker.undecided(error) : asker.decided(decision)))
   }
 
-  /** An outage begins: all whose callers wait are decided here, or fail. */
+  /** Begins an outage: each charge whose caller waits is decided here, or fails. */
   takeOver(queue: Queue, error: StoreError): void {
     this.#setClock()
     for (const waiting of queue.sent) if (isWaiting(waiting)) this.#conclude(waiting, error)
@@ -54,9 +54,8 @@ export class LocalDecisions {
   }
 
   /**
-   * Sets the local clock right. What was used up by a wrong time stays so until its windows have run out on our clock:
-   * no share is handed out twice.
-   * What is owed keeps the clock that it was admitted by. If we had the store's time wrong (a wall clock, a machine
+   * Corrects the local clock if nothing is owed. Counters move with it, so that a corrected clock hands out no share
+   * twice. Debts keep the clock by which they were admitted. If we had the store's time wrong (a wall clock, a machine
    * that slept), the right time would end windows that still run.
    */
   #setClock(): void {
@@ -67,14 +66,17 @@ export class LocalDecisions {
     this.#ahead = right
   }
 
-  /** The store may have decided the charge, or will yet: the outage learns that decision, and the caller does not. */
+  /**
+   * The store may have decided the charge or still do so. Only `outage` learns that decision, since the caller gets one
+   * here.
+   */
   #conclude(waiting: WaitingCharge, error: StoreError): void {
     const decision = this.#decide(waiting.charge)
     if (decision === null) abandon(waiting, error)
     else resolveLocally(waiting, decision)
   }
 
-  /** `null`: it cannot be decided here. */
+  /** `null` if the charge cannot be decided here. */
   #decide(charge: Charge): Decision | null {
     const decision = this.#options.outage.decide(charge, this.time())
     const verdict = decision === null ? 'unable' : decision.accepted ? 'accepted' : 'refused'

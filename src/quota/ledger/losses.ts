@@ -2,44 +2,44 @@ import type { Decision } from '../charge.ts'
 
 /** Charges that a store has settled and forgotten. */
 export interface Loss {
-  /** Their tokens. If more batches than are known one by one were settled since, up to those of a second more. */
+  /** Their tokens. If the lost batches are no longer known one by one, the tokens of up to one more second are included. */
   readonly tokens: number
-  /** The store's time of the first of them, or up to a second before, in milliseconds since the epoch. */
+  /** The store's time of the first lost charge, or up to a second earlier, in milliseconds since the epoch. */
   readonly since: number
 }
 
-/** What was charged by the batches after those of the entry before, to `last`: by one of them, or within a second. */
+/** What the batches after the previous entry charged, up to and with `last`: one batch, or the batches of one second. */
 interface Entry {
   readonly at: number
   last: number
   tokens: number
 }
 
-/** Lost batches: after `after`, to `last`. */
+/** Lost batches: those after `after`, up to and with `last`. */
 interface Gap {
   readonly after: number
   readonly last: number
 }
 
 const SECOND_MS = 1000
-/** Of so many batches each is known by itself, of twice as many at most: at a thousand a second those of four seconds. */
+/** At least so many batches, and at most twice as many, are known one by one: at a thousand a second, the last four seconds. */
 const MOST_EXACT = 4096
-/** For an hour of seconds with charges: nobody waits longer for what a request cost. */
+/** An hour of seconds with charges, because no response takes longer to show what a request cost. */
 const MOST_SECONDS = 3600
 const MOST_GAPS = 100
 
 /**
- * What the batches of an instance charged, and which of them the store has forgotten. What is given back of a charge that the store never
- * saw would be taken from what others were charged.
+ * Remembers what the batches of an instance charged, and which of them the store has forgotten. A refund of a forgotten charge would take
+ * tokens away that others were charged.
  */
 export class Losses {
-  /** Of earlier batches, by the second. */
+  /** Older batches, added up by the second. */
   readonly #seconds: Entry[] = []
-  /** Of the batches behind them, each. */
+  /** The latest batches, one by one. */
   readonly #batches: Entry[] = []
   readonly #gaps: Gap[] = []
 
-  /** The store has settled a batch with charges. @param at the store's time */
+  /** Notes that the store has settled a batch with charges. @param at the store's time */
   settled(sequence: number, tokens: number, at: number): void {
     this.#batches.push({ at, last: sequence, tokens })
     if (this.#batches.length < 2 * MOST_EXACT) return
@@ -57,7 +57,7 @@ export class Losses {
     if (this.#seconds.length > MOST_SECONDS) this.#seconds.shift()
   }
 
-  /** The store knows nothing of the batches after `after`, of which `last` was the last. @returns `null` if nothing was charged by them */
+  /** Notes that the store has forgotten the batches after `after`, up to and with `last`. @returns `null` if they charged nothing */
   lost(after: number, last: number): Loss | null {
     this.#gaps.push({ after, last })
     if (this.#gaps.length > MOST_GAPS) this.#gaps.shift()
@@ -72,7 +72,7 @@ export class Losses {
   }
 }
 
-/** Takes those out that end after a batch. */
+/** Removes and returns the entries whose `last` is after a batch. */
 function takenAfter(entries: Entry[], after: number): Entry[] {
   const first = entries.findIndex(({ last }) => last > after)
   return first === -1 ? [] : entries.splice(first)

@@ -9,14 +9,14 @@ import type { OutageDebts } from './outage-debts.ts'
 export interface OutageAllowanceOptions {
   /** The share of the limits that a category may use, 0 (none) to 1. */
   readonly share: (category: string) => number
-  /** Pairs of user and category, here and among the debts. */
+  /** How many pairs of user and category may be kept, here and among the debts together. */
   readonly maxUsers: number
   readonly debts: Pick<OutageDebts, 'size' | 'sweep'>
 }
 
 const SWEEP_MS = 1000
 
-/** A meter under its share of the limits, and the counters that it counts in beside that of everybody. */
+/** A meter with its share of the limits, and its counters without the global one. */
 interface Share {
   readonly meter: Meter
   readonly own: Counter
@@ -26,7 +26,7 @@ interface Share {
 /**
  * Counts what one process admits by itself while the store is out.
  *
- * Its counters start empty and have a share of every limit. They live on until their windows end, so that a store that comes
+ * Its counters start empty and have a share of every limit. They stay until their windows end, so that a store that comes
  * and goes does not hand out a new share each time.
  */
 export class OutageAllowance {
@@ -48,8 +48,8 @@ export class OutageAllowance {
   }
 
   /**
-   * Decides a charge. `null` if it cannot be decided here. Its category may have no share, some share may be less than
-   * its cost, or there may be more users than are kept.
+   * Decides a charge. `null` if it cannot be decided here: because its category has no share, because a share is less
+   * than its cost, or because no further user can be kept.
    */
   decide(charge: Charge, at: number): Decision | null {
     const shares = metersOf(charge).map((meter) => this.#shareIn(meter))
@@ -70,8 +70,8 @@ export class OutageAllowance {
   }
 
   /**
-   * The share is free again, in the runs that the decision names. The refund is of its charge itself, and not of a further meter.
-   * @param moved as it was when the charge was decided
+   * Frees the share in the runs that the decision names. The refund is of the charge itself, not of a further meter.
+   * @param moved the value of `moved` when the charge was decided
    */
   giveBack(refund: Refund, moved: number): void {
     const { charge, decision } = refund
@@ -90,7 +90,7 @@ export class OutageAllowance {
     settleBatch({ refunds: [back], charges: [] }, this.#finding([{ meter: charge, ...counters }]), at)
   }
 
-  /** Empties the windows of an organisation, or of everybody (`null`), here, as was done in the store. */
+  /** Empties the windows of an organisation, or of everybody (`null`), as they were emptied in the store. */
   empty(category: string, seconds: readonly number[], organisation: string | null): void {
     const counters = organisation === null ? this.#everybody : this.#organisations
     const key = organisation === null ? category : organisationOf({ organisation, category })
@@ -98,9 +98,7 @@ export class OutageAllowance {
     counters.set(key, left)
   }
 
-  /**
-   * Takes note that the times given so far were wrong by this many milliseconds: the counters go on by the right time.
-   */
+  /** Moves all counters by this many milliseconds, because the times that they were given were wrong by that. */
   shift(ms: number): void {
     this.#sweptAt += ms
     this.#moved += ms
@@ -128,7 +126,7 @@ export class OutageAllowance {
     return { meter: { ...meter, limits }, ...this.#countersOf(meter) }
   }
 
-  /** Of the user, and of the organisation if there is one. What is not kept yet is empty. */
+  /** The counters of the user and of the organisation, if there is one. A counter that is not kept yet is empty. */
   #countersOf(charge: Meter): { own: Counter; theirs: Counter } {
     return {
       own: this.#users.get(userOf(charge)) ?? [],
@@ -151,7 +149,7 @@ export class OutageAllowance {
     return counter
   }
 
-  /** Ended counters make room, looked for at most once a second: a crowd of new users must not cost a sweep each. */
+  /** Removes ended counters to make room, at most once a second, because a crowd of new users must not cost one sweep each. */
   #isFull(at: number): boolean {
     const { maxUsers, debts } = this.#options
     const kept = [this.#users, this.#organisations]
@@ -170,7 +168,7 @@ function isNew({ meter, own, theirs }: Share): boolean {
   return own.length === 0 || (meter.limits.organisation !== null && theirs.length === 0)
 }
 
-/** Categories hold no colon. */
+/** A category contains no colon, so the key is unique. */
 function userOf({ user, category }: Meter): string {
   return `${category}:${user}`
 }

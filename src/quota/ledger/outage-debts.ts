@@ -2,42 +2,41 @@ import { amountOf, type Charge, type Decision, type Refund } from '../charge.ts'
 import { createDebt, type Debt, final, inStore, join, keyOf } from './debt.ts'
 import { addRuns, isOver, partsOf, removeRuns, runsOf } from './debt-runs.ts'
 
-/** Debts under way to the store. */
+/** Debts that are under way to the store. */
 export interface Payment {
   readonly charges: readonly Charge[]
   readonly debts: readonly Debt[]
 }
 
-/** `expired`: their windows ended before the store was back, so there is nothing left to count. */
+/** `expired` means that the windows of a debt ended before the store was back, so nothing is left to count. */
 export type DebtEvent = 'owed' | 'settled' | 'given_back' | 'expired'
 
 const NOTHING: Payment = { charges: [], debts: [] }
 
 /**
  * What one process owes the store: tokens that it admitted while the store was out, to be added to the store's windows by
- * forced charges. Of an outage of three hours, the 1-hour window gets the last run only.
+ * forced charges. After an outage of three hours, only the last run of a 1-hour window is added.
  */
 export class OutageDebts {
   readonly #report: (event: DebtEvent, tokens: number) => void
   readonly #open = new Map<string, Debt>()
   #tokens = 0
 
-  /** @param report hears whenever tokens change their state */
+  /** @param report is called whenever tokens change their state */
   constructor(report: (event: DebtEvent, tokens: number) => void) {
     this.#report = report
   }
 
-  /** Debts to take. */
   size(): number {
     return this.#open.size
   }
 
-  /** Tokens owed, those that were taken included. */
+  /** Tokens owed, including those of debts that were taken. */
   tokens(): number {
     return this.#tokens
   }
 
-  /** Adds an admitted charge. @returns the debt that it is a part of, for `giveBack` */
+  /** Adds an admitted charge. @returns the debt that now contains it, for `giveBack` */
   owe(charge: Charge, decision: Decision): Debt {
     const debt = this.#debtOf(charge)
     debt.tokens += charge.cost
@@ -47,8 +46,8 @@ export class OutageDebts {
   }
 
   /**
-   * Takes a charge, or a part of it, out of its debt; an amount below 0 is owed in addition.
-   * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
+   * Removes a charge, or a part of it, from its debt. An amount below 0 is owed in addition.
+   * @returns what the store has to give back, or `null` while it is not known whether the store has counted the charge
    */
   giveBack(first: Debt, refund: Refund): readonly Refund[] | null {
     const debt = final(first)
@@ -63,7 +62,7 @@ export class OutageDebts {
     return []
   }
 
-  /** Takes debts until they are `enough` charges, or all; each must come back by `settled` or `returned`. */
+  /** Takes debts until they make `enough` charges, or until none is left. Each must come back by `settled` or `returned`. */
   take(enough: number, at: number): Payment {
     if (this.#open.size === 0) return NOTHING
     const debts: Debt[] = []
@@ -82,7 +81,6 @@ export class OutageDebts {
     return { charges, debts }
   }
 
-  /** @param decisions those of the payment's charges */
   settled(payment: Payment, decisions: readonly Decision[]): void {
     let at = 0
     for (const debt of payment.debts) {

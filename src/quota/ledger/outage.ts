@@ -6,18 +6,18 @@ import { type DebtEvent, OutageDebts, type Payment } from './outage-debts.ts'
 export interface OutageOptions {
   /** The share of the limits that a category may use, 0 (none) to 1. */
   readonly share: (category: string) => number
-  /** Pairs of user and category; 1.5 KB each. Default 50,000. */
+  /** The most pairs of user and category that are kept, 1.5 KB each. Default 50,000. */
   readonly maxUsers?: number | undefined
-  /** Hears whenever tokens change their state. */
+  /** Is called whenever tokens change their state. */
   readonly report: (event: DebtEvent, tokens: number) => void
 }
 
-/** What became of a meter of a charge that was accepted here; nothing yet if both are `null`. */
+/** What became of a meter of a charge that was accepted here. Nothing is known yet if both are `null`. */
 interface Admission {
   debt: Debt | null
-  /** The store had accepted the charge as well. */
+  /** The store's decision, if the store had accepted the charge as well. */
   byStore: Decision | null
-  /** How far the local counters had been moved when it was accepted. */
+  /** How far the local counters had been moved when the charge was accepted. */
   readonly moved: number
 }
 
@@ -36,7 +36,7 @@ interface Admission {
 export class Outage {
   readonly #debts: OutageDebts
   readonly #allowance: OutageAllowance
-  /** By the decision on each meter. */
+  /** Keyed by the decision on each meter. */
   readonly #admissions = new WeakMap<Decision, Admission>()
 
   constructor({ share, maxUsers = 50_000, report }: OutageOptions) {
@@ -44,7 +44,7 @@ export class Outage {
     this.#allowance = new OutageAllowance({ share, maxUsers, debts: this.#debts })
   }
 
-  /** Decides a charge by the outage allowance. `null`: that cannot decide it. */
+  /** Decides a charge by the outage allowance; `null` if the allowance cannot decide it. */
   decide(charge: Charge, at: number): Decision | null {
     const decision = this.#allowance.decide(charge, at)
     for (const each of decision === null ? [] : [decision, ...(decision.others ?? [])]) {
@@ -53,12 +53,12 @@ export class Outage {
     return decision
   }
 
-  /** Whether it was decided here. @param decision on a meter, which was not given back since */
+  /** Whether a decision was made here. @param decision on a meter that was not given back since */
   made(decision: Decision): boolean {
     return this.#admissions.has(decision)
   }
 
-  /** The store certainly did not count a charge that was accepted here: it is owed. */
+  /** Notes that the store certainly did not count a charge that was accepted here, so it is owed. */
   owe(charge: Charge, decision: Decision): void {
     for (const [i, meter] of metersOf(charge).entries()) {
       const of = i === 0 ? decision : decision.others?.[i - 1]
@@ -67,7 +67,10 @@ export class Outage {
     }
   }
 
-  /** The store had decided the charge as well, before it fell silent: what it accepted is counted and not owed. */
+  /**
+   * Notes that the store had decided the charge too, before it fell silent. If it was accepted there, it is counted and
+   * not owed.
+   */
   learn(charge: Charge, decision: Decision, byStore: Decision): void {
     if (!byStore.accepted) {
       this.owe(charge, decision)
@@ -80,8 +83,9 @@ export class Outage {
   }
 
   /**
-   * Gives a meter of a charge back that was accepted here, or a part of it, or charges more for it. At most once for each.
-   * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
+   * Gives back a meter of a charge that was accepted here, or a part of it, or charges more for it. At most once for each
+   * meter.
+   * @returns what the store has to give back, or `null` while it is not known whether the store has counted the charge
    */
   giveBack(refund: Refund): readonly Refund[] | null {
     const alone = { ...refund, ...refundedMeter(refund), meter: 0 }
@@ -95,24 +99,23 @@ export class Outage {
   }
 
   /**
-   * Windows of an organisation, or of everybody (`null`), were emptied in the store: their local counters are too. What
-   * is owed stays owed.
+   * Empties the local counters of windows of an organisation, or of everybody (`null`), which were emptied in the
+   * store. What is owed stays owed.
    */
   empty(category: string, seconds: readonly number[], organisation: string | null = null): void {
     this.#allowance.empty(category, seconds, organisation)
   }
 
-  /** The times given so far were wrong by this many milliseconds. Only while nothing is owed. */
+  /** Corrects the times that were given so far by this many milliseconds. Call it only while nothing is owed. */
   shift(ms: number): void {
     this.#allowance.shift(ms)
   }
 
-  /** Takes debts until they are `enough` charges, or all; each must come back by `settled` or `returned`. */
+  /** Takes debts until they make `enough` charges, or until none is left. Each must come back by `settled` or `returned`. */
   take(enough: number, at: number): Payment {
     return this.#debts.take(enough, at)
   }
 
-  /** @param decisions those of the payment's charges */
   settled(payment: Payment, decisions: readonly Decision[]): void {
     this.#debts.settled(payment, decisions)
   }
@@ -126,12 +129,12 @@ export class Outage {
     return this.#debts.size() > 0
   }
 
-  /** Tokens owed, those that were taken included. */
+  /** Tokens owed, including those of debts that were taken. */
   owed(): number {
     return this.#debts.tokens()
   }
 
-  /** @param alone the refund as if its meter was the charge */
+  /** @param alone the refund as if its meter was the whole charge */
   #inStoreOf({ debt, byStore }: Admission, refund: Refund, alone: Refund): readonly Refund[] | null {
     if (byStore !== null) return [{ ...refund, decision: byStore }]
     return debt === null ? null : this.#debts.giveBack(debt, alone)

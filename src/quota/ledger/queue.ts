@@ -7,13 +7,13 @@ import { abandon, isWaiting, type WaitingCharge } from './waiting-charge.ts'
 export interface QueueOptions {
   /** How long the store may be silent while a charge waits for it, in milliseconds. */
   readonly deadlineMs: number
-  /** When the batch under way went out first, on our clock; `null` while the batch waits for more charges. */
+  /** When the batch under way first went out, on our clock; `null` while the batch waits for more charges. */
   readonly askedAt: () => number | null
   /** When the store responded last, on our clock. */
   readonly lastResponse: () => number
-  /** How long its response takes as a rule, in milliseconds: it is silent only beyond that. */
+  /** How long a response of the store usually takes, in milliseconds. The store is silent only beyond this time. */
   readonly roundTrip: () => number
-  /** A charge has waited for the deadline, and the store was silent as long. */
+  /** Is called when a charge has waited for the deadline, and the store was silent for as long. */
   readonly onSilence: () => void
   /** Monotonic milliseconds. */
   readonly now: () => number
@@ -39,7 +39,7 @@ export class Queue {
   readonly #options: QueueOptions
   #queued: WaitingCharge[] = []
   #sent = NOBODY
-  /** One for all that wait: they expire in the order of arrival, so only the oldest matters. */
+  /** One timer serves all, because charges expire in the order of arrival and only the oldest one matters. */
   #timer: NodeJS.Timeout | null = null
 
   constructor(options: QueueOptions) {
@@ -62,7 +62,7 @@ export class Queue {
     if (this.#timer === null) this.#watch()
   }
 
-  /** The oldest charges go out with a batch: `most` of them, or all. */
+  /** Takes the oldest charges for a batch: `most` of them, or all. */
   take(most: number): readonly WaitingCharge[] {
     this.#sent = this.#queued.splice(0, most)
     return this.#sent
@@ -76,12 +76,12 @@ export class Queue {
     return this.#queued.splice(0)
   }
 
-  /** Whether somebody waits for the batch under way. Refunds, debts, and the question whether the store is back wait for no caller. */
+  /** Whether a caller waits for the batch under way, which may hold only refunds, debts, or the question of the circuit. */
   isBatchWanted(): boolean {
     return this.#sent.length === 0 || this.#sent.some(isWaiting)
   }
 
-  /** The batch waited for so long. If this process was held up meanwhile, the store was not silent: all have so much more time. */
+  /** The batch waited this long. If the process was held up meanwhile, the store was not silent, so charges get more time. */
   excuse(ms: number): void {
     const { deadlineMs, now } = this.#options
     if (ms < deadlineMs / 4) return
@@ -101,8 +101,8 @@ export class Queue {
   }
 
   /**
-   * A store that responds is not late because many wait for it: the deadline counts from its last response, up to four
-   * times its length. Nor is it because it is far away: all have a round trip more.
+   * A store that responds is not late only because many charges wait for it, so the deadline counts from its last
+   * response, up to four times its length. A store is not late because it is far away either, so a round trip is added.
    */
   #dueOf({ expiresAt }: WaitingCharge): number {
     const { deadlineMs, lastResponse, roundTrip } = this.#options
@@ -121,7 +121,7 @@ export class Queue {
     this.#watch()
   }
 
-  /** The store responds, and too many wait for it. */
+  /** Removes charges that are late although the store responds, because too many wait for it. */
   #giveUp(isLate: (waiting: WaitingCharge) => boolean): void {
     const error = new StoreError(
       `the store did not decide within ${4 * this.#options.deadlineMs} ms`,

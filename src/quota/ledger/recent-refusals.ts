@@ -1,22 +1,22 @@
 import type { Charge, Decision, Limits, Meter } from '../charge.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from '../window.ts'
 
-/** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
+/** Remembers what was refused a moment ago, so that a client that goes on asking costs the store nothing. */
 export interface RecentRefusals {
   /**
-   * The refusal again, with the time of now. It is the same object as long as no window has a whole second less left.
-   * `null` if the store has to be asked. A window that has not started may refuse what costs more than its limit. Its
-   * end counts from the moment that the refusal names, which may be `keepMs` ago.
+   * The refusal again, with the present time. It is the same object until some window has a whole second less left.
+   * `null` if the store has to be asked. A window that has not started may refuse a cost above its limit. Its end
+   * counts from the moment that the refusal names, which may be `keepMs` ago.
    */
   recall(charge: Charge): Decision | null
   /**
-   * @param askedAt when the store was asked, on our clock: its reply may have been under way for long
-   * @returns the refusal that was given before, if this one says the same to the second; else this one
+   * @param askedAt when the store was asked, on our clock, because its reply may have taken long
+   * @returns the earlier refusal, if it says the same to the second; else this one
    */
   note(charge: Charge, decision: Decision, askedAt: number): Decision
-  /** A charge was accepted: what its user was refused may now be refused for longer. */
+  /** Notes that a charge was accepted, so that an earlier refusal of its user may now last longer. */
   forget(charge: Charge): void
-  /** Something was given back: any refusal may have become wrong. */
+  /** Notes that something was given back, so that any refusal may be wrong now. */
   clear(): void
 }
 
@@ -25,7 +25,7 @@ interface Entry {
   readonly organisation: string | null
   readonly cost: number
   readonly others: readonly Meter[] | undefined
-  /** On our clock, in milliseconds, like the other two. */
+  /** On our clock, in milliseconds, like `saidUntil` and `saidAt`. */
   readonly until: number
   /** When the running windows end, in the store's time. */
   readonly ends: readonly number[]
@@ -34,13 +34,13 @@ interface Entry {
   saidUntil: number
 }
 
-/** Users in one category each, of a charge of several meters the first. */
+/** The most pairs of user and category. For a charge of several meters the first one counts. */
 const MAX = 10_000
 
 /**
- * Within a window what is used only grows, but for refunds and resets. So a refusal stays true while its windows run
- * and the limits are the same ones. What other users charge, and what other processes do, is seen `keepMs` later at
- * most. It never admits anything.
+ * Usage of a window only grows, except by refunds and resets. So a refusal stays true while its windows run and the
+ * limits are the same objects. What other users or processes change is noticed at most `keepMs` later. This never
+ * admits anything.
  * @param keepMs how long a refusal is repeated, in milliseconds; 0 for never
  * @param now monotonic milliseconds
  */
@@ -67,13 +67,13 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     others?.forEach((meter, i) => {
       ends.push(...endsOf(meter.limits, decision.others?.[i] as Decision))
     })
-    // The store tells whole milliseconds: it may have been nearly one later.
+    // The store reports whole milliseconds, so the true time may be nearly one later.
     const until = askedAt + Math.min(keepMs, Math.min(...ends) - decision.at - 1)
     const users = usersOf(category)
     const before = users.get(user)
     if (before === undefined) size++
     const said = before !== undefined && saysTheSame(before, charge, decision) ? before.said : decision
-    // By the store's time: a refusal that was given before has less left of its second.
+    // By the store's time: an earlier refusal has less left of its second.
     const saidAt = now() - (decision.at - said.at)
     const saidUntil = saidAt + unchangedFor(ends, said.at)
     users.set(user, { limits, organisation, cost, others, until, ends, said, saidAt, saidUntil })
@@ -102,7 +102,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   return { recall, note, forget, clear }
 }
 
-/** Whether a refusal that was given for this charge has the same usage, and of each window as many seconds left as the new one. */
+/** Whether an earlier refusal fits this charge: its usage is the same, and each window has as many seconds left. */
 function saysTheSame({ limits, cost, others, ends, said }: Entry, charge: Charge, decision: Decision): boolean {
   if (charge.limits !== limits || charge.cost !== cost || others !== undefined || charge.others !== undefined)
     return false
@@ -124,7 +124,7 @@ function isSame(usage: Usage, other: Usage): boolean {
   return usage.startedAt === other.startedAt && usage.used === other.used
 }
 
-/** Whether further meters ask for the same as others, or for more. */
+/** Whether further meters ask for as much as others, or for more. */
 function isAsMuch(meters: readonly Meter[] = [], others: readonly Meter[] = []): boolean {
   return meters.length === others.length && meters.every((meter, i) => isOneAsMuch(meter, others[i] as Meter))
 }
@@ -144,14 +144,14 @@ function sayAnew(entry: Entry, time: number): void {
   entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
 }
 
-/** The memo was made of the decision with the earlier time, so it is not taken over. */
+/** The memo was made from the decision with the earlier time, so it is not copied. */
 function atTime(decision: Decision, at: number): Decision {
   return { ...decision, at, memo: undefined }
 }
 
 /**
- * Milliseconds until there is a whole second less, rounded up, of one of the windows. A window that has not started ends a length from
- * now, so a refusal that names its end is a second old at most.
+ * Milliseconds until one of the windows has a whole second less left, rounded up. A window that has not started ends one length from
+ * now, so a refusal that names this end is a second old at most.
  */
 function unchangedFor(ends: readonly number[], at: number): number {
   let ms = 1000
@@ -159,7 +159,7 @@ function unchangedFor(ends: readonly number[], at: number): number {
   return ms
 }
 
-/** When the first of them ends, the numbers change. */
+/** When the running windows end. At the first of these moments the numbers change. */
 function endsOf({ personal, organisation, global }: Limits, decision: Decision): number[] {
   const ends: number[] = []
   addEnds(ends, personal, decision.personal)

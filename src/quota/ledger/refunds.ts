@@ -12,7 +12,7 @@ export interface RefundsOptions {
 const NONE: readonly Refund[] = []
 
 /**
- * What is to be given back, or to be charged in addition: a refund of an amount below 0.
+ * What is to be given back. A refund of an amount below 0 is charged in addition.
  *
  * | A refund | Event                                                                       | Next              |
  * |----------|-----------------------------------------------------------------------------|-------------------|
@@ -20,7 +20,7 @@ const NONE: readonly Refund[] = []
  * |          | `add`, and the charge is owed                                               | gone: a debt less |
  * |          | `add`, and it is not known which                                            | open              |
  * |          | `add`, and the store has forgotten the charge                               | void              |
- * | open     | `retryOpen`: everything is known of the batch under way that will be        | as by `add`       |
+ * | open     | `retryOpen`: the outcome of the batch under way is final                    | as by `add`       |
  * | waiting  | `take`: it goes out with a batch                                            | sent              |
  * | sent     | `settled`                                                                   | gone              |
  * | sent     | `dropped`, certainly not applied                                            | waiting, as first |
@@ -54,7 +54,7 @@ export class Refunds {
     else this.#waiting.push(refund)
   }
 
-  /** The oldest go out with a batch: `most` of them, or all. */
+  /** Takes the oldest refunds for a batch: `most` of them, or all. */
   take(most: number): void {
     this.#sent = this.#waiting.splice(0, most)
   }
@@ -69,7 +69,7 @@ export class Refunds {
     this.#sent = NONE
   }
 
-  /** The store has forgotten charges, and nothing of the batch under way was applied. */
+  /** Removes refunds of charges that the store has forgotten. Nothing of the batch under way was applied. */
   voidLost(): void {
     const isLost = ({ decision }: Refund): boolean => this.#options.losses.has(decision)
     this.#reportVoid([...this.#sent, ...this.#waiting].filter(isLost))
@@ -91,17 +91,17 @@ export class Refunds {
       this.#open.push(refund)
       return
     }
-    // The parts of a debt were paid by one batch: all of them are forgotten, or none is.
+    // One batch paid all parts of a debt, so the store has forgotten all of them or none.
     if (inStore.some(({ decision }) => this.#options.losses.has(decision))) {
       this.#reportVoid([refund])
       return
     }
     this.#waiting.push(...inStore)
-    // Of what was owed, or paid as a debt, only the parts go to the store.
+    // Only a refund that goes to the store as a whole is reported when it is made there.
     if (inStore.every(({ onMade }) => onMade === undefined)) refund.onMade?.(amountOf(refund))
   }
 
-  /** Nothing is there to give back from, and a charge in addition would stand alone. */
+  /** The charge is gone, so there is nothing to give back, and an additional charge would stand alone. */
   #reportVoid(refunds: readonly Refund[]): void {
     for (const refund of refunds) {
       refund.onMade?.(0)
@@ -109,7 +109,7 @@ export class Refunds {
     }
   }
 
-  /** Refunds that were sent may have been made: nobody will know. */
+  /** Refunds that were sent may have been made, but nobody will learn it. */
   #reportLost(lost: readonly Refund[]): void {
     const amounts = lost.map(amountOf)
     const tokens = amounts.reduce((sum, amount) => sum + Math.max(0, amount), 0)

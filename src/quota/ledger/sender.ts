@@ -4,19 +4,22 @@ import type { Batch, Decision } from '../charge.ts'
 import { LostCharges, type QuotaStore, StaleBatch, StoreError } from '../quota-store.ts'
 
 export interface Until {
-  /** Whether anybody waits for a batch that certainly was not applied; any other is sent on. */
+  /**
+   * Whether anybody waits for a batch that certainly was not applied. A batch that may have been applied is always sent
+   * again.
+   */
   readonly isWanted: () => boolean
-  /** Whether it is to be given up, whatever became of it, and not sent again. */
+  /** Whether the batch is to be given up, whatever became of it. */
   readonly isOver: () => boolean
 }
 
 export type Outcome =
   | { readonly settled: true; readonly decisions: readonly Decision[] }
-  /** Not applied, as the store has forgotten what it settled after the batch `after`. */
+  /** Not applied, because the store has forgotten what it settled after the batch `after`. */
   | { readonly settled: 'lost'; readonly after: number }
-  /** Not applied now, as the store takes no more batches of this name; `uncertain`: an earlier attempt may have been applied. */
+  /** Not applied now, because the store takes no more batches of this name. If `uncertain`, an earlier attempt may have been. */
   | { readonly settled: 'stale'; readonly failure: StoreError; readonly uncertain: boolean }
-  /** Not applied, or (`uncertain`) given up without having learnt. */
+  /** Not applied, or, if `uncertain`, given up without a known outcome. */
   | { readonly settled: false; readonly failure: StoreError; readonly uncertain: boolean }
 
 export interface SenderOptions {
@@ -28,20 +31,20 @@ export interface SenderOptions {
   readonly observe: Observer
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** Milliseconds since the epoch, which go on while the machine sleeps: the monotonic clock stands still then. Default `Date.now`. */
+  /** Milliseconds since the epoch. Unlike the monotonic clock it goes on while the machine sleeps. Default `Date.now`. */
   readonly wall?: () => number
   /** 0 to 1. */
   readonly random: () => number
 }
 
-/** How long a batch is sent again that fails for no reason of the connection. */
+/** How long a batch is sent again if it fails for a reason that has nothing to do with the connection. */
 const FAULT_MS = 5000
 const FIRST_PAUSE_MS = 20
-/** With this pause a process asks a store that is out 5 to 10 times a second, and sees it come back as soon. */
+/** With this pause a process asks a store that is out 5 to 10 times a second, so it soon notices that the store is back. */
 const LONGEST_PAUSE_MS = 200
 
 /**
- * Sends batches, one at a time, each again until its outcome is known; and remembers how the store is doing.
+ * Sends batches one at a time, each again until its outcome is known. It also remembers how the store is doing.
  *
  * | The batch | Event                                              | Next                                                  |
  * |-----------|----------------------------------------------------|-------------------------------------------------------|
@@ -63,7 +66,7 @@ export class Sender {
   #lastFailure: StoreError | null = null
   #failingSince: number | null = null
   #ahead: number
-  /** The batch under way, while it may have been applied. */
+  /** The batch under way, if it may have been applied. */
   #open: Batch | null = null
   #isAbandoned = false
 
@@ -78,19 +81,19 @@ export class Sender {
   }
 
   /**
-   * How long the store's last response took, in milliseconds; three deadlines at most, as one that needs more is out. So a store that is
-   * far away is slow and not silent, from its first response on.
+   * How long the store's last response took, in milliseconds, at most three deadlines, because a store that needs more is out. By this a
+   * store that is far away counts as slow and not as silent, once it has responded.
    */
   get roundTrip(): number {
     return this.#roundTrip
   }
 
-  /** Why the store failed last; `null` when it has responded since. */
+  /** Why the store failed last; `null` if it has responded since. */
   get lastFailure(): StoreError | null {
     return this.#lastFailure
   }
 
-  /** Milliseconds from our monotonic clock to the store's (since the epoch), as far as its last decision lets know. */
+  /** Milliseconds from our monotonic clock to the store's clock (since the epoch), by its last decision. */
   get ahead(): number {
     return this.#ahead
   }
@@ -99,7 +102,7 @@ export class Sender {
     const { store, giveUpMs, now, random, wall = Date.now } = this.#options
     const startedAt = now()
     const startedOnWall = wall()
-    // The store forgets its reply by its own clock, so the later of both counts: a batch that is sent once too often is charged twice.
+    // The store forgets its reply by its own clock, so the later clock counts. One attempt too many would be charged twice.
     const age = (): number => Math.max(now() - startedAt, wall() - startedOnWall)
     let uncertain = false
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -123,25 +126,25 @@ export class Sender {
         if (failure instanceof StaleBatch) return { ...this.#giveUp(failure, uncertain), settled: 'stale' }
         const isLost = until.isOver() || this.#isHopeless(uncertain, failure, age(), until)
         if (isLost) return this.#giveUp(failure, uncertain)
-        // Processes that lost the same store should not ask for it in step.
+        // Varies the pause, so that processes that lost the same store do not all ask at the same time.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
-        // What was reported as never charged when the ledger closed must not be charged after that. And a process that was
-        // stopped meanwhile, or whose machine slept, may wake when the store has forgotten its last reply.
+        // A ledger that closes reports what is never charged, so nothing may be charged after that. And if this process
+        // was stopped or its machine slept, the store may have forgotten its last reply by now.
         if (until.isOver() || (uncertain && age() > giveUpMs)) return this.#giveUp(failure, uncertain)
       }
     }
   }
 
-  /** The batch under way got no response for too long: the store counts as failing. */
+  /** Notes that the batch under way got no response for too long, so the store counts as failing. */
   miss(): void {
     this.#failingSince ??= this.#options.now()
   }
 
   /**
-   * Nobody waits any more. If the batch under way may have been applied, its outcome is reported as unknown now, not at
-   * its next failure.
-   * @returns whether there is such a batch
+   * Nobody waits any more. If the batch under way may have been applied, its outcome is reported as unknown now, and
+   * not at its next failure.
+   * @returns whether it may have been applied
    */
   abandon(): boolean {
     const isUnknown = this.#open !== null
@@ -158,7 +161,7 @@ export class Sender {
   #isHopeless(uncertain: boolean, failure: StoreError, ageMs: number, { isWanted }: Until): boolean {
     if (!uncertain) return !isWanted()
     const { giveUpMs } = this.#options
-    // A reply that cannot be understood will be the same at each try, and all other charges wait behind it.
+    // A reply that cannot be understood will be the same at each attempt, and all other charges wait behind it.
     const isFault = failure.applied === 'unknown' && failure.reason === 'other'
     return ageMs > (isFault ? Math.min(FAULT_MS, giveUpMs) : giveUpMs)
   }
@@ -168,7 +171,8 @@ export class Sender {
     this.#lastResponse = now()
     this.#lastFailure = null
     const [first] = decisions
-    // A batch that was sent again may come back with the time at which it was applied.
+    // A batch that was sent again may come back with the time of an earlier attempt, which says nothing about the
+    // clocks.
     if (first !== undefined && !wasUncertain) this.#ahead = first.at - this.#lastResponse
     observe({ type: 'batch_settled', charges: batch.charges.length, refunds: batch.refunds.length, durationMs })
     if (wasUncertain && !this.#isAbandoned) this.#reportUnknown(batch, true)
@@ -189,7 +193,7 @@ export class Sender {
     this.#open = null
   }
 
-  /** A batch without charges leaves nothing open. */
+  /** A batch without charges leaves nothing unknown. */
   #reportUnknown({ charges }: Batch, settled: boolean): void {
     if (charges.length > 0) this.#options.observe({ type: 'outcome_unknown', charges: charges.length, settled })
   }

@@ -11,9 +11,9 @@ import { Refunds } from './refunds.ts'
 import { abandon, isAdmitted, type WaitingCharge } from './waiting-charge.ts'
 
 export interface SettlementOptions {
-  /** The instance of the batches, until the store takes none of this name any more. */
+  /** The name under which batches are sent first. It is replaced when the store takes no more batches of this name. */
   readonly instance: string
-  /** The most charges, refunds and debts, of each, in one batch. */
+  /** The most charges, and the most refunds, and the most debts in one batch. */
   readonly maxBatch: number
   readonly queue: Queue
   readonly outage: Outage
@@ -43,12 +43,12 @@ export class Settlement {
   readonly #refunds: Refunds
   readonly #payment: DebtPayment
   readonly #losses = new Losses()
-  /** That of the options, and then others that are made of it. */
+  /** The instance of the options, or later another one that is made from it. */
   #instance: string
   #names = 1
   #sequence = 0
   #sentAt = 0
-  /** The batch that the store has settled last, and when, on our clock. */
+  /** The last batch that the store has settled, and the time of that on our clock. */
   #settled = 0
   #settledAt = 0
 
@@ -59,29 +59,32 @@ export class Settlement {
     this.#payment = new DebtPayment(options)
   }
 
-  /** When the last batch went out first, on our clock. */
+  /** When the last batch first went out, on our clock. */
   get sentAt(): number {
     return this.#sentAt
   }
 
-  /** Whether there is anything to make a batch of. */
+  /** Whether there is anything to put into a batch. */
   hasWork(): boolean {
     return this.#options.queue.length > 0 || this.#refunds.length > 0 || this.#options.outage.owes()
   }
 
-  /** Whether the store has still to learn of anything, of the batch under way too. */
+  /** Whether the store has still to learn of something, including the batch under way. */
   isOwing(): boolean {
     const { queue, outage } = this.#options
     return [queue, queue.sent, this.#refunds, this.#refunds.sent].some((list) => list.length > 0) || outage.owed() > 0
   }
 
-  /** Gives an accepted charge back, or another amount of tokens, with the next batch. */
+  /** Gives an accepted charge back with the next batch, or corrects its amount. */
   refund(refund: Refund): void {
     this.#options.refusals.clear()
     this.#refunds.add(refund)
   }
 
-  /** @param isEmpty for a store that is out: the batch asks whether it is back, and its loss leaves nothing open */
+  /**
+   * @param isEmpty for a store that is out. An empty batch asks whether the store is back, and its loss leaves nothing
+   * unknown
+   */
   next(isEmpty: boolean): Batch {
     const { maxBatch, queue, local, rememberMs, now } = this.#options
     this.#sentAt = now()
@@ -102,8 +105,8 @@ export class Settlement {
   }
 
   /**
-   * The store has forgotten what came after a batch, also if the batch under way had been applied.
-   * @returns the batch under way without what is to be given back of that
+   * Notes that the store has forgotten everything after a batch, even the batch under way if it was applied.
+   * @returns the batch under way without refunds of forgotten charges
    */
   lost(batch: Batch, after: number): Batch {
     const loss = this.#losses.lost(after, this.#settled)
@@ -114,8 +117,8 @@ export class Settlement {
   }
 
   /**
-   * The store has settled a later batch of our name, so it takes none before that: from now on the name is another. The numbers go on, by
-   * which what the store has forgotten is told.
+   * The store has settled a later batch of our name, so it takes no batch with a lower number. From now on the name is another. The
+   * numbers go on, because they tell which batches the store has forgotten.
    * @returns the batch under way under the new name
    */
   renamed(batch: Batch): Batch {
@@ -132,18 +135,18 @@ export class Settlement {
     this.#settledAt = now()
     this.#note(decisions)
     this.#payment.settled(decisions)
-    // Whatever was refused between the call of `refund` and now did not know of them.
+    // A refusal from before these refunds did not count them.
     if (this.#refunds.sent.length > 0) refusals.clear()
     const { sent } = queue
     const heard = new Array<Decision | undefined>(sent.length)
     for (let i = 0; i < sent.length; i++) heard[i] = this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
     this.#refunds.settled()
     this.#end()
-    // Last: whoever hears of it may do all that he likes.
+    // Callers are called last, because they may do anything, even charge again.
     for (let i = 0; i < sent.length; i++) notify(sent[i] as WaitingCharge, heard[i])
   }
 
-  /** Which charges these were, for the day on which the store has forgotten them. */
+  /** Remembers which batch settled these charges, in case the store forgets it. */
   #note(decisions: readonly Decision[]): void {
     const debts = this.#payment.charges
     const { sent } = this.#options.queue
@@ -159,8 +162,8 @@ export class Settlement {
   }
 
   /**
-   * What was admitted locally is owed from now on. If the outcome stays unknown, the store may count it twice, which keeps
-   * every limit; not counting it might not.
+   * What was admitted locally is owed from now on. If the outcome stays unknown, the store may count it twice, which still
+   * keeps every limit. If it was not owed, a limit might be exceeded.
    */
   dropped(failure: StoreError, isUncertain: boolean): void {
     this.#refunds.dropped(isUncertain)
@@ -169,13 +172,13 @@ export class Settlement {
     this.#end()
   }
 
-  /** Reports what is never charged and never given back. What is under way may have been made, so it is no loss. */
+  /** Reports what is never charged and never given back, without the batch under way, which may have been applied. */
   close(): void {
     this.#payment.close()
     this.#refunds.close()
   }
 
-  /** @returns what a caller that still waits hears: an earlier refusal, if this one says the same */
+  /** @returns the decision for a caller that still waits; an earlier refusal, if it says the same */
   #decided(waiting: WaitingCharge, decision: Decision | undefined): Decision | undefined {
     const { outage, refusals } = this.#options
     const { charge, verdict } = waiting
@@ -189,26 +192,26 @@ export class Settlement {
     return decision
   }
 
-  /** All meters of a charge whose caller has gone. */
+  /** Gives back all meters of a charge whose caller has gone. */
   #giveBack(charge: Charge, decision: Decision): void {
     for (const meter of metersOf(charge).keys()) this.refund({ charge, decision, meter })
   }
 
-  /** There will be no decision of the store: a caller that still waits gets an error, and what was admitted locally is owed. */
+  /** The store will make no decision. A caller that still waits gets an error, and what was admitted locally is owed. */
   #missed(waiting: WaitingCharge, error: StoreError): void {
     const { charge, verdict } = waiting
     if (verdict === null) abandon(waiting, error)
     else if (isAdmitted(verdict)) this.#options.outage.owe(charge, verdict)
   }
 
-  /** All is known now of the batch under way that ever will be. */
+  /** Ends the batch under way. Nothing more will become known about it. */
   #end(): void {
     this.#options.queue.release()
     this.#refunds.retryOpen()
   }
 }
 
-/** Its caller, if he still waits. */
+/** Calls the caller back if he still waits. */
 function notify({ asker, verdict }: WaitingCharge, decision: Decision | undefined): void {
   if (verdict === null && decision !== undefined) asker.decided(decision)
 }

@@ -5,10 +5,10 @@ import type { Asker } from './ledger-contract.ts'
 /** A charge and its caller, whom `asker` calls back. */
 export interface WaitingCharge {
   readonly charge: Charge
-  /** When its deadline passes, on our clock. */
+  /** When the deadline of the charge passes, on our clock. */
   expiresAt: number
   readonly asker: Asker
-  /** The verdict that its caller got without the store: that of local counters, or an error. `null`: the caller still waits. */
+  /** The verdict that its caller got without the store: a local decision, or an error. `null` while the caller still waits. */
   verdict: Decision | 'error' | null
 }
 
@@ -16,13 +16,13 @@ export function isWaiting({ verdict }: WaitingCharge): boolean {
   return verdict === null
 }
 
-/** Its caller gets the verdict of local counters, and waits no more. He hears of it when whoever looks at all who wait is done. */
+/** Ends the caller's wait with a local decision. The call comes in a microtask, after any loop over the waiting charges. */
 export function resolveLocally(waiting: WaitingCharge, decision: Decision): void {
   waiting.verdict = decision
   queueMicrotask(() => waiting.asker.decided(decision))
 }
 
-/** Its caller gets an error, and waits no more. He hears of it as in `resolveLocally`. */
+/** Ends the caller's wait with an error, in a microtask like `resolveLocally`. */
 export function abandon(waiting: WaitingCharge, error: StoreError): void {
   waiting.verdict = 'error'
   queueMicrotask(() => waiting.asker.undecided(error))
