@@ -10,9 +10,9 @@ import type {
   Versioned,
 } from '../control/state.ts'
 
-/** What both stores do alike with the changes of administrators. */
+/** What both stores do in the same way with changes by administrators. */
 
-/** So many changes are read one by one; after more, everything is. */
+/** Up to this many changes are read one by one. After more of them everything is read. */
 const MOST_CHANGES = 100
 
 /** The value that a change sets, as JSON; `null` if it sets none. */
@@ -20,16 +20,16 @@ export function jsonOf(change: Change): string {
   return JSON.stringify('to' in change ? change.to : null) ?? 'null'
 }
 
-/** What stands in the JSON of each grant of the same owner, so that others need not be parsed. */
+/** A part of the JSON of each grant of this owner, by which other grants are skipped without parsing them. */
 export function ownerText({ user, organisation }: GivenGrant): string {
   const [name, id] = user === undefined ? ['organisation', organisation] : ['user', user]
   return `"${name}":${JSON.stringify(id)}`
 }
 
-/** That after which they are asked for, and one more than are ever given out, which shows that there are more. */
+/** The last known change, the most changes that are returned, and one more, which shows that there are more. */
 export const CHANGES_READ = MOST_CHANGES + 2
 
-/** @param entries the first CHANGES_READ that are remembered from the number of `last` on */
+/** @param entries the first CHANGES_READ remembered entries from the version of `last` on */
 export function changesAfter(last: LastChange, entries: readonly AuditEntry[]): readonly AuditEntry[] | null {
   const later = entries.filter(({ version }) => version > last.version)
   const isWhole = later.every(({ version, what }, i) => version === last.version + 1 + i && KINDS.includes(what))
@@ -54,7 +54,7 @@ export interface OverridesStep<T> {
 /** Reads some overrides. @param from where the last step ended; `null` begins */
 type ReadOverrides<T> = (from: string | null) => Promise<OverridesStep<T>>
 
-/** Overrides in steps. It counts under the version that it began with: whoever follows applies what came meanwhile once more. */
+/** Reads the overrides in steps. They count under the first version, so a follower applies later changes once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
   ofUsers: ReadOverrides<Packed<UserOverride>>,
@@ -70,7 +70,7 @@ export async function readInSteps(
   }
 }
 
-/** All of them, step by step. */
+/** Reads all steps. */
 export async function readAll<T>(read: ReadOverrides<T>): Promise<Map<string, Versioned<T>>> {
   const overrides = new Map<string, Versioned<T>>()
   let from: string | null = null

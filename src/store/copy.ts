@@ -14,10 +14,10 @@ import type { SeriesEntry } from '../usage/series.ts'
 import type { Silence } from '../usage/silence.ts'
 
 /**
- * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
- * Three things stay behind. What was counted for a guard goes on with what is counted from then on. What processes report of themselves is over when they have stopped. What a store remembers of
- * the last batch and the last flush of each process is for that process alone: it sends a batch again whose reply was lost. A process that
- * starts anew has another name.
+ * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts. Three things are not copied. A guard goes on
+ * with what is counted after the copy. What processes report about themselves is over when they stop. And what a store remembers of the
+ * last batch and flush of a process serves only that process, which sends a batch again if the reply was lost. A new process has another
+ * name.
  */
 
 /** The counters of one user or organisation, or of everybody, by category. */
@@ -26,16 +26,16 @@ export interface Owner {
   /** Empty for everybody. */
   readonly id: string
   readonly counters: ReadonlyMap<string, Counter>
-  /** What was used in runs before, as both stores keep it (packed-history.ts). Default nothing. */
+  /** What was used in earlier runs, as both stores keep it (packed-history.ts). Default nothing. */
   readonly history?: Uint8Array
-  /** When all of it may be forgotten, in milliseconds since the epoch. Default with the last window. */
+  /** When the whole entry may be forgotten, in milliseconds since the epoch. Default when its last window ends. */
   readonly ends?: number
 }
 
 /** A user whose first charge is remembered. */
 export interface RememberedUser {
   readonly user: string
-  /** Both in milliseconds since the epoch: when that was, and when it is forgotten. */
+  /** When the first charge was made and when it is forgotten, both in milliseconds since the epoch. */
   readonly first: number
   readonly ends: number
 }
@@ -43,7 +43,7 @@ export interface RememberedUser {
 /** What the last credential of a user named. */
 export interface RememberedMember extends Membership {
   readonly user: string
-  /** When it is forgotten, in milliseconds since the epoch. */
+  /** When this is forgotten, in milliseconds since the epoch. */
   readonly ends: number
 }
 
@@ -53,11 +53,11 @@ export interface RememberedNamed extends Named {
   readonly ends: number
 }
 
-/** The lists that a store holds, by what an entry of each is. What the implementations of Copyable do is a table of these. */
+/** The lists that a store holds, each with the type of its entries. Tables with these keys implement Copyable. */
 export interface Lists {
   readonly memberships: RememberedMember
   readonly named: RememberedNamed
-  /** One entry, behind counters: without them it says nothing. */
+  /** One entry. It comes after the counters, because it says nothing without them. */
   readonly counted: { readonly since: CountedSince; readonly keeping: KeptStates }
   readonly counters: Owner
   readonly known: RememberedUser
@@ -70,7 +70,7 @@ export interface Lists {
   readonly audit: AuditEntry
   readonly failures: Bucket
   readonly series: SeriesEntry
-  /** Comes behind series: without them it says nothing. */
+  /** They come after the series, because they say nothing without them. */
   readonly silences: Silence
   readonly refusals: Episode
 }
@@ -80,23 +80,23 @@ export type Portion = {
   [K in keyof Lists]: { readonly kind: K; readonly entries: readonly Lists[K][] }
 }[keyof Lists]
 
-/** Entries of a list as a portion, or none. */
+/** Yields the entries of a list as a portion, or nothing if there are none. */
 export function* portionOf<K extends keyof Lists>(kind: K, entries: readonly Lists[K][]): Generator<Portion, void> {
   if (entries.length > 0) yield { kind, entries } as unknown as Portion
 }
 
-/** A store as it is read and filled by whoever copies it. */
+/** A store that can be read and filled by a copy. */
 export interface Copyable {
   /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>
   readonly listReplicas: ReplicaStore['listReplicas']
   /**
-   * All that the store holds, in portions that hold it for a moment each. Windows that have ended are left out, unless what was used in them is to be kept. What
-   * others write meanwhile may be in it or not. What is there from beginning to end is in it, perhaps twice.
+   * Everything in the store, in portions that each hold the store for a moment. Windows that have ended are left out, unless their usage is
+   * to be kept. Writes during the copy may be in it or not. Whatever is there from beginning to end is copied, perhaps twice.
    * @throws StoreError
    */
   portions(): AsyncGenerator<Portion, void>
-  /** Begins to put something else instead of all that the store holds. @throws StoreError */
+  /** Begins to replace everything that the store holds. @throws StoreError */
   refill(): Promise<Refill>
   /** The mark of a refill that has not ended; `null` for none. @throws StoreError */
   unfinished(): Promise<string | null>
@@ -104,21 +104,21 @@ export interface Copyable {
 }
 
 export interface Refill {
-  /** What `unfinished` returns from now on until `done`; `null` if nothing is there before that. */
+  /** What `unfinished` returns until `done` is called; `null` if the store shows nothing before that. */
   readonly mark: string | null
-  /** Takes away all that the store held. @throws StoreError */
+  /** Deletes everything in the store. @throws StoreError */
   clear(): Promise<void>
-  /** Putting a portion twice is as putting it once. @throws StoreError */
+  /** Adds a portion. Adding it twice has the same effect as adding it once. @throws StoreError */
   put(portion: Portion): Promise<void>
-  /** From now on the store is whole. @throws StoreError */
+  /** Ends the refill, so that the store counts as whole. @throws StoreError */
   done(): Promise<void>
-  /** Gives up before `clear`: the store is as it was. */
+  /** Gives up before `clear`, which leaves the store as it was. */
   abandon(): Promise<void>
 }
 
 /**
- * The windows that are to be copied: those that run, and also those that are over where the counters outlive all of them, for what was
- * used in these is to be kept.
+ * The windows that are copied. These are the windows that run. If the counters are kept longer than all of their windows, ended
+ * windows are copied as well, because their usage is to be kept.
  * @param ends when the store forgets the counters
  */
 export function lastingOf(
@@ -127,33 +127,32 @@ export function lastingOf(
   now: number,
 ): ReadonlyMap<string, Counter> {
   const last = Math.max(0, ...[...counters.values()].map(endsAt))
-  // Times to live are read a moment after the counters.
+  // Times to live are read a moment after the counters, so a second is allowed for that.
   const isKept = ends > last + 1000
   const lasting = [...counters].map(([name, counter]) => [name, isKept ? counter : running(counter, now)] as const)
   return new Map(lasting.filter(([, counter]) => counter.length > 0))
 }
 
 /**
- * How many entries of each list were copied, and of the counters how many users, organisations, windows, and categories that have one of
- * everybody. What is missing is none.
+ * How many entries of each list were copied. For counters it also says how many users, organisations and windows, and how many
+ * categories have a counter of everybody. A missing number is 0.
  */
 export type Copied = Partial<Record<keyof Lists | 'users' | 'organisations' | 'windows' | 'everybody', number>>
 
-/** Why nothing was copied, and what to do. Nothing was changed. */
+/** Says why nothing was copied and what to do. Nothing was changed. */
 class NotCopied extends Error {}
 
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** Copies also while gateways are alive, from half a copy, and instead of what the target holds. */
+  /** Whether to copy even if gateways are alive, if the source is half a copy, or if the target is not empty. */
   readonly force: boolean
   /** Called after each portion. */
   readonly progress: (copied: Readonly<Copied>) => void
 }
 
 /**
- * Copies a store. A copy that breaks off leaves the target either as it was, or marked. The next copy then begins anew
- * without being forced.
+ * Copies a store. If the copy breaks off, the target is either unchanged or marked. The next copy then needs no force.
  * @throws NotCopied, or another Error if a store fails
  */
 export async function copyStore({ from, to, force, progress }: CopyOptions): Promise<Copied> {
@@ -207,7 +206,7 @@ async function isEmpty(store: Copyable): Promise<boolean> {
   return true
 }
 
-/** Two URLs may name one store: it would be emptied before it was read. */
+/** Two URLs may name the same store, which would be emptied before it is read. */
 async function checkApart(from: Copyable, refill: Refill): Promise<void> {
   if (refill.mark === null || (await from.unfinished()) !== refill.mark) return
   await refill.abandon()

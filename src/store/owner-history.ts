@@ -2,14 +2,14 @@ import { grantCountedIn, isAccount } from '../quota/grant.ts'
 import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import { eachPackedRun, oldestShown, type Shown } from './packed-history.ts'
 
-/** Calls `visit` for each window of the counters of one user or organisation, also for one that is over. */
+/** Calls `visit` for each window of the counters of one user or organisation, even if the window is over. */
 export type EachWindow = (visit: WindowVisitor) => void
 export type WindowVisitor = (category: string, seconds: number, startedAt: number, used: number) => void
 
 /**
- * Of both stores.
+ * The history of an owner, for both stores.
  * @param runs that are over; `null` for none
- * @param shown what is to be left out; `null` for nothing
+ * @param shown what is left out; `null` for nothing
  */
 export function ownerHistory(
   id: string,

@@ -2,19 +2,19 @@ import type { EndedRun } from '../quota/history.ts'
 import type { RunVisitor } from '../quota/history-store.ts'
 
 /**
- * A history as both stores keep it: one value for each user or organisation, big-endian. It is a list of sections, one for each window
- * of a category:
- *   length of the category's name (1 byte), the name, length of the window in seconds (4), for how many seconds a run is kept after its
- *   end (4), number of runs (2), of each run its start in milliseconds since the epoch (6) and its tokens (6).
- * `history.lua` writes the same. What follows the last whole section was not written by us and counts as nothing.
+ * A history as both stores keep it: one big-endian value for each user or organisation. It is a list of sections, one for each window
+ * of a category. A section has the length of the category's name (1 byte), the name, the length of the window in seconds (4), the
+ * seconds for which a run is kept after its end (4), the number of runs (2), and for each run its start in milliseconds since the epoch
+ * (6) and its tokens (6). `history.lua` writes the same form. Bytes after the last whole section were not written by us and are
+ * ignored.
  */
 const RUN = 12
-/** Behind the name, before the runs. */
+/** The size of the numbers between name and runs. */
 const NUMBERS = 10
 
-/** Runs of one window. Of more the oldest are forgotten. */
+/** The most runs of one window. If there are more, the oldest are forgotten. */
 export const MOST_RUNS = 3000
-/** Bytes of a value that is longer not by our doing. A run takes the place of the oldest of its window where a value is as long. */
+/** In bytes. A value of ours is never longer. In a longer value, a run replaces the oldest one of its window. */
 export const LONGEST_HISTORY = 1_048_576
 
 interface Section {
@@ -27,7 +27,7 @@ interface Section {
   readonly end: number
 }
 
-/** `null` if no whole section is. */
+/** `null` if there is no whole section at this place. */
 function sectionAt(bytes: Buffer, at: number, last: number): Section | null {
   if (at >= last) return null
   const numbers = at + 1 + (bytes[at] as number)
@@ -46,7 +46,7 @@ function sectionAt(bytes: Buffer, at: number, last: number): Section | null {
   }
 }
 
-/** Categories are few: a name that is known already is compared, which costs a tenth of reading it. */
+/** There are few categories. Comparing a name with known ones costs a tenth of decoding it. */
 const names: string[] = []
 
 function nameAt(bytes: Buffer, from: number, to: number): string {
@@ -63,9 +63,9 @@ function isAt(name: string, bytes: Buffer, from: number, to: number): boolean {
 }
 
 /**
- * Calls `visit` for each run that started from `from` on and before `to`.
- * @param only length in seconds of the one window that is asked for; `null` for all
- * @param shown what is to be left out. Default nothing
+ * Calls `visit` for each run that started at `from` or later and before `to`.
+ * @param only length in seconds of the one window to visit; `null` for all
+ * @param shown what is left out. Default nothing
  */
 export function eachPackedRun(
   bytes: Buffer,
@@ -81,7 +81,7 @@ export function eachPackedRun(
     if (only !== null && seconds !== only) continue
     const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, keptSeconds, shown))
     for (let run = first; run < end; run += RUN) {
-      // Two readings and a product of 32 bits cost a third of `readUIntBE`.
+      // Two reads of whole numbers and a product cost a third of `readUIntBE`.
       const startedAt = bytes.readUInt16BE(run) * 2 ** 32 + bytes.readUInt32BE(run + 2)
       if (startedAt < oldest || startedAt >= to) continue
       const tokens = bytes.readUInt16BE(run + 6) * 2 ** 32 + bytes.readUInt32BE(run + 8)
@@ -90,20 +90,20 @@ export function eachPackedRun(
   }
 }
 
-/** What is shown of a history: nothing that need not be kept any more. */
+/** Which part of a history is shown: only runs that must still be kept. */
 export interface Shown {
   /** In milliseconds since the epoch. */
   readonly now: number
-  /** For how long a run of the owner is kept after its end, at most, in seconds. */
+  /** The longest time for which a run of the owner is kept after its end, in seconds. */
   readonly mostSeconds: number
 }
 
-/** The first moment at which a run of a window may have started that is shown. */
+/** The earliest start of a run that is shown. */
 export function oldestShown(seconds: number, keptSeconds: number, { now, mostSeconds }: Shown): number {
   return now - (seconds + Math.min(keptSeconds, mostSeconds)) * 1000 + 1
 }
 
-/** When the last run need not be kept any more, in milliseconds since the epoch; 0 for no runs. */
+/** Until when the last run must be kept, in milliseconds since the epoch; 0 if there are no runs. */
 export function packedHistoryEnds(bytes: Buffer): number {
   let ends = 0
   for (let s = sectionAt(bytes, 0, bytes.length); s !== null; s = sectionAt(bytes, s.end, bytes.length)) {
@@ -117,9 +117,9 @@ function endOf(startedAt: number, { seconds, keptSeconds }: Pick<Section, 'secon
 }
 
 /**
- * The same history with these runs, at most one of each window, and without what need not be kept any more. A window keeps its runs
- * as long as before when another one has become the longest.
- * @param mostSeconds for how long a run is kept at most
+ * The history with these runs added, at most one of each window, and without runs that need not be kept any more. If another window
+ * has become the longest, earlier runs are kept for as long as before.
+ * @param mostSeconds the longest time for which a run is kept
  */
 export function addRuns(
   bytes: Buffer,
@@ -149,7 +149,7 @@ export function addRuns(
 
 const NOTHING = Buffer.alloc(0)
 
-/** @param run behind the others, if it is one; where the last of them has its start, both are one */
+/** @param run to append, if it is a run. If the last run has the same start, the two become one */
 function sectionOf(category: string, run: EndedRun | Pick<Section, 'seconds' | 'keptSeconds'>, before: Buffer): Buffer {
   const { startedAt, used } = 'used' in run ? run : { startedAt: 0, used: 0 }
   const last = before.length - RUN
@@ -174,7 +174,7 @@ function sectionOf(category: string, run: EndedRun | Pick<Section, 'seconds' | '
 const MOST_TOKENS = 2 ** 48 - 1
 
 /**
- * Takes an amount back from the run that started then, in place, or adds one that is below 0.
+ * Takes an amount back in place from the run with this start. An amount below 0 is added.
  * @returns whether there is such a run
  */
 export function takeBackRun(

@@ -1,9 +1,9 @@
 import type { Counter } from '../quota/counter.ts'
 
 /**
- * A counter as SQLite keeps it: one value, 16 bytes a window, big-endian. They are the length in seconds (4 bytes), the
- * start in milliseconds since the epoch (6) and the used tokens (6). However many windows there are, the value is read
- * at once and written at once. Redis has an encoding of its own, made for its script.
+ * A counter as SQLite keeps it: one big-endian value with 16 bytes for each window. They are the length in seconds (4
+ * bytes), the start in milliseconds since the epoch (6) and the used tokens (6). So all windows are read and written at
+ * once. Redis has another encoding, which suits its script.
  */
 const ENTRY = 16
 
@@ -18,7 +18,7 @@ export function pack(counter: Counter): Buffer {
   return bytes
 }
 
-/** A value that is not a whole number of entries was not written by us: it counts as nothing and is overwritten. */
+/** A value that is not a whole number of entries was not written by us, so it is ignored and overwritten. */
 export function unpack(bytes: Uint8Array | null | undefined): Counter {
   const counter: Counter = []
   if (bytes === null || bytes === undefined) return counter

@@ -1,7 +1,7 @@
 import { FORGET_MS, LATE_MS, type Replica } from '../replicas/presence.ts'
 import type { Silence } from '../usage/silence.ts'
 
-/** A process and the store's time at which it spoke last. */
+/** A process, and when it last reported by the store's clock. */
 export interface Heard {
   readonly replica: Replica
   readonly at: number
@@ -10,7 +10,7 @@ export interface Heard {
 const TEXTS = ['instance', 'host', 'version', 'hash'] as const
 const COUNTS = ['requests', 'refused', 'shadowed', 'tokens', 'forwarded', 'failed', 'inFlight'] as const
 
-/** What a process reported, or nothing if it is not a report of this form: another version may share the store. */
+/** The report of a process; empty if it has another form, because another version may share the store. */
 export function heard(text: string, at: number): Heard[] {
   try {
     const replica = JSON.parse(text) as Replica
@@ -27,8 +27,8 @@ export function heard(text: string, at: number): Heard[] {
 }
 
 /**
- * The processes that were not silent for too long, by host and pid. A process that spoke in the future spoke while the
- * clock was ahead: it counts as silent for as long as it is ahead. A process that is alive speaks again in two seconds.
+ * The processes that reported recently, by host and pid. A report from the future was made while the clock was ahead,
+ * and its process counts as silent for as long. A process that is alive reports again within two seconds.
  */
 export function listedReplicas(heard: readonly Heard[], now: number): (Replica & { readonly silentMs: number })[] {
   return heard
@@ -37,13 +37,13 @@ export function listedReplicas(heard: readonly Heard[], now: number): (Replica &
     .sort((a, b) => compare(a.host, b.host) || a.pid - b.pid || compare(a.instance, b.instance))
 }
 
-/** What a process that spoke last then may have counted since, and not brought into the store. */
+/** The time from which counts of a process may be missing, if its last report was at `at`. */
 export function silenceOf(report: string, at: number, now: number): Silence {
   const { forMs = 0, lateMs = 0 } = unsentOf(report)
   return { from: Math.min(at, now) - forMs - lateMs, to: now }
 }
 
-/** Whether what a process has counted waits for longer than it takes to send it. */
+/** Whether counts of a process wait for longer than it takes to send them. */
 export function isLate(report: string, at: number, now: number): boolean {
   return now - at + (unsentOf(report).forMs ?? 0) > LATE_MS
 }

@@ -7,7 +7,7 @@ import { isPeriodDay } from '../quota/period-days.ts'
 import type { Episode } from '../usage/episodes.ts'
 import { type SeriesCounts, unpackCounts } from '../usage/series.ts'
 
-/** The forms of records that both stores keep alike. `null` for whatever is of another form. */
+/** The forms of records that both stores share. Each function returns `null` for a record of another form. */
 
 const isEpisode = shapeOf({
   user: orNull(isText),
@@ -68,7 +68,7 @@ export function namedOf(value: unknown): Named | null {
   return { plan, ...(periodDay != null && { periodDay }) }
 }
 
-/** A row of a table has each column. */
+/** A row of a table has every column, even without a value. */
 type WithNull<T> = Omit<T, 'periodDay'> & { readonly periodDay?: number | null }
 
 /** @param text as `packCounts` writes it */

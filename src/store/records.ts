@@ -1,34 +1,34 @@
 import type { Observer, RecordKind } from '../observe/observation.ts'
 
-/** A list of records in a store, each of which is read by itself: one that somebody else wrote, or that was cut, spoils no other. */
+/** A list of records in a store. Each record is read by itself, so that one that is damaged or foreign does not spoil the others. */
 export interface RecordList<Raw, T> {
-  /** What a record says. One that cannot be read is reported with its name, and `null`: whoever reads the list leaves it out. */
+  /** Reads a record. If that fails, the record is reported by its name, and `null` says to leave it out. */
   read(id: string, raw: Raw): T | null
-  /** Those of several that can be read. */
+  /** Those of several records that can be read. */
   readAll(records: Iterable<readonly [id: string, raw: Raw]>): T[]
 }
 
 export interface RecordListOptions<Raw, T> {
   readonly kind: RecordKind
-  /** Where the list is: a key of Redis or the beginning of keys, or a table of SQLite. It names no user. */
+  /** The place of the list: a key or key prefix in Redis, or a table in SQLite. It contains no user. */
   readonly list: string
-  /** `null` for what is of another form. It may throw. */
+  /** Returns `null` for a record of another form. It may throw. */
   readonly parse: (raw: Raw, id: string) => T | null
-  /** Reads one record anew. `null` or `undefined`: it is gone. */
+  /** Reads one record again. `null` or `undefined` mean that it is gone. */
   readonly look: (id: string) => Raw | null | undefined | Promise<Raw | null | undefined>
 }
 
 /** The lists of a store. */
 export interface Records {
   list<Raw, T>(options: RecordListOptions<Raw, T>): RecordList<Raw, T>
-  /** Whether a record that was reported is there and still cannot be read. @throws StoreError */
+  /** Whether a reported record still exists and still cannot be read. @throws StoreError */
   isUnreadable(list: string, id: string): Promise<boolean>
 }
 
-/** A name that is longer, as none of ours is, is cut in the report. Its record counts as unreadable until the process ends. */
+/** A longer name, which none of ours is, is cut in the report. Its record then counts as unreadable until the process ends. */
 const LONGEST_ID = 512
 
-/** @param observe is told of a record each time that it cannot be read */
+/** @param observe is called each time a record cannot be read */
 export function createRecords(observe: Observer): Records {
   const looks = new Map<string, (id: string) => Promise<boolean>>()
 
@@ -63,7 +63,7 @@ export function createRecords(observe: Observer): Records {
   return { list, isUnreadable }
 }
 
-/** Whether a parser takes it. */
+/** Whether the parser accepts a record. */
 export function isReadable<Raw, T>(parse: (raw: Raw, id: string) => T | null, raw: Raw): boolean {
   return parsed(parse, raw, '') !== null
 }

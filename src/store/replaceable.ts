@@ -1,15 +1,15 @@
 import type { Store } from './store.ts'
 
-/** A store whose place another one may take, for those who hold it and do not notice. */
+/** A store that can be replaced by another one while its users hold on to it. */
 export interface Replaceable {
   readonly store: Store
-  /** Calls from now on go to `next`. Those under way end where they began, which is closed after `graceMs`. */
+  /** Sends calls from now on to `next`. Earlier calls end in the old store, which is closed after `graceMs`. */
   replace(next: Store): void
 }
 
 /**
- * Lets another store take the place of a store. Both must be one store with the same content: a batch that is sent
- * again may go to the other one, which knows it by its sequence.
+ * Makes a store replaceable. The new store must have the same content, because a batch may be sent again to it, where
+ * its sequence identifies it.
  * @param graceMs how long a call may take, in milliseconds
  */
 export function replaceable(first: Store, graceMs: number): Replaceable {
@@ -35,7 +35,7 @@ export function replaceable(first: Store, graceMs: number): Replaceable {
     if (unfollow === null) return
     unfollow()
     unfollow = next.onChange(notifyAll)
-    // What was published between the two was heard by neither.
+    // Neither subscription has received a message that was published between the two.
     notifyAll()
   }
 
@@ -51,7 +51,7 @@ export function replaceable(first: Store, graceMs: number): Replaceable {
   return { store: { ...delegating(first, () => current), onChange, close }, replace }
 }
 
-/** An object with the methods of `like`, each of which calls that of whatever is current. */
+/** An object with the methods of `like`, which call the same method of the current object. */
 function delegating<T extends object>(like: T, current: () => T): T {
   const methods = Object.keys(like).map((name) => {
     const method = name as keyof T

@@ -5,10 +5,10 @@ interface Waiting<Q, A> {
 }
 
 /**
- * Lets all questions of one turn of the event loop share a call of `ask`, which replies in their order or fails them
- * all. No question waits for an earlier call, so the store has as long for each as if it were asked alone. With many connections
- * a `GET /me/quota` costs the gateway half as much, and Redis a fifth.
- * @param most questions in one call: it bounds the time for which a call holds the store
+ * Answers all questions of one turn of the event loop with a single call of `ask`, which replies in their order or fails them
+ * all. No question waits for an earlier call, so the store has the same time for each. With many connections a `GET /me/quota`
+ * costs the gateway half as much, and Redis a fifth.
+ * @param most questions in one call, which bounds the time for which a call holds the store
  */
 export function shareReads<Q, A>(
   ask: (questions: readonly Q[]) => Promise<readonly A[]>,

@@ -12,14 +12,14 @@ import { call, lookedUp, pairsOf, reading, transaction, UNREADABLE } from './cal
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** An access key is found by its SHA-256, and that by its id. For a copy; control.lua does the same. */
+/** Writes an access key, by its SHA-256, and the SHA-256 by its id. For a copy; control.lua writes the same. */
 export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
   const { usedAt, ...kept } = record
   multi.hset(keys.tokens, record.hash, JSON.stringify(kept)).hset(keys.tokenIds, record.id, record.hash)
   if (usedAt !== undefined) multi.hset(keys.tokenUses, record.hash, usedAt)
 }
 
-/** Access keys that one step of HSCAN looks at. */
+/** How many access keys one step of HSCAN looks at. */
 const STEP = 500
 
 export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records): AccessKeyStore {
@@ -61,11 +61,11 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
     const [text = null] = await eachOf(keys.tokens, [hash], records)
     if (text === null) return null
     const record = records.read(hash, text)
-    // Nobody knows the id of one that cannot be read.
+    // The id of an unreadable record is unknown, so it gets one.
     return { id: record?.id ?? randomUUID(), hash, record }
   }
 
-  /** What is there of some fields of a hash. One by one: users of Redis may lack the right to HMGET. */
+  /** The values of some fields of a hash, read one by one because a Redis user may lack the right to HMGET. */
   async function eachOf(
     key: string,
     fields: readonly string[],
@@ -115,7 +115,7 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   return { findTokens, findTokenByHash, readTokens, listTokens, removeTokens, noteUses }
 }
 
-/** @param uses when access keys were used last, by their SHA-256 */
+/** @param uses when each access key was last used, by its SHA-256 */
 export function withUse(record: AccessKeyRecord, uses: Readonly<Record<string, string>>): AccessKeyRecord {
   const text = uses[record.hash] ?? ''
   return /^\d{1,15}$/.test(text) ? { ...record, usedAt: Number(text) } : record

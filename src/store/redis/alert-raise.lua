@@ -14,7 +14,7 @@ local most, margin, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- What was claimed of a place: the start of a run, and the threshold. A run of the future began while the clock was ahead.
+-- The start of the last claimed run of a place, and its threshold. A run in the future began while the clock was ahead.
 local function is_claimed(key, run, threshold)
   local known, reached = string.match(reply_of('GET', key) or '', '^(%d+) (%S+)$')
   if not known then return false end
@@ -22,7 +22,7 @@ local function is_claimed(key, run, threshold)
   return (known > run and known <= now) or (known == run and tonumber(reached) >= tonumber(threshold))
 end
 
--- Whether there is a place. Where a key is of another type there is none, so that the other alerts have theirs.
+-- Whether an alert has room for an event. If a key is of another type it has none, and the other alerts go on.
 local function has_room(due, all, events)
   local pending = reply_of('ZCARD', due)
   return pending and pending < most and reply_of('ZCARD', all) and reply_of('HLEN', events)

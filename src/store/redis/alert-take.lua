@@ -31,7 +31,7 @@ for i = 1, #KEYS / 2 do
         redis.call('HSET', events, 's:' .. id, state)
         redis.call('ZADD', due, string.format('%.0f', now + lease), id)
       else
-        -- Whoever reads it reports it. It is due no more, so that it does not stand before others.
+        -- The reader reports this event. It is no longer due, so that it does not block the events behind it.
         redis.call('ZREM', due, id)
       end
       for _, text in ipairs({ tostring(i), id, happening, state }) do taken[#taken + 1] = text end

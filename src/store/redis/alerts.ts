@@ -18,7 +18,7 @@ import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each claim, which ends by itself, four for each alert, and one with the targets of all. */
+/** A key for each claim, which expires by itself, four keys for each alert, and one key for the targets of all alerts. */
 export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): AlertStore {
   const kept = keptAlerts(redis, keys, lists)
   const { records, due } = kept
@@ -92,7 +92,7 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
   }
 }
 
-/** Where alerts are kept, each place with what is said if it cannot be read. */
+/** The places of alerts, each with the message for when it cannot be read. */
 function keptAlerts(redis: RedisClient, keys: Keys, lists: Records) {
   const records = lists.list<Texts, Event>({
     kind: 'alert_event',
@@ -144,7 +144,7 @@ async function readAlert(
   )
   const events = ids.flatMap((id, i) => {
     const [happening, state] = values.slice(2 * i, 2 * i + 2)
-    // It was forgotten meanwhile.
+    // The event was forgotten meanwhile.
     if (happening == null || state == null) return []
     const event = records.read(`${alert} ${id}`, { happening, state })
     return event === null ? [] : [recordOf(id, event, scores[i])]
@@ -154,7 +154,7 @@ async function readAlert(
 
 const RAISED = { '0': 'known', '1': 'stored', '2': 'full' } as const satisfies Record<string, Raised>
 
-/** As the scripts keep it. */
+/** The state of an event as the scripts keep it. */
 interface State {
   readonly state: AlertRecord['state']
   readonly raised: number
@@ -163,12 +163,12 @@ interface State {
   readonly error?: string
 }
 
-/** Four texts for each event. */
+/** Splits a reply into four texts for each event. */
 function chunks(flat: readonly string[]): (readonly string[])[] {
   return Array.from({ length: flat.length / 4 }, (_, i) => flat.slice(4 * i, 4 * i + 4))
 }
 
-/** Both JSON. */
+/** Both are JSON. */
 interface Texts {
   readonly happening: string
   readonly state: string
@@ -192,7 +192,7 @@ const isState = shapeOf({
   error: optional(isText),
 })
 
-/** An alert and an id, with a blank between: neither has one. */
+/** Splits an alert and an id. The blank between them occurs in neither. */
 function placeIn(place: string): { readonly alert: string; readonly id: string } {
   const blank = place.indexOf(' ')
   return { alert: place.slice(0, blank), id: place.slice(blank + 1) }

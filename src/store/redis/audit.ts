@@ -7,13 +7,13 @@ import { call, lookedUp, pairsOf, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** What is read of an audit whose key is no sorted set: one entry, without a number, that cannot be read. */
+/** Stands for an audit whose key is no sorted set: one unreadable entry without a number. */
 export const NO_AUDIT: string[] = [UNREADABLE, '']
 
-/** A count of ours. */
+/** A number that we may have written. */
 export const NUMBER = /^\d{1,15}$/
 
-/** The audit: a sorted set of the newest entries, and one of the older ones of each kind. */
+/** The audit: a sorted set of the newest entries, and another one for the older entries of each kind. */
 export class RedisAudit {
   readonly #redis: RedisClient
   readonly #keys: Keys
@@ -26,7 +26,7 @@ export class RedisAudit {
     this.#lists = new Map(sets.map((set) => [set, listOf(redis, set, records)]))
   }
 
-  /** By the newest entry. Where that cannot be read, the number of the last change says which one is it. */
+  /** The last change, from the newest entry. If that cannot be read, the number of the last change identifies it. */
   async last(newest: readonly string[]): Promise<LastChange> {
     const { audit, version: number } = this.#keys
     if (newest.length === 0) return { version: 0, changedAt: 0 }
@@ -55,7 +55,7 @@ export class RedisAudit {
   async newest(before: number | null, limit: number): Promise<readonly AuditEntry[]> {
     const [audit = '', ...older] = this.#lists.keys()
     const newest = await this.#newestOf(audit, before, limit)
-    // An entry that has become older since then is read twice.
+    // An entry that has become older since then is read twice, which does no harm.
     const isShort = newest.length < limit
     const rest = isShort ? await Promise.all(older.map((set) => this.#newestOf(set, before, limit))) : []
     const byVersion = new Map([...newest, ...rest.flat()].map((entry) => [entry.version, entry]))
@@ -70,7 +70,7 @@ export class RedisAudit {
       (place) => (place === 0 ? null : NO_AUDIT),
     )
     if (count !== null && NUMBER.test(count)) return Number(count)
-    // Builds before forgot the oldest one by one, and counted none.
+    // Earlier builds forgot the oldest entries without counting them.
     return (this.#entriesIn(audit, oldest)[0]?.version ?? 1) - 1
   }
 
@@ -79,12 +79,12 @@ export class RedisAudit {
     return { version: entry?.version ?? 0, changedAt: entry?.at ?? 0 }
   }
 
-  /** @param flat entries, each with its number behind it */
+  /** @param flat entries, each followed by its number */
   #entriesIn(set: string, flat: readonly string[]): AuditEntry[] {
     return this.#lists.get(set)?.readAll(pairsOf(flat).map(([text, version]) => [version, text])) ?? []
   }
 
-  /** The newest of a set, so many that can be read. */
+  /** The newest readable entries of a set, at most `limit`. */
   async #newestOf(set: string, before: number | null, limit: number): Promise<AuditEntry[]> {
     const newest = before === null ? '+inf' : `(${before}`
     const entries: AuditEntry[] = []

@@ -16,8 +16,8 @@ export interface Shape {
 }
 
 /**
- * The numbers of a plan, in their order: cost, whether it is forced (1), then for the user the shape and the limits, for everybody the
- * key, the shape and the limits, and for the organisation the shape and the limits. 0 is none.
+ * The numbers of a plan, in this order: cost, 1 if it is forced, then shape and limits of the user, then key, shape and limits of the
+ * global scope, then shape and limits of the organisation. 0 stands for none.
  */
 const PLAN = [
   'COST',
@@ -33,7 +33,7 @@ const PLAN = [
 type NumberOfEach<Names extends readonly string[]> = { readonly [I in keyof Names]: number }
 type PlanNumbers = NumberOfEach<typeof PLAN>
 
-/** What the scripts call the numbers of a plan (script-words.ts). */
+/** The names of a plan's numbers in the scripts (script-words.ts). */
 export const PLAN_WORDS: Readonly<Record<string, number>> = Object.fromEntries(
   PLAN.map((name, i) => [`PLAN_${name}`, i + 1]),
 )
@@ -44,13 +44,13 @@ type Words = readonly (number | string)[]
 const MOST = 128 * 128 - 1
 
 /**
- * A batch on its way to charge-one.lua, whose head says what each part means. A method adds to the part of its name, and gives the
- * position by which other parts name what was added, as Lua counts.
+ * A batch in the form that charge-one.lua reads, whose head explains each part. Each method adds to the part of its name, and
+ * returns the position of what it added, counted from 1 as in Lua.
  */
 export class BatchText {
   readonly keys: string[] = []
   readonly shapes: Shape[] = []
-  /** Two or three numbers for each charge, each as two ASCII characters: a Buffer would cost more to send than a string. */
+  /** Two or three numbers for each charge, each as two ASCII characters. A Buffer would cost more to send than a string. */
   charges = ''
   readonly #limits: (readonly Limit[])[] = []
   readonly #plans: PlanNumbers[] = []
@@ -61,7 +61,7 @@ export class BatchText {
   readonly #grants: Words[] = []
   #chargeCount = 0
 
-  /** @param name one that has no position yet */
+  /** @param name a key that has no position yet */
   key(name: string): number {
     return this.keys.push(name)
   }
@@ -88,7 +88,7 @@ export class BatchText {
     return this.#plans.push(numbers)
   }
 
-  /** @param amount below 0 is charged; that of a use is made by the script */
+  /** @param amount below 0 to charge in addition. For a use the script calculates it */
   refund(key: number, category: string, amount: number, runs: readonly ChargedRun[]): number {
     return this.#refunds.push([
       key,
@@ -102,30 +102,30 @@ export class BatchText {
     return this.#refunds.length
   }
 
-  /** @param first of its refunds; the last is the one that was added last */
+  /** @param first the position of its first refund. The refund that was added last is its last one */
   use(key: number, { meter, isFirst, since, once, cost, reserve, isUnreached }: Report, first: number): void {
     const facts = [isFirst ? 1 : 0, since, keptMs(once), cost, reserve, isUnreached ? 1 : 0]
     this.#uses.push([key, ...facts, first, this.#refunds.length, meter, ...(once.keepsReport ? [1] : [])])
   }
 
-  /** Of the next charge. @param plans with the key of the organisation for each; 0 where the plan has no windows for one */
+  /** Adds the further meters of the next charge. @param plans each followed by its organisation's key, or 0 for none */
   meters(plans: readonly number[]): void {
     this.#meters.push([this.#chargeCount + 1, ...plans])
   }
 
-  /** Of the next charge. @param meter 0 for the first @param account the shape in which the grant is counted */
+  /** Adds a grant to the next charge. @param meter 0 for the first @param account the shape in which the grant is counted */
   grant(meter: number, scope: 'personal' | 'organisation', account: Shape, { until, limit }: Grant): void {
     this.#grants.push([this.#chargeCount + 1, meter + 1, scope === 'personal' ? 1 : 2, account.position, until, limit])
   }
 
-  /** Of the next charge. @param receipt without its starts */
+  /** Adds the key of the next charge. @param receipt without the starts of its runs */
   once(key: number, once: Once, receipt: string): void {
     const { body, forMs, replays, isOneUse } = once
     const words = [this.#chargeCount + 1, key, body, forMs, replays, keptMs(once), receipt]
     this.#onces.push(isOneUse ? [...words, 1] : words)
   }
 
-  /** @param organisation its key; `null` where the plan has no windows for one */
+  /** @param organisation its key; `null` if the plan has no windows for an organisation */
   charge(user: number, plan: number, organisation: number | null): void {
     this.#chargeCount++
     this.charges += String.fromCharCode(user >> 7, user & 127, plan >> 7, plan & 127)
@@ -133,9 +133,9 @@ export class BatchText {
   }
 
   /**
-   * All parts but the keys and the charges.
-   * @param now where the store's clock stands about, for the periods of calendars
-   * @param history how runs are kept; `null` for not at all
+   * All parts except the keys and the charges.
+   * @param now about the time of the store's clock, for periods of calendars
+   * @param history how runs are kept; `null` if they are not
    */
   json(now: number, history: string | null): string {
     if (this.keys.length > MOST || this.#plans.length > MOST)
@@ -168,7 +168,7 @@ function limitsInWords(list: readonly Limit[]): number[] {
   return list.flatMap(({ window, limit }) => (isBook(window) ? [] : [limit]))
 }
 
-/** Of calendar windows that limit. */
+/** For the calendar windows of limits. */
 function periodsOf(shapes: readonly Shape[], now: number): number[] {
   return shapes.flatMap(({ limits, position }) =>
     limits.flatMap(({ window }, i) => {
@@ -184,7 +184,7 @@ function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
   return a === b || (a.length === b.length && a.every(({ window }, i) => sameWindow(window, b[i]?.window)))
 }
 
-/** A reload may change the zone of a calendar, and the day with which its months begin. */
+/** A reload may change the zone of a calendar, and the first day of its months. */
 function sameWindow(a: Window, b: Window | undefined): boolean {
   return a.seconds === b?.seconds && a.calendar?.zone === b.calendar?.zone && a.calendar?.day === b.calendar?.day
 }

@@ -18,14 +18,14 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function text(number) return string.format('%.0f', number) end
 
 local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}
-for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('HLEN', key) end -- fails before anything is written where one is no hash
+for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('HLEN', key) end -- fails before anything is written if a key is no hash
 for i = 1, #beats, 2 do
   local spoke = tonumber(beats[i + 1]) or 0
   if now - spoke > forget then silent[#silent + 1] = { beats[i], spoke } end
   if spoke > now then ahead[#ahead + 1] = beats[i] end
 end
 
--- How long before its last word something was counted that may not have been sent.
+-- How long before its last report a process may have counted something without sending it.
 local function unsent(instance)
   local is_json, report = pcall(cjson.decode, redis.call('HGET', KEYS[2], instance) or '')
   local told = is_json and type(report) == 'table' and report.unsent
@@ -33,8 +33,8 @@ local function unsent(instance)
   return math.max(0, tonumber(told.forMs) or 0) + math.max(0, tonumber(told.lateMs) or 0)
 end
 
--- Those that are known no longer go. Of too many the two with the least time between them become one that reaches over both, under a
--- name that no process has: nobody takes it back.
+-- Removes silences that are too old. If there are too many, the two with the least time between them become one that covers both. No
+-- process has its name, so it is not taken back.
 local function bound_silences()
   local known, left = redis.call('HGETALL', KEYS[3]), {}
   for i = 1, #known, 2 do

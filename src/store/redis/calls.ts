@@ -3,7 +3,7 @@ import type { RedisClient } from './client.ts'
 import { asStoreError, isOfAnotherType, wasNeverSent } from './store-errors.ts'
 
 /**
- * @param otherwise what is read where the key holds another type than ours. Default: that is an error, as for whatever writes
+ * @param otherwise the result if the key holds another type than ours. By default this is an error, as it is for every write
  * @throws StoreError
  */
 export async function call<T>(command: () => Promise<T>, otherwise?: () => T): Promise<T> {
@@ -16,19 +16,19 @@ export async function call<T>(command: () => Promise<T>, otherwise?: () => T): P
 }
 
 /**
- * The same for what looks a record up. A key of another type is read as a text that no parser of ours takes, so that it is
- * reported like a record which cannot be read.
+ * The same for looking a record up. A key of another type is read as a text that no parser accepts, so that it is reported
+ * like an unreadable record.
  */
 export async function lookedUp(command: () => Promise<string | null>): Promise<string | null> {
   return call(command, () => UNREADABLE)
 }
 
-/** No record of ours has this byte. */
+/** No record of ours contains this byte. */
 export const UNREADABLE = '\0'
 
 /**
- * Asks whether Redis is there. If there is no connection, the error says why the last attempt failed.
- * @param key any of ours: in a cluster its node counts, and a PING may go to another one
+ * Asks whether Redis is there. Without a connection, the error says why the last attempt failed.
+ * @param key any of ours. In a cluster its node decides, because a PING may go to another one
  */
 export function pinging(redis: RedisClient, key: string): () => Promise<void> {
   let met: unknown = null
@@ -48,17 +48,16 @@ export function pinging(redis: RedisClient, key: string): () => Promise<void> {
 
 type Commands = ReturnType<RedisClient['multi']>
 
-/** Commands that Redis applies together; their replies in that order. @throws StoreError */
+/** Runs commands as one transaction and returns their replies in order. @throws StoreError */
 export async function transaction<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
   return repliesTo(redis.multi(), fill)
 }
 
 /**
- * Commands that only read, one after the other. Others may write in between. They are no transaction: a Redis whose
- * memory is used up refuses those whatever they hold. In a cluster they are one, which follows to another node as a
- * whole.
- * @param otherwise what is read of the command at a place, from 0, whose key holds another type than ours. Default: that is
- * an error
+ * Runs commands that only read, one after the other. Others may write in between. They are no transaction, because a Redis
+ * without free memory refuses every transaction. In a cluster they are one, which can follow to another node as a whole.
+ * @param otherwise what is read for the command at a place, from 0, if its key holds another type than ours. By default
+ * this is an error
  */
 export async function reading<T>(
   redis: RedisClient,
@@ -83,12 +82,12 @@ async function repliesTo<T>(
   }) as T
 }
 
-/** What HSCAN gives, or a sorted set with its scores: names and values that follow each other. */
+/** The pairs in a reply of HSCAN, or of a sorted set with its scores. */
 export function pairsOf(flat: readonly string[]): [string, string][] {
   return Array.from({ length: Math.floor(flat.length / 2) }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? ''])
 }
 
-/** What TIME replies, in milliseconds since the epoch. */
+/** A reply of TIME, in milliseconds since the epoch. */
 export function milliseconds([seconds, micros]: readonly [string | number, string | number]): number {
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
 }

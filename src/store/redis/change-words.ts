@@ -18,10 +18,10 @@ import { historyRule } from './charge-batch.ts'
 import type { Keys } from './keys.ts'
 
 /**
- * A change in the words of control.lua.
- * @param now where the store's clock stands about, for the periods of calendars
- * @param retention how long the runs of emptied windows are kept. Default: not at all
- * @param words where somebody is forgotten, and how
+ * A change in the form that control.lua reads.
+ * @param now about the time of the store's clock, for periods of calendars
+ * @param retention how long the runs of emptied windows are kept. Default: they are not kept
+ * @param words where a user is to be forgotten, and how
  */
 export function encodeChange(
   change: Change,
@@ -72,7 +72,7 @@ function detailsOf(change: Change, keys: Keys, retention: Retention, now: number
   return change.kind === 'grant' ? grantRule(change) : emptiedOf(change, keys, retention, now)
 }
 
-/** When a grant is not given, or how it is ended, as control.lua reads it. */
+/** When control.lua must not give a grant, or how it ends one. */
 function grantRule(change: GrantGiven | GrantEnded): string {
   if ('endedAt' in change) return JSON.stringify({ endedAt: String(change.endedAt) })
   return JSON.stringify({ owner: ownerText(change.to), most: change.most })
@@ -95,7 +95,7 @@ function placeOf(change: Change, keys: Keys): string[] {
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]
 }
 
-/** What is emptied, and for how long its runs are kept, as control.lua reads it. */
+/** What control.lua empties, and for how long it keeps the runs. */
 function emptiedOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'reset') {
     const kept = keptOf(retention, 'personal', change.user)

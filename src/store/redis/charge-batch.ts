@@ -26,22 +26,22 @@ import { BatchText, type Shape } from './batch-text.ts'
 import { type Keys, keyOf } from './keys.ts'
 
 /**
- * A batch in the words of charge-one.lua and charge.lua. This runs for every charge in the gateway's one thread, so it makes no object
- * for a charge that the decision does not need.
+ * A batch in the form that charge-one.lua and charge.lua read. This runs for every charge in the gateway's one thread, so it creates
+ * no object that the decision does not need.
  */
 export interface EncodedBatch {
   /** The key of the instance first, then the keys of the counters, each once. */
   readonly keys: readonly string[]
-  /** Shapes, plans and refunds. */
+  /** Everything but keys and charges. */
   readonly json: string
-  /** Two or three numbers for each charge, each as two ASCII characters: a Buffer would cost more to send than a string. */
+  /** Two or three numbers for each charge, each as two ASCII characters. A Buffer would cost more to send than a string. */
   readonly charges: string
-  /** The sections that the script opens, in its order. */
+  /** The sections in the order in which the script opens them. */
   readonly opened: readonly Opened[]
   readonly counterOf: CounterOf
 }
 
-/** By scope: the first section under the key of each user and organisation, and of everybody by category. */
+/** By scope, the first section under the key of each user or organisation. For the global scope by category. */
 type Owners = Readonly<Record<ScopeName, Map<string, Section>>>
 
 /** What many charges have in common. */
@@ -50,11 +50,11 @@ interface Plan {
   readonly cost: number
   readonly limits: Limits
   readonly forced: true | undefined
-  /** As the text of the batch names it. */
+  /** The position of the plan in the text of the batch. */
   readonly position: number
   /** `null` for a charge without personal windows. */
   readonly own: Shape | null
-  /** Of the organisation; `null` for a charge that has none. */
+  /** `null` for a charge without windows of an organisation. */
   readonly theirs: Shape | null
   readonly everybody: Section | null
   readonly all: Shape | null
@@ -62,24 +62,24 @@ interface Plan {
 
 /** One category under a key. */
 interface Section {
-  /** Of the key, as Lua counts. */
+  /** The position of the key, counted from 1 as in Lua. */
   readonly position: number
   readonly category: string
-  /** What the script found. */
+  /** The counter that the script found. */
   readonly counter: Counter
   /**
-   * Of the first section under a key: what the script has open there at this point of the batch. `null` for a user, whose
-   * section is opened anew by each charge.
+   * For the first section under a key: the shape that the script has open there at this point of the batch. `null` for a
+   * user, whose section each charge opens anew.
    */
   open: Shape | null
   /** Another category under the same key. */
   next: Section | null
 }
 
-/** What once.lua has room for. */
+/** The most meters of a charge for which once.lua has room. */
 const MOST_METERS = 4
 
-/** What the script needs to open the sections of a meter: its plan, and the keys of both. */
+/** What the script needs to open the sections of a meter: its plan, and the keys of the user and the organisation. */
 interface Opening {
   readonly user: number
   readonly plan: number
@@ -92,8 +92,8 @@ interface Opened {
 }
 
 /**
- * @param now where the store's clock stands about, for the periods of calendars
- * @param retention how long runs are kept. Default: not at all
+ * @param now about the time of the store's clock, for periods of calendars
+ * @param retention how long runs are kept. Default: they are not kept
  */
 export function encodeBatch(
   batch: Batch,
@@ -107,13 +107,13 @@ export function encodeBatch(
   return writer.written(now)
 }
 
-/** Finds what is known of a batch already, and gives its text the rest. */
+/** Adds to the text of a batch whatever it does not contain yet. */
 class BatchWriter {
   readonly #text = new BatchText()
   readonly #owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
   readonly #plans: Plan[] = []
   readonly #opened: Opened[] = []
-  /** The keys of users whose runs are kept as those of strangers. */
+  /** The keys of users whose runs are kept only for the time of strangers. */
   readonly #anonymous: number[] = []
   readonly #remembered = new Map<string, number>()
   readonly #keys: Keys
@@ -153,7 +153,7 @@ class BatchWriter {
     if (everybody !== null && all !== null) this.#open(everybody, all)
   }
 
-  /** A charge of several, or with grants, opens the sections of its user and its organisation by themselves, whatever others of the batch share. */
+  /** A charge with several meters or with grants opens its user's and organisation's sections for itself, even if other charges share them. */
   #meters(charge: Charge): void {
     if ((charge.others?.length ?? 0) >= MOST_METERS) {
       throw new StoreError(`a charge has at most ${MOST_METERS} meters`, 'other', 'no')
@@ -181,7 +181,7 @@ class BatchWriter {
     return { user: first.position, plan: position, organisation: their?.position ?? null }
   }
 
-  /** All of a scope, behind its windows. */
+  /** Opens all grants of a scope, after its windows. */
   #openGrants(first: Section, scope: 'personal' | 'organisation', grants: Grants | undefined, meter: number): void {
     for (const grant of grantsIn(grants, scope)) {
       const shape = this.#text.shape(accountOf(grant.id), [grant])
@@ -206,7 +206,7 @@ class BatchWriter {
     return [...historyRule(this.#keys, this.#retention), this.#retention.anonymousSeconds, ...this.#anonymous].join(' ')
   }
 
-  /** The first section under the key of a user, of an organisation, or of everybody in the category. */
+  /** The first section under the key of a user, of an organisation, or of the global scope in a category. */
   #ownerOf(scope: ScopeName, id: string, category: string): Section {
     const name = scope === 'global' ? category : id
     let first = this.#owners[scope].get(name)
@@ -225,7 +225,7 @@ class BatchWriter {
     return position
   }
 
-  /** Charges that follow each other are mostly alike; limits are made once for each change of settings. */
+  /** Consecutive charges are mostly alike, and limits are the same object until the settings change. */
   #planOf(charge: Charge): Plan {
     const { category, cost, limits, forced } = charge
     const counted = countedIn(charge)
@@ -267,7 +267,7 @@ class BatchWriter {
     return plan
   }
 
-  /** What is open there is so no more. */
+  /** Opens a section that is not shared, which ends any shared one. */
   #openAlone(first: Section, shape: Shape): void {
     first.open = null
     this.#opened.push({ counter: sectionOf(first, shape.category).counter, shape })
@@ -280,17 +280,17 @@ class BatchWriter {
   }
 }
 
-/** How many bytes all keys have in common, and for how many seconds runs are kept. */
+/** The length of the common beginning of all keys in bytes, and for how many seconds runs are kept. */
 export function historyRule(keys: Keys, { longestSeconds, shorterSeconds }: Kept): [number, number, number] {
   return [Buffer.byteLength(keys.all), longestSeconds, shorterSeconds]
 }
 
-/** A receipt but for the starts of its runs, which the script adds; that of each further meter stands behind. Read by `receiptIn`. */
+/** A receipt without the starts of its runs, which the script adds. Further meters follow in the same form. `receiptIn` reads it. */
 function receiptText(charge: Charge): string {
   return JSON.stringify([...receiptWords(charge), ...(charge.others ?? []).map(receiptWords)])
 }
 
-/** A number is the length of a window; a pair is a grant, with its length. */
+/** In the lists of runs a number is the length of a window, and a pair is a grant with its length. */
 function receiptWords(meter: Meter): unknown[] {
   const { category, organisation } = meter
   const counted = countedIn(meter)

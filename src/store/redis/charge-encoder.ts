@@ -8,30 +8,30 @@ import type { Shape } from './batch-text.ts'
 import { type EncodedBatch, encodeBatch, notAsked } from './charge-batch.ts'
 import type { Keys } from './keys.ts'
 
-/** What the batches of one charge have in common that differ in names alone. */
+/** What batches of one charge have in common if they differ only in names. */
 interface Kind {
   readonly category: string
   readonly cost: number
   readonly hasTheirs: boolean
   readonly retention: Retention
   readonly isAnonymous: boolean
-  /** While the periods that the batch names are those of now: [from, to). */
+  /** The texts are valid within this time, because the periods that they name are the present ones. */
   readonly holds: Period
   readonly json: string
   readonly charges: string
-  /** Of the sections that the script opens, in its order. */
+  /** The shapes in the order in which the script opens their sections. */
   readonly shapes: readonly Shape[]
 }
 
-/** Kinds that are kept of the same limits, about 350 bytes each; a charge of any further kind is encoded anew. */
+/** How many kinds are kept for the same limits, about 350 bytes each. A charge of a further kind is encoded anew. */
 const MOST_KINDS = 16
 
 /**
- * Encodes as `encodeBatch` does. At everyday rates most batches are one charge: it is made of names and of what an earlier one of its
- * kind was made of, in a fifth of the time.
+ * Encodes like `encodeBatch`. At everyday rates most batches have one charge. Such a batch is made from its names and an earlier
+ * batch of its kind, in a fifth of the time.
  */
 export function createEncoder(keys: Keys): (batch: Batch, now: number, retention: Retention) => EncodedBatch {
-  /** Limits are made once for each change of settings. */
+  /** Limits are the same objects until the settings change. */
   const known = new WeakMap<Limits, Kind[]>()
 
   return (batch, now, retention) => {
@@ -63,7 +63,7 @@ export function createEncoder(keys: Keys): (batch: Batch, now: number, retention
   }
 }
 
-/** A charge without a window of the user, as where all of them are unlimited and no books are kept, is rare. */
+/** A charge without a window of the user is rare: all its windows are unlimited, and no books are kept. */
 function isPlain({ refunds, charges }: Batch, charge: Charge): boolean {
   const { once, forced, others, limits } = charge
   const isAlone = charges.length === 1 && refunds.length === 0
@@ -81,7 +81,7 @@ function isWithin({ from, to }: Period, now: number): boolean {
   return from <= now && now < to
 }
 
-/** While all calendar windows of a charge are in the period of now. */
+/** The time during which all calendar windows of a charge stay in their present period. */
 function periodsAround(charge: Charge, now: number): Period {
   const counted = countedIn(charge)
   const calendars = SCOPE_NAMES.flatMap((scope) => counted[scope].flatMap(({ window }) => window.calendar ?? []))

@@ -64,28 +64,28 @@
 local REPLY = 'batch:'
 local sequence = tonumber(ARGV[1])
 
--- Positions in `values` are those in KEYS. MGET gives nothing for a key of another type.
+-- Positions in `values` are those in KEYS. MGET returns nothing for a key of another type.
 local values = call('MGET', unpack(KEYS))
 for key = 2, #KEYS do
   if values[key] and #values[key] > LONGEST then values[key] = false end
 end
 
--- A batch that was applied already is answered as it was then; one that was overtaken is applied never.
+-- A batch that was applied already gets the same reply again. A batch that a later one has overtaken is never applied.
 local last, applied = values[1], 0
 if last and #last >= 18 and sub(last, 1, 6) == REPLY then
   applied = unpack_bytes('>I6', last, 7)
   if applied == sequence then return last end
   if applied > sequence then return redis.error_reply('STALE batch ' .. sequence .. ' comes after ' .. applied) end
 end
--- What is given back of charges that are forgotten would be taken from others.
+-- Refunds of charges that were forgotten would take tokens from others.
 if applied < tonumber(ARGV[5] or 0) then return redis.error_reply('LOST ' .. applied) end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
 
--- A calendar window runs if it started in the period of now. So in the place of a length stands how long that is at most, a millisecond
--- more. A table that is made with all its fields need not grow: shapes were a fifth of what most batches cost.
+-- A calendar window runs if it started in the present period. So instead of a length the shape gets the longest time that it can have
+-- run, plus a millisecond. A table that is created with all fields need not grow: shapes were a fifth of the cost of most batches.
 for i, shape in ipairs(batch.shapes) do
   local n = #shape - 3
   local from, to, name = shape[n + 1], shape[n + 2], shape[n + 3]
@@ -108,7 +108,7 @@ for i = 1, calendars and #calendars or 0, 4 do
   batch.shapes[calendars[i]].lengths[calendars[i + 1]] = now - from + 1
 end
 
--- Where the numbers of the section with this very head begin.
+-- Where the numbers of the section with exactly this head begin.
 local function find(bytes, shape)
   local at, head, size = 1, shape.head, shape.size
   while sub(bytes, at, at + size - 1) ~= head do
@@ -119,16 +119,15 @@ local function find(bytes, shape)
   return at + size
 end
 
--- One charge whose windows all run starts nothing and ends nothing, so of each counter the used tokens change alone. At everyday rates
--- most batches are that. They are settled here, for 0.8 of what it takes below, and one of several meters, whose sections are then apart
--- from each other, for half of it.
--- Gives the reply; nothing for any other batch, and then nothing is written.
+-- Settles one charge whose windows all run. It starts and ends nothing, so only the used tokens of each counter change. At everyday
+-- rates most batches are of this kind. Here they cost 0.8 of what they cost below, and a charge of several meters, whose sections lie
+-- apart, costs half. Returns the reply; nothing for any other batch, and then nothing is written.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
   if not is_one or batch.refunds or batch.onces or batch.uses or batch.grants then return nil end
   local a, b, c, d, e, f = byte(charge, 1, 6)
   local plan = batch.plans[c * 128 + d]
-  -- In `writes` the key, the offset and the tokens of each section.
+  -- `writes` has the key, the offset and the tokens of each section.
   local fits, records, writes = true, { '' }, {}
 
   -- Whether all windows of a counter run.
@@ -166,7 +165,7 @@ local function settle_one(charge)
   local accepted = fits or is_forced
   records[1] = REPLY .. pack('>I6I6', sequence, now) .. (accepted and '1' or '0')
   local reply = table.concat(records)
-  -- As with other batches, a user of Redis who may not SETRANGE is found out before the first write.
+  -- As in other batches, a Redis user without the right to SETRANGE must be found before the first write.
   if accepted then call('SETRANGE', KEYS[2], 0, '') end
   call('SET', KEYS[1], reply, 'PX', ARGV[2])
   for i = 1, accepted and #writes or 0, 3 do call('SETRANGE', writes[i], writes[i + 1], writes[i + 2]) end

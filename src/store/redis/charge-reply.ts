@@ -9,15 +9,15 @@ import { type EncodedBatch, unexpected } from './charge-batch.ts'
 import { read48 } from './form/numbers.ts'
 import { numbersSize, startAt, usedAt } from './form/section.ts'
 
-/** The reply to a batch in our words. This too runs for every charge in the gateway's one thread. */
+/** Decodes the reply to a batch. This too runs for every charge in the gateway's one thread. */
 
 const PREFIX = 'batch:'.length
-/** Letters of the reply. */
+/** The letters of the reply. */
 const [REFUSED, REPLAYED, REUSED, SPENT] = [0x30, 0x32, 0x33, 0x34]
 
 /**
- * The script replies with its time, its verdicts and the windows as it found them. Every number of the decisions
- * follows from these by the same arithmetic, which costs Redis nothing.
+ * The script replies with its time, its verdicts, and the windows as it found them. The same arithmetic makes all
+ * numbers of the decisions from these, which costs Redis nothing.
  */
 export function decodeReply(
   reply: unknown,
@@ -46,7 +46,7 @@ export function decodeReply(
   }
   if (at !== reply.length) throw unexpected('it has another length')
 
-  // The script opens sections after the refunds.
+  // The script opens sections only after it has made the refunds.
   const decisions = settleBatch({ refunds: [], charges: batch.charges }, sent.counterOf, now, onAhead, onces)
   for (let i = 0; i < decisions.length; i++) {
     const letter = reply[verdicts + i]
@@ -63,9 +63,9 @@ function hasKey({ once }: Charge): boolean {
 }
 
 /**
- * What the script made of keys, in the order of the charges that have one.
+ * What the script decided about keys, in the order of the charges that have one.
  * @param letters of the reply: one for each charge
- * @param at where behind them what pays for repetitions begins
+ * @param at where the part begins that says what pays for repetitions
  */
 function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): Onces & { readonly bytes: number } {
   const keyed = charges.flatMap((charge, i) => (hasKey(charge) ? [letters[i]] : []))
@@ -94,7 +94,7 @@ function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): 
   }
 }
 
-/** See once.lua, and `receiptText`. */
+/** The form is described in once.lua and at `receiptText`. */
 function receiptIn(bytes: Buffer): Receipt {
   const count = bytes[0] ?? 0
   const words: ReceiptWords = JSON.parse(bytes.toString('utf8', 1 + 6 * count))
@@ -115,14 +115,14 @@ function receiptIn(bytes: Buffer): Receipt {
   return others.length === 0 ? first : { ...first, others: others.map(next) }
 }
 
-/** Category, organisation, and the windows and grants of each scope, as `receiptWords` writes them; behind these the same of each further meter. */
+/** Category, organisation, and the windows and grants of each scope, as `receiptWords` writes them. The same for each further meter follows. */
 type ReceiptWords = [string, string | null, RunWords, RunWords, RunWords, ...unknown[]]
 type RunWords = (number | [grant: string, seconds: number])[]
 const RECEIPT_WORDS = 5
 
 /**
- * The first reading of a window stays in front and counts if the batch reads the window again. The arithmetic leaves
- * out the windows that have ended.
+ * If the batch reads a window several times, the first reading stays in front and counts. The arithmetic leaves out
+ * windows that have ended.
  */
 function addWindows(counter: Counter, { limits, isWide }: Shape, reply: Buffer, at: number): void {
   const windows = limits.length

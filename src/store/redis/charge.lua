@@ -1,8 +1,8 @@
 --[==[
   Settles the batches that charge-one.lua leaves. That text describes the batch and the reply, and has read both the keys and the batch.
 ]==]
--- For how many seconds the runs of the counter under a key are kept, those of the books and of the longest window of a category, and the others;
--- nothing for a counter without a history.
+-- For how many seconds the runs of a key's counter are kept: first those of the books and the longest window of a category, then the
+-- others. Nothing for a counter without a history.
 local rule, kept, anonymous = batch.history, nil, nil
 local function keeping(key)
   if not rule then return nil end
@@ -17,7 +17,7 @@ local function keeping(key)
   return keep, shorter
 end
 
--- The functions of histories, made when the first is needed.
+-- The functions for histories. They are created when they are first needed.
 local functions
 local function archive()
   functions = functions or history_functions()
@@ -26,7 +26,7 @@ end
 
 local function place_of(key) return archive().key(KEYS[key], kept[1]) end
 
--- The histories of counters as they will be, read when they are asked for.
+-- The histories of counters after this batch. Each is read when it is first needed.
 local histories = {}
 local function history_of(key)
   local known = histories[key] or archive().read(place_of(key))
@@ -34,8 +34,8 @@ local function history_of(key)
   return known
 end
 
--- The same value with a section of this shape in front, in which a window that is not running is over by now. Windows of its category
--- that the shape does not name and that still run get a section each. A start in a far future comes nearer, so that the distances fit.
+-- The value with a section of this shape in front, in which windows that do not run count as over. Running windows of the category
+-- that the shape does not contain get a section each. A start in the far future is moved closer, so that distances fit.
 local function with_section(bytes, shape)
   local starts, used, rest, at, latest = {}, {}, {}, 1, now + 2 ^ (8 * DISTANCE_SIZE - 2)
   while true do
@@ -65,19 +65,19 @@ local function with_section(bytes, shape)
   return shape.head .. packed(shape.all, n, list) .. table.concat(rest)
 end
 
--- A table with room for n, because it costs time to let one grow.
+-- A table with room for n numbers, because growing one costs time.
 local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 
--- What is to be written: whole values, or used tokens (0: none) that go before a position of a value (0: none yet). `further` has those of
--- other sections of a value that changed in place, by the position behind them; nothing if there are none.
+-- What is written: either whole values, or used tokens (0 for none) that end before a position of the value (0 for none). `further` has
+-- the tokens of other sections of the value that changed in place, by the position after them; nil if there are none.
 local whole, written, before, further = {}, zeros(#KEYS), zeros(#KEYS), nil
 local records, recorded = zeros(#KEYS), 1
 
--- Counters as they were before the first start in them was replaced, and histories that changed.
+-- Counters from before the first start in them was replaced, and histories that changed.
 local found, rewritten = {}, {}
 
--- Gives an amount back to the very runs of the windows that were charged, or charges it there if it is below 0. A run that is over
--- is in the counter until the next one starts, and then in the history.
+-- Gives an amount back to exactly those runs that were charged. An amount below 0 is charged there. A run that is over stays in
+-- the counter until the next one starts, and is then in the history.
 local function give_back(refund)
   local key, category, amount, at = refund[1], refund[2], refund[3], 1
   local bytes, given = values[key] or '', {}
@@ -108,21 +108,22 @@ local function give_back(refund)
   end
 end
 
--- An open section: the starts of its windows, then their used tokens, both 0 for a window that has ended, then the
--- position behind it, and from SHAPE on what else is to be known. LIMITS: those that ROOM is of, the tokens that still
--- fit under all of them, so that a charge is one comparison; ADDED: the tokens accepted since it was opened, or false.
--- All users share one table: with one for each the script would spend a fifth of its time on garbage.
+-- An open section: the starts of its windows, then their used tokens, all 0 for a window that has ended, then the
+-- position after the section. Further fields begin at SHAPE. LIMITS are those for which ROOM is valid. ROOM is how many
+-- tokens fit under all limits, so that a charge is one comparison. ADDED is the tokens accepted since the section was
+-- opened, or false. All users share one table, because the script would spend a fifth of its time on garbage with one
+-- each.
 local SHAPE, BYTES, LIMITS, ROOM, ADDED = 18, 19, 20, 21, 22
--- Written out, which takes half the time of `zeros`. There is one for each organisation.
+-- Written out, which takes half the time of `zeros`. Each organisation gets its own table.
 local function blank() return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } end
 
--- Puts the tokens that were charged before a position into the value itself.
+-- Writes used tokens that end before a position into the value itself.
 local function splice(key, tokens, behind)
   local bytes = values[key]
   values[key] = sub(bytes, 1, behind - #tokens - 1) .. tokens .. sub(bytes, behind)
 end
 
--- The same of all its sections that changed in place. None of them moves, since each has as many bytes as before.
+-- Does the same for all sections of a value that changed in place. No section moves, because its size stays the same.
 local function splice_all(key)
   splice(key, written[key], before[key])
   local others = further and further[key]
@@ -130,7 +131,7 @@ local function splice_all(key)
   for behind, tokens in pairs(others) do splice(key, tokens, behind) end
 end
 
--- All that changed in place in a value with what is between, and its offset: one command writes it.
+-- All changes in place of a value as one range with its offset, so that one command writes them.
 local function span_of(key)
   local from, to = before[key] - #written[key], before[key]
   for behind, tokens in pairs(further[key]) do
@@ -149,7 +150,7 @@ local function open(section, key, shape)
   end
   recorded = recorded + 1
   records[recorded] = sub(bytes, numbers, numbers + shape.bytes - 1)
-  -- A slot that gets nothing costs as much as one that does.
+  -- Assigning nothing to a slot costs as much as a value does.
   if shape.windows <= 3 then
     section[1], section[2], section[3], section[4], section[5], section[6], section[7] =
       unpack_bytes(shape.all, bytes, numbers)
@@ -163,8 +164,8 @@ local function open(section, key, shape)
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
 
--- Writes an open section as it is. The windows that are not running are left out: one that is over by the clock of now would run again
--- if this clock was set back once more.
+-- Writes an open section as it is, without windows that do not run. A window that is over by the present clock would run again if this
+-- clock was set back once more.
 local function keep_running(section, key)
   if written[key] ~= 0 and section[BYTES] == values[key] then
     splice_all(key)
@@ -183,8 +184,8 @@ local function keep_running(section, key)
   if further then further[key] = nil end
 end
 
--- A window whose start lies in the future, because the clock was ahead, counts as started now. That is kept also where the
--- charge is refused: otherwise the window would have its whole length left at each look, and nobody would see it end.
+-- A start in the future was made while the clock was ahead. It counts as now, even if the charge is refused. Otherwise the
+-- window would always have its whole length left, and would never end.
 local function measure(section, key, limits)
   local shape, room, ahead = section[SHAPE], huge, false
   local n, lengths = shape.windows, shape.lengths
@@ -235,7 +236,7 @@ local function put(section, key, added)
   if further then further[key] = nil end
 end
 
--- The same for the windows from the first of them on alone.
+-- Does the same, but only for the windows from `first` on.
 local function put_from(first, section, key, added)
   local n = section[SHAPE].windows
   for i = first, n do
@@ -245,8 +246,8 @@ local function put_from(first, section, key, added)
   if first <= n then keep_running(section, key) end
 end
 
--- The sections that several charges share, by their keys: those of organisations and of everybody. One is open in one shape
--- at a time.
+-- By key, the sections that several charges share: those of organisations and of the global scope. Each is open in one
+-- shape at a time.
 local shared = {}
 
 local function share(key, shape)
@@ -261,7 +262,7 @@ local function share(key, shape)
   return section
 end
 
--- A user without a counter may have been forgotten while windows ran: a charge puts them under the name again, a refund alone does not.
+-- A user without a counter may have been forgotten while windows ran. Only a charge moves them back to the name of the user.
 local returning
 local function welcome_back()
   local prefix, place_of_forgotten
@@ -284,7 +285,7 @@ end
 welcome_back()
 
 local keyed = (batch.onces or batch.uses) and once_functions(values, now)
--- Adds the starts of an open section as they are with a charge of now; 0 for a window before the first that is charged.
+-- Adds the starts of an open section after a charge at `now`; 0 for windows before `first`, which are not charged.
 local function starts_of(section, shape, starts, first)
   for i = 1, shape and shape.windows or 0 do
     starts[#starts + 1] = first and i < first and 0 or section[i] == 0 and now or section[i]
@@ -320,13 +321,13 @@ for _, grant in ipairs(batch.grants or {}) do
   table.insert(group.grants, grant)
 end
 
--- What charges of several meters need, made where the batch has one: `open` opens all sections of such a charge, none of which is charged yet,
--- and says whether they all have room, `put` charges them, and `costs` says what is remembered of them under an idempotency key.
+-- Functions for charges of several meters, created only if the batch has one. `open` opens all sections of such a charge and says whether
+-- they all have room. `put` charges the sections. `costs` says what is remembered of them under an idempotency key.
 local function group_functions()
-  -- The sections of a charge with their keys (0 of what charges share), limits and costs, how many they are, and whether all have room. The
-  -- tables, and the sections that are not shared, are used again for each charge.
+  -- The sections of a charge, their keys (0 for shared ones), limits and costs, their number, and whether all have room. The tables, and
+  -- sections that are not shared, are reused for each charge.
   local opened, keys_of, limits_of, costs_of, pool, many, have_room = {}, {}, {}, {}, {}, 0, true
-  -- The first window of each that is charged; one more than it has for none.
+  -- For each section the first window that is charged, or one more than it has if none is.
   local firsts_of = {}
 
   local function open_alone(key, shape, of, cost, first)
@@ -339,8 +340,8 @@ local function group_functions()
     return cost <= section[ROOM]
   end
 
-  -- Several sections of a user and of an organisation may be under one key, so each is opened by itself, whatever others share.
-  -- @param grants  of the charge, or nothing: those of this meter and scope are opened behind the windows
+  -- Several sections of a user or an organisation may be under one key, so each is opened by itself, even if others share it.
+  -- @param grants of the charge, or nothing. Those of this meter and scope are opened after the windows
   local function open_own(key, shape, of, cost, grants, meter, scope)
     local common = shared[key]
     if common then
@@ -362,7 +363,7 @@ local function group_functions()
     have_room = have_room and fits
   end
 
-  -- Opens the sections of one meter. That of everybody is shared, since a category has a key of its own.
+  -- Opens the sections of one meter. That of the global scope is shared, since each category has a key of its own.
   local function open_meter(key, plan, their_key, grants, meter)
     local cost, mine, theirs, all = plan[PLAN_COST], plan[PLAN_OWN_SHAPE], plan[PLAN_THEIR_SHAPE], plan[PLAN_ALL_SHAPE]
     if mine then
@@ -387,7 +388,7 @@ local function group_functions()
     return have_room
   end
 
-  -- Adds the starts, and gives the cost of each meter.
+  -- Adds the starts, and returns the cost of each meter.
   local function group_costs(plan, group, starts)
     local costs = { plan[PLAN_COST] }
     for i = 2, #group, 2 do costs[#costs + 1] = batch.plans[group[i]][PLAN_COST] end
@@ -395,7 +396,7 @@ local function group_functions()
     return costs
   end
 
-  -- Whether a section before this one is under the same key.
+  -- Whether an earlier section is under the same key.
   local function is_further(at)
     for i = 1, at - 1 do
       if keys_of[i] == keys_of[at] then return true end
@@ -403,8 +404,8 @@ local function group_functions()
     return false
   end
 
-  -- What others share is written once for all of them. Several of the others may be under one key, and usually each changes in place there.
-  -- Where the first one moves what the next ones have read, these are read again, which the reply does not have.
+  -- A shared section is written once for all its charges. Other sections may lie under one key, and each usually changes in place. If the
+  -- first one moves what later ones have read, these are read again, without a trace in the reply.
   local function put_group()
     for i = 1, many do
       local section, key, cost = opened[i], keys_of[i], costs_of[i]
@@ -512,7 +513,7 @@ end
 records[1] = REPLY .. pack('>I6I6', sequence, now) .. verdicts
 local reply = table.concat(records, '', 1, recorded)
 
--- A counter is kept as long as its last run is: until then that is nowhere else.
+-- A counter is kept as long as its last run is, because until then the run is nowhere else.
 local ends, ended_at = {}, {}
 for key in pairs(whole) do
   local bytes = values[key]
@@ -520,15 +521,15 @@ for key in pairs(whole) do
   local keep, shorter = keeping(key)
   if keep then
     ends[key] = math.max(ends[key], now) + 1000 * math.max(keep, shorter)
-    -- Nothing has ended where no start was replaced and no section left out.
+    -- Nothing has ended if no start was replaced and no section was left out.
     local former = found[key] or #values[key] < #bytes and bytes
     local ended = former and archive().ended_runs(former, values[key], now, keep, shorter)
     if ended then histories[key], ended_at[key] = archive().with_runs(history_of(key), ended, now, math.max(keep, shorter)), ends[key] end
   end
 end
 
--- A user of Redis who may SET and not SETRANGE is found out now: with the reply alone written, the batch sent again would
--- pass for made. This changes nothing, for there is a value.
+-- A Redis user with the right to SET but not to SETRANGE must be found now. If only the reply was written, the batch
+-- would count as applied when it is sent again. This command changes nothing, because the key has a value.
 for key = 2, #KEYS do
   if written[key] ~= 0 then
     call('SETRANGE', KEYS[key], 0, '')
@@ -536,7 +537,7 @@ for key = 2, #KEYS do
   end
 end
 
--- From here on only writes. Every key ends by itself: a counter with its last window, or when that need not be kept any more.
+-- From here on only writes. Every key expires by itself: a counter with its last window, or when that need not be kept.
 call('SET', KEYS[1], reply, 'PX', ARGV[2])
 for key in pairs(whole) do
   local left = returning and returning[key]

@@ -10,12 +10,12 @@ import { giveUpSilent } from '../../node/redis-silence.ts'
 import { inWords } from './script-words.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
 
-/** The only file that knows ioredis. */
+/** Only this file imports ioredis. */
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
 const SECTION = script('./form/section.lua')
-/** The forms of a counter, of what is left of a forgotten user, and of a history, for scripts that read them. */
+/** The forms of counters, forgotten users and histories, for scripts that read them. */
 const FORMS = script('./form/windows.lua') + script('./forgotten.lua') + script('./history.lua')
 
 export const CHARGE_LUA = inWords(
@@ -24,7 +24,7 @@ export const CHARGE_LUA = inWords(
 const LATEST_END = script('./latest-end.lua')
 export const CONTROL_LUA = inWords(SECTION + FORMS + LATEST_END + script('./control.lua'))
 
-/** For scripts that leave out a key of another type. */
+/** For scripts that skip keys of another type. */
 const TYPES = script('./types.lua')
 
 const SCRIPTS = {
@@ -46,7 +46,7 @@ const SCRIPTS = {
 }
 
 interface Scripts {
-  /** Texts of the reply are Buffers. */
+  /** Texts in the reply are Buffers. */
   settleBatchBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   addTally(key: string, ...counts: number[]): Promise<unknown>
   addUsage(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
@@ -70,23 +70,23 @@ export type RedisClient = (Redis | Cluster) & Scripts
 
 const CONNECT_MS = 2000
 
-/** How Redis is reached, and who we are there. */
+/** How to reach Redis and log in. */
 export interface RedisAccess {
   /**
    * redis://, redis+unix:///path, redis+sentinel://host:port,host:port/NAME or redis+cluster://host:port,host:port.
-   * With `rediss` they are by TLS; `valkey` is the same as `redis`.
+   * `rediss` means TLS, and `valkey` can be written for `redis`.
    */
   readonly url: string
-  /** In place of those of the URL. */
+  /** Replaces the one in the URL. */
   readonly username?: string | undefined
   readonly password?: string | undefined
-  /** For a URL by TLS. Default the authorities of the system. */
+  /** For a URL with TLS. Default the authorities of the system. */
   readonly tls?: ClientCredentials
-  /** How sentinels are asked. Default as Redis, without a login. */
+  /** How to reach sentinels. By default like Redis, but without a login. */
   readonly sentinel?: {
     readonly username?: string
     readonly password?: string
-    /** `null` for none. Default as Redis. */
+    /** `null` for none. By default like Redis. */
     readonly tls?: ClientCredentials | null
   }
 }
@@ -96,31 +96,31 @@ export interface ConnectOptions extends RedisAccess {
   readonly deadlineMs: number
 }
 
-/** How long a connection may bring nothing while commands wait, in milliseconds: longer than each of them waits. */
+/** For how many milliseconds a connection may bring nothing while commands wait. It is longer than any command waits. */
 const silenceOf = (deadlineMs: number): number => Math.max(1000, deadlineMs * 5)
 
 /**
- * By default ioredis sends a command again after a reconnect, and so charges twice when only the reply was lost.
- * Here nothing is sent twice behind our back and nothing waits for a connection: the ledger sends a batch again,
- * under its sequence number.
+ * By default ioredis sends a command again after a reconnect, and so charges twice if only the reply was lost. With
+ * these options it sends nothing twice, and nothing waits for a connection. The ledger sends a batch again, under its
+ * sequence number.
  */
 function optionsOf(deadlineMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    // If that fails, ioredis rejects a promise that nobody has, which ends the process: subscription.ts subscribes
-    // itself.
+    // A failure would reject a promise inside ioredis that nobody handles, which ends the process. subscription.ts
+    // subscribes by itself.
     autoResubscribe: false,
     connectTimeout: CONNECT_MS,
-    // A sentinel that does so is given up too: by default ioredis waits for ever. Connecting to it counts too.
+    // A silent sentinel is given up too, because by default ioredis waits for ever. The time includes connecting to it.
     sentinelCommandTimeout: CONNECT_MS + silenceOf(deadlineMs),
-    // By default ioredis waits for 2 s when it closes a connection, also one that is closed already. A process would
-    // not end before that.
+    // By default ioredis waits 2 s when it closes a connection, even one that is closed already, and the process waits
+    // with it.
     disconnectTimeout: deadlineMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: onceASecond((error) => error.message.includes('READONLY')),
-    // By default each connection names its library by CLIENT SETINFO. A user without that right leaves an entry in ACL LOG each time.
+    // Otherwise each connection names its library by CLIENT SETINFO, which a user without that right finds in ACL LOG.
     disableClientInfo: true,
     scripts: SCRIPTS,
     lazyConnect: true,
@@ -128,8 +128,8 @@ function optionsOf(deadlineMs: number) {
 }
 
 /**
- * A primary that was demoted refuses every write and keeps its connections: the new one is found by connecting again.
- * Once a second, so that a fleet of replicas does not storm it until then.
+ * A primary that was demoted refuses every write but keeps its connections. To find the new primary, connect again, but
+ * only once a second, so that a fleet of replicas does not flood it.
  */
 function onceASecond(matches: (error: Error) => boolean): (error: Error) => boolean {
   let last = -Infinity
@@ -141,7 +141,7 @@ function onceASecond(matches: (error: Error) => boolean): (error: Error) => bool
 }
 
 /**
- * 100 ms, doubled to 1 s, half of it random: many replicas must not come back at the same moment.
+ * 100 ms, doubled up to 1 s, half of it random, so that many replicas do not come back at the same moment.
  * @param attempt from 1
  */
 function reconnectDelay(attempt: number): number {
@@ -149,7 +149,7 @@ function reconnectDelay(attempt: number): number {
   return delay / 2 + Math.random() * (delay / 2)
 }
 
-/** Looks once for what is leaned on inside of ioredis. Nothing is connected. */
+/** Checks once whether everything that we use inside ioredis is there. It connects to nothing. */
 export function missingInIoredis(): MissingHook[] {
   const redis = new Redis({ lazyConnect: true })
   const silence = 'an end of commands that a connection swallows'
@@ -167,10 +167,10 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   const place = parseUrl(access.url)
   const login = loginOf(access, place)
   const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
-  /** Of a command, too: whoever waits for a charge gives up before, unless the store is that far away. */
+  /** The limit holds for commands too. A charge has given up before, unless the store is very far away. */
   const prepared = (redis: Redis): Redis => {
     giveDeadline(redis, 4 * deadlineMs)
-    // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
+    // A connection that swallows commands (half open, stopped process) is given up, so that a new one is tried.
     giveUpSilent(redis, silenceOf(deadlineMs))
     judgeReadyCheck(redis, judge)
     return redis
@@ -186,11 +186,11 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   }
   const cluster = new Cluster(place.hosts, {
     redisOptions: { ...options, ...login, ...tls },
-    // A certificate is for the name of a node. ioredis would connect to the address behind it.
+    // A certificate is made for the name of a node, but ioredis would connect to the address behind the name.
     ...(place.encrypted && { dnsLookup: (name, found) => found(null, name) }),
     scripts: SCRIPTS,
     enableOfflineQueue: false,
-    // Otherwise a command whose connection was lost would be sent again. An error of the second try alone (no node is there,
+    // Otherwise ioredis would send a command again after its connection was lost. The error of the second attempt (no node,
     // no memory) would then say that nothing was applied.
     retryDelayOnFailover: 0,
     lazyConnect: true,
@@ -208,15 +208,15 @@ function tlsOf({ ca, cert, key, serverName }: ClientCredentials = {}): Connectio
 }
 
 /**
- * Names the user whose password it is if there is a password alone. A Redis that asks for none takes any from a user by
- * name. Without the name ioredis would print that for itself, in the middle of the log.
+ * Names the user if the URL has only a password. A Redis without passwords accepts any password from a named user.
+ * Without the name ioredis would print a warning into the log.
  */
 function loginOf(access: RedisAccess, place: Place): { username?: string; password?: string } {
   const { username = place.username, password = place.password } = access
   return password === undefined ? {} : { username: username ?? DEFAULT_USER, password }
 }
 
-/** What ioredis asks sentinels with. */
+/** The login with which ioredis asks sentinels. */
 function askingSentinels({ sentinel = {}, tls }: RedisAccess, encrypted: boolean) {
   const { username, password } = sentinel
   const own = sentinel.tls === undefined ? (encrypted ? (tls ?? {}) : null) : sentinel.tls
@@ -227,7 +227,7 @@ function askingSentinels({ sentinel = {}, tls }: RedisAccess, encrypted: boolean
   }
 }
 
-/** One of the sentinels, as a Redis of its own. */
+/** How to reach one of the sentinels, as if it was a Redis. */
 export function accessToSentinel({ sentinel = {}, tls, url }: RedisAccess, { host, port }: Host): RedisAccess {
   const isEncrypted = sentinel.tls === undefined ? parseUrl(url).encrypted : sentinel.tls !== null
   const { username, password } = sentinel
@@ -240,8 +240,8 @@ export function accessToSentinel({ sentinel = {}, tls, url }: RedisAccess, { hos
 }
 
 /**
- * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading is an error,
- * which is reported and tried again. Otherwise it would be a silence of up to 10 s.
+ * A user without the right to INFO may use the connection, and the store warns. A Redis that is loading counts as an
+ * error, which is reported and tried again. Otherwise it would be silent for up to 10 s.
  */
 const judge: Judge = (error, info) => {
   if (error && isForbidden(error)) return { error: null, info: '' }
@@ -254,11 +254,11 @@ function isLoading(info: string | undefined): boolean {
 
 const DEFAULT_USER = 'default'
 
-/** Whether we have a password for a user of whom Redis wants none. Never rejects. */
+/** Whether we send a password although Redis wants none from our user. Never rejects. */
 export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
   const { username, password } = (redis instanceof Cluster ? redis.options.redisOptions : redis.options) ?? {}
   if (username !== DEFAULT_USER || !password) return false
-  // Redis says that it asks for none only if a password comes alone. The right one logs in anew, as who we are.
+  // Redis says so only to a password without a user. The right password logs in again as the same user.
   return redis.call('AUTH', password).then(
     () => false,
     (error: unknown) => messageOf(error).includes('without any password configured'),
@@ -266,8 +266,8 @@ export async function asksForNoPassword(redis: RedisClient): Promise<boolean> {
 }
 
 /**
- * Ends a connection whose SELECT was refused: there is no such number, or no right to it. ioredis reports that and goes
- * on in database 0, whose counters are those of somebody else.
+ * Ends a connection whose SELECT was refused, because the number does not exist or the right is missing. ioredis would
+ * report it and go on in database 0, which belongs to somebody else.
  */
 function inItsDatabase(redis: Redis): Redis {
   redis.on('error', (error: Error) => {
@@ -284,7 +284,7 @@ export interface Host {
 /** A Unix socket, or a host and a port. */
 type Address = { readonly path: string } | Host
 
-/** What a URL says. */
+/** The parts of a URL. */
 export type Place = { readonly username?: string; readonly password?: string; readonly encrypted: boolean } & (
   | { readonly kind: 'single'; readonly address: Address & { readonly database: number } }
   | { readonly kind: 'sentinel'; readonly hosts: Host[]; readonly name: string }
@@ -294,7 +294,7 @@ export type Place = { readonly username?: string; readonly password?: string; re
 const URL_PARTS =
   /^(?:redis|valkey)(s?)(?:\+(sentinel|cluster|unix))?:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/]*)(?:\/(.*))?$/
 
-/** WHATWG URLs hold one host; sentinels and clusters are named by several. */
+/** WHATWG URLs have one host, but sentinels and clusters need several. */
 export function parseUrl(url: string): Place {
   const [, encrypted, kind, user, password, list = '', rest = ''] = URL_PARTS.exec(url) ?? []
   const common = {

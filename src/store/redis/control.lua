@@ -39,11 +39,11 @@
   thing of {} and [], and lose digits.
 ]==]
 
--- Empties windows of a counter in place, which then has no window of their sections that is not running.
+-- Empties windows of a counter in place. A section that changes loses its windows that are not running.
 -- @param category  nothing for any
--- @param named  seconds of those windows -> when a run of theirs that runs now can have started first; 0 for any moment
--- @param all    whether the other windows are emptied too, but for that of the books
--- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
+-- @param named  seconds of these windows -> the earliest start of a run that still runs; 0 for any moment
+-- @param all    whether to empty all other windows too, except that of the books
+-- Returns the bytes, the used tokens of the emptied windows by seconds, and whether a window still runs.
 local function emptied(bytes, category, named, all, now)
   local used, runs, at = {}, false, 1
   while true do
@@ -53,12 +53,12 @@ local function emptied(bytes, category, named, all, now)
     for i = 1, windows do
       local seconds, started, tokens = window_at(bytes, windows, numbers, i, is_wide)
       local is_running = now < started + seconds * 1000
-      -- A grant is given once: what was taken of it stays taken.
+      -- A grant is given once, so what was taken from it stays taken.
       local is_of = category and name == category or not category and byte(name) ~= GRANT_MARK
       if is_of and started < (named[seconds] or 0) then is_running = false end
       if is_running and is_of and seconds ~= BOOK and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
-        -- A refund names a run by its start, so no later run may start there. What was emptied at this very moment stays.
+        -- A refund names a run by its start, so no later run may start there. A run emptied at this moment stays.
         is_running = started >= now or (started == now - 1 and tokens == 0)
         started, tokens, is_touched = now - 1, 0, true
       end
@@ -83,14 +83,14 @@ local function as_json(used, names)
     add(each[2], used[each[1]] or 0)
     used[each[1]] = nil
   end
-  -- Of a window that no configuration names any more a run in which nothing is used says nothing.
+  -- A window that is no longer configured is named only if something was used in it.
   for seconds, tokens in pairs(used) do
     if tokens > 0 then add(string.format('"%.0fs"', seconds), tokens) end
   end
   return '{' .. table.concat(before, ',') .. '}', '{' .. table.concat(after, ',') .. '}'
 end
 
--- A counter without what was taken of grants.
+-- A counter without its grants.
 local function without_grants(bytes)
   local kept, at = {}, 1
   while true do
@@ -117,7 +117,7 @@ local function forget(key, asked, place, now)
   local left = prefix .. 'forgotten:' .. redis.sha1hex(salt .. ':' .. sub(key, #prefix + 3))
   local bytes, before = unpack(redis.call('MGET', key, left))
   if bytes and #bytes > LONGEST then bytes = false end
-  -- As above: each command that comes is tried, where it changes nothing.
+  -- As above, each command is tried first where it changes nothing.
   for _, edit in ipairs(asked.edits) do
     local name, kind, a, b, new = KEYS[place + edit[1] - 1], edit[2], edit[3], edit[4], edit[5]
     if kind == 'key' then
@@ -130,9 +130,9 @@ local function forget(key, asked, place, now)
       redis.call('ZREM', name, '')
     end
   end
-  -- Forgotten before, and not seen since.
+  -- The user was forgotten before and has not been seen since.
   local ends
-  -- Grants go with the user, so that nobody needs what was taken of them.
+  -- Grants are deleted with the user, so what was taken from them is not needed.
   bytes, ends = tidy(without_grants(bytes or before and sub(before, 7) or ''), now)
   ends = math.max(ends, now + asked.keep)
   lasts = string.format('%.0f', math.max(ends, tonumber(lasts or 0)))
@@ -161,7 +161,7 @@ local is_token = string.match(what, '^tokens?_') ~= nil
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 
--- What somebody else wrote counts as nothing, so that it never stands in the way of a change, or gets into the audit.
+-- A value that somebody else wrote is ignored, so that it neither blocks a change nor gets into the audit.
 local function is_object(json)
   local is_json, value = pcall(cjson.decode, json)
   return is_json and type(value) == 'table'
@@ -170,7 +170,7 @@ end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 
--- How many grants of one owner pay now. @param owner  what stands in the JSON of each of them, so that others are not decoded
+-- How many grants of one owner pay now. @param owner  a part of the JSON of each of them, by which others are skipped
 local function live_grants(key, to, owner)
   local whose, live = cjson.decode(to), 0
   for _, text in ipairs(redis.call('HVALS', key)) do
@@ -214,7 +214,7 @@ if what == 'grant' then
   local asked = cjson.decode(ARGV[12])
   if asked.endedAt then
     local is_done
-    -- A quotation mark within a text has a backslash before it.
+    -- A quotation mark within a text has a backslash before it, so this finds only the member.
     to, is_done = string.gsub(from or '', '"endedAt":null', '"endedAt":' .. asked.endedAt)
     if is_done == 0 then return tonumber(known or 0) end
   elseif known or live_grants(KEYS[place], to, asked.owner) >= asked.most then
@@ -222,7 +222,7 @@ if what == 'grant' then
   end
 end
 
--- The overrides of users and those of organisations, each with what is staged, and where those that are replaced are kept.
+-- The overrides of users and of organisations: in force, staged, and where the replaced ones are kept.
 local lists = {}
 if what == 'overrides' then
   local users, organisations
@@ -249,7 +249,7 @@ if what == 'reset' or what == 'quota_reset' then
     if from and (tonumber(now) < from or tonumber(now) >= to) then return redis.error_reply('CALENDAR ' .. now) end
     named[seconds] = from or 0
   end
-  -- MGET gives nothing for a key of another type, as where charges are settled.
+  -- MGET returns nothing for a key of another type, as it does for charges.
   local bytes = redis.call('MGET', KEYS[place])[1] or ''
   if #bytes > LONGEST then bytes = '' end
   counter, used, counter_runs = emptied(bytes, asked.category, named, what == 'reset' or asked.all, tonumber(now))
@@ -270,28 +270,29 @@ local entry = table.concat({
   ',"from":', from or 'null', ',"to":', to, ',"why":', ARGV[6], '}',
 })
 
--- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
--- be made that nobody finds in the audit. They change nothing. Redis refuses SET and ZADD when its memory is used up, and then no
--- write after these.
+-- These commands change nothing. They find a user of Redis without a right, and keys of another type, because otherwise a change
+-- could be made that nobody finds in the audit. Redis refuses SET and ZADD when its memory is used up, and if they pass, it
+-- refuses no later write here.
 redis.call('SET', KEYS[1], string.format('%.0f', last))
 redis.call('ZADD', KEYS[2], 'XX', 0, '')
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
 for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
 
--- Entries that fall out are looked for after this, which changes some of them.
+-- This changes some entries, so the entries that fall out are looked for afterwards.
 if what == 'user_forgotten' then
   local asked = cjson.decode(ARGV[12])
   forget(KEYS[place], asked, place, tonumber(now))
   if asked.again then return last end
 end
 
--- What falls out of the newest goes to the older ones of its kind: many changes of one kind wash out none of another.
+-- Entries that leave the newest ones move to the older ones of their kind, so that no kind displaces another.
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
 local forgotten = count_at(KEYS[3]) or 0
 
--- What is changed comes before the entry, each by one command that may still be refused: then nothing is changed. So the audit never has
--- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides. The
--- overrides that are replaced stay for an undo, with the number of this change under a name that no user has.
+-- The change comes before the entry, by one command that may still be refused, and then nothing is changed. So the audit never has an
+-- access key as revoked that is still good. RENAME to an existing key would free its value at once, which takes 30 ms for 100,000
+-- overrides. So the replaced overrides are moved and stay for an undo. The number of this change stands among them under a name that no
+-- user has.
 if what == 'overrides' then
   for _, list in ipairs(lists) do
     if list.count > 0 then
@@ -301,7 +302,7 @@ if what == 'overrides' then
   end
   local function mark(list)
     local done = redis.pcall('HSET', list.live, '', version)
-    -- What is no hash is no list of overrides.
+    -- A key of another type is no list of overrides.
     if type(done) == 'table' and string.find(done.err, '^WRONGTYPE') then
       redis.call('UNLINK', list.live)
       done = redis.pcall('HSET', list.live, '', version)
@@ -309,7 +310,7 @@ if what == 'overrides' then
     return done
   end
   local function clear(list) return redis.pcall('UNLINK', list.replaced) end
-  -- What was kept of the file before goes last: a file that is refused leaves it for an undo.
+  -- The overrides that were kept for an earlier undo are deleted last, so that a refused file leaves them there.
   for _, step in ipairs({ mark, clear }) do
     for _, list in ipairs(lists) do
       local done = step(list)
@@ -321,7 +322,7 @@ if what == 'overrides' then
   end
   for _, list in ipairs(lists) do
     redis.call('RENAME', list.live, list.replaced)
-    -- Without the right to it they stay until the next file.
+    -- Without the right to PEXPIRE they stay until the next file.
     redis.pcall('PEXPIRE', list.replaced, ARGV[13])
     if list.count > 0 then redis.call('RENAME', list.staged, list.live) end
   end
@@ -329,7 +330,7 @@ elseif is_token then
   for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end
   local tokens = cjson.decode(ARGV[12])
   for _, token in ipairs(tokens) do
-    -- A quotation mark within a text has a backslash before it.
+    -- A quotation mark within a text has a backslash before it, so this finds only the member.
     local kept = token[4] and (redis.call('HGET', KEYS[place], token[1]) or '')
     if kept and not string.find(kept, '"revokedAt":null', 1, true) then return 0 end
   end
@@ -350,16 +351,16 @@ elseif counter and history_bytes and history_bytes ~= '' then
 elseif counter == '' then
   redis.call('DEL', KEYS[place])
 elseif counter then
-  -- The key ends when it would have ended, which is never before its last window.
+  -- The key keeps its time to live, which never ends before its last window.
   redis.call('SET', KEYS[place], counter, 'KEEPTTL')
 end
 
--- From here on only writes.
+-- From here on the script only writes.
 redis.call('SET', KEYS[1], version)
 redis.call('ZADD', KEYS[2], version, entry)
 local gone = 0
 for _, old in ipairs(falling) do
-  -- The first member of this name is ours: within a text its quotation marks have a backslash before them.
+  -- The first member of this name is ours, because quotation marks within a text have a backslash before them.
   local number, kind = string.match(old, '^{"version":(%d+)'), string.match(old, '"what":"([^"]*)"')
   if number and older[kind] then redis.call('ZADD', older[kind], number, old) else gone = gone + 1 end
 end
@@ -368,6 +369,6 @@ if #falling > 0 then
   for _, key in pairs(older) do gone = gone + redis.call('ZREMRANGEBYRANK', key, 0, -keep_of_kind - 1) end
   redis.call('SET', KEYS[3], string.format('%.0f', forgotten + gone))
 end
--- Only a hint: a user of Redis who may not publish may still change.
+-- This is only a hint, so a user of Redis who may not publish can still make changes.
 redis.pcall('PUBLISH', channel, version)
 return { entry, gone }

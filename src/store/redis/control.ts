@@ -76,10 +76,10 @@ export function redisControl(
   }
 }
 
-/** After so many whoever uses the name all the time is left to the next forgetting. */
+/** After this many looks, a name that is used all the time is left to the next forgetting. */
 const LOOKS = 4
 
-/** What others write while it is looked for is found by the next look. */
+/** Another look finds what others write during one. */
 async function forget(
   redis: RedisClient,
   keys: Keys,

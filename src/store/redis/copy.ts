@@ -23,22 +23,22 @@ import { keysBeginning } from './scanned-keys.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
 import { dayOfKey, type SeriesPlace, usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
-/** Keys of the database that one step looks at, and entries of a portion. */
+/** How many keys of the database one step looks at, and the most entries of a portion. */
 const STEP = 250
 
-/** A command of ours takes a millisecond; this is for a server that is busy with others. */
+/** A command of ours takes a millisecond. The rest is for a server that is busy with others. */
 const DEADLINE_MS = 2000
 
 /**
- * What a Redis holds under a prefix, to be copied. No transaction of Redis could hold all of it. So it has a mark while
- * it is filled, and after a copy that broke off.
+ * The part of a Redis under one prefix, to be copied. A transaction could not hold all of it, so the store has a mark
+ * while it is filled, and after a copy that broke off.
  */
 export function openRedisCopyable(
   { prefix, ...access }: RedisAccess & { readonly prefix: string },
   observe: Observer = () => {},
 ): Copyable {
   const redis = connect({ ...access, deadlineMs: DEADLINE_MS })
-  // Errors of the connection are reported by the next call; ioredis goes on trying.
+  // The next call reports errors of the connection, and ioredis goes on trying.
   redis.on('error', () => {})
   redis.connect().catch(() => {})
   const keys = createKeys(prefix)
@@ -88,7 +88,7 @@ export function openRedisCopyable(
   }
 }
 
-/** Fills a Redis, which has a mark meanwhile. */
+/** Fills a Redis, which is marked meanwhile. */
 async function refillOf(
   redis: RedisClient,
   keys: Keys,
@@ -128,7 +128,7 @@ function unfinishedIn(redis: RedisClient, keys: Keys): Promise<string | null> {
 
 type UsageRecords = ReturnType<typeof usageRecords>
 
-/** Of the keys that hold counters. */
+/** The owners of these keys and their counters. */
 async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
   const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
   if (counters.length === 0) return []
@@ -136,7 +136,7 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
   const [time, values, before, ...left] = await reading<
     [[string, string], (Buffer | null)[], (Buffer | null)[], ...number[]]
   >(redis, (commands) => {
-    // In the place of a history that there is not: a key that holds none.
+    // For an owner without a history this key takes the place, because it holds none.
     commands.time().mgetBuffer(counters).mgetBuffer(histories)
     for (const name of counters) commands.pttl(name)
   })
@@ -152,13 +152,13 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
   })
 }
 
-/** Where the history of an owner is; for everybody, who has none, a key that nothing is under. */
+/** The key of an owner's history. The global scope has none, so it gets a key that never exists. */
 function historyOf(keys: Keys, owner: Omit<Owner, 'counters'> | undefined): string {
   if (owner === undefined || owner.scope === 'global') return keys.history('')
   return historyKey(keys, owner.scope, owner.id)
 }
 
-/** Whose counters are under a key. It may also hold none, since the key without a user or an organisation is nobody's. */
+/** The owner of the counters under a key; nothing for the key without an id, which belongs to nobody. */
 function ownerOf(keys: Keys, name: string): Omit<Owner, 'counters'> | undefined {
   if (name.startsWith(keys.everybody(''))) return { scope: 'global', id: EVERYBODY }
   return ownerUnder('personal', keys.user(''), name) ?? ownerUnder('organisation', keys.organisation(''), name)
@@ -169,14 +169,14 @@ function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner,
   return id === '' ? undefined : { scope, id }
 }
 
-/** What lies under a key that ends by itself. */
+/** A value whose key expires by itself. */
 interface Ending {
   readonly id: string
   readonly text: string
   readonly ends: number
 }
 
-/** Lists with such a key for each entry: what the keys begin with, and how one is read. */
+/** Lists with one such key for each entry: the prefix of the keys, and how an entry is read. */
 function rememberedLists(redis: RedisClient, keys: Keys, records: Records) {
   const list = <K extends keyof Lists>(kind: K, prefix: string, read: (found: Ending) => Lists[K] | null) => ({
     prefix,
@@ -205,7 +205,7 @@ function rememberedLists(redis: RedisClient, keys: Keys, records: Records) {
   ]
 }
 
-/** What lies under the keys that begin so, and when each ends. */
+/** The values under keys with this prefix, and when each expires. */
 async function readEnding(redis: RedisClient, names: readonly string[], prefix: string): Promise<Ending[]> {
   const ours = names.filter((name) => name.startsWith(prefix))
   if (ours.length === 0) return []
@@ -265,7 +265,7 @@ async function* series(
   const at = milliseconds(time)
   const starts = startsOf({ from: 0, to: at + 1 }, at, NO_RETENTION)
   const halfHours = SERIES_KINDS.flatMap((by) => starts.map((start) => ({ by, start, zone: null })))
-  // A row has its start, and the other facts of its place are those of the group.
+  // A row has only its start. The other facts of its place are those of the group.
   for (const places of Map.groupBy([...halfHours, ...days], ({ by, zone }) => `${by} ${zone}`).values()) {
     const [place] = places as [SeriesPlace]
     for await (const rows of seriesRows(places)) {
@@ -278,7 +278,7 @@ function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let i = 0; i < all.length; i += STEP) yield all.slice(i, i + STEP)
 }
 
-/** Not what running processes say and remember, nor the mark. */
+/** Deletes everything but the mark and what running processes report and remember. */
 async function clear(redis: RedisClient, keys: Keys): Promise<void> {
   const kept = [keys.beats, keys.replicas, keys.copying]
   for await (const names of keysBeginning(redis, keys, keys.all, STEP)) {
@@ -287,7 +287,7 @@ async function clear(redis: RedisClient, keys: Keys): Promise<void> {
   }
 }
 
-/** What the store remembers of the last batch and the last flush of a process. */
+/** Whether a key holds the last batch or the last flush of a process. */
 function isOfProcess(keys: Keys, name: string): boolean {
   return name.startsWith(keys.instance('')) || name.startsWith(keys.flush(''))
 }
@@ -300,7 +300,7 @@ async function put(redis: RedisClient, keys: Keys, { kind, entries }: Portion): 
   }
 }
 
-/** How entries of each list are written, as the scripts have it. */
+/** How an entry of each list is written, in the form of the scripts. */
 const PUT: {
   readonly [K in keyof Lists]: (multi: Multi, keys: Keys, entries: readonly Lists[K][]) => void
 } = {
@@ -338,7 +338,7 @@ function each<T>(write: (multi: Multi, keys: Keys, entry: T) => unknown) {
   }
 }
 
-/** A key ends by itself, as `charge.lua` has it. */
+/** The key expires by itself, as in `charge.lua`. */
 function putOwner(multi: Multi, keys: Keys, { scope, id, counters, history, ends: lasts = 0 }: Owner): void {
   const under = scope === 'global' ? [...counters].map((one) => new Map([one])) : [counters]
   for (const some of under) {
@@ -351,7 +351,7 @@ function putOwner(multi: Multi, keys: Keys, { scope, id, counters, history, ends
   }
 }
 
-/** As control.lua stores it. */
+/** The form in which control.lua stores a value. */
 function textOf({ version, value }: { readonly version: number; readonly value: unknown }): string {
   return `${version} ${JSON.stringify(value)}`
 }

@@ -28,7 +28,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if sequence <= (tonumber(redis.call('GET', KEYS[1]) or '0') or 0) then return now end
 
--- What is not of this form was not written by us, and counts as nothing.
+-- A text of another form was not written by us, and is ignored.
 local function numbers(text)
   local found = {}
   if string.find(text, '[^%d -]') or string.find(text, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then return found end
@@ -36,7 +36,7 @@ local function numbers(text)
   return found
 end
 
--- What is added to a key of another type is lost, and what is added to others is not.
+-- Additions to a key of another type are lost, but the others are made.
 local ours = {}
 local function is_ours(key, command)
   if ours[key] == nil then
@@ -45,7 +45,7 @@ local function is_ours(key, command)
   return ours[key]
 end
 
--- By key, then name: what is to be written.
+-- The sums to write, by key and then by name.
 local sums, names = {}, {}
 for _, entry in ipairs(flush.s) do
   local key, start, name, counts, bound, is_day = unpack(entry)
@@ -69,13 +69,13 @@ for _, entry in ipairs(flush.s) do
   end
 end
 
--- What is not of this form is replaced.
+-- An entry of another form is replaced.
 local function is_episode(old)
   if type(old) ~= 'table' or type(old.routes) ~= 'table' then return false end
   return type(old.first) == 'number' and type(old.last) == 'number' and type(old.count) == 'number'
 end
 
--- What was counted of a user before he was forgotten is forgotten too.
+-- What was counted of a user before he was forgotten is left out.
 local place_of_forgotten = forgotten_places(prefix_of(KEYS[1]))
 local function is_forgotten(episode)
   local place = type(episode.user) == 'string' and place_of_forgotten(episode.user)
@@ -126,7 +126,7 @@ for _, episode in ipairs(episodes) do
 end
 for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('PEXPIRE', key, string.format('%.0f', keep_refusals)) end
 
--- A flush brings fewer than it takes away.
+-- One flush adds fewer than this removes.
 local excess = redis.call('HLEN', KEYS[2]) - most
 local oldest = redis.call('ZRANGE', KEYS[3], 0, 199, 'WITHSCORES')
 local gone = {}

@@ -7,14 +7,14 @@ import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { keysBeginning } from './scanned-keys.ts'
 
-/** An edit as `forget` of control.lua takes it, but with the name of its key. */
+/** An edit as `forget` of control.lua takes it, but with the name of the key instead of its position. */
 type Edit =
   | readonly [key: string, kind: 'key']
   | readonly [key: string, kind: 'text', old: string, text: string]
   | readonly [key: string, kind: 'hash', field: string, old: string | false, text: string | false]
   | readonly [key: string, kind: 'sorted', member: string, score: string | false, text: string | false]
 
-/** Everything under our keys that names a user, as the edits that take it back. It is looked for in steps. @throws StoreError */
+/** Looks in steps for everything under our keys that names a user. Returns the edits that remove it. @throws StoreError */
 export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forgetting): Promise<readonly Edit[]> {
   const { user } = forgetting
   const own = [keys.user(user), keys.history(user), keys.known(user), keys.membership(user)]
@@ -36,7 +36,7 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
   await eachField(keys.grants, (id, text) => {
     const isOwn = parsed(text.slice(text.indexOf(' ') + 1))?.user === user
     const next = isOwn ? null : withoutName(text, forgetting)
-    // The user's own goes whatever it has become meanwhile: no grant gets another owner.
+    // The user's own grant is deleted whatever it has become, because a grant never changes its owner.
     if (isOwn) found.push([keys.grants, 'hash', id, false, false])
     else if (next !== null) found.push([keys.grants, 'hash', id, text, next])
   })
@@ -80,7 +80,7 @@ async function thereOf(redis: RedisClient, names: readonly string[]): Promise<re
   return names.filter((_, i) => values[i] != null)
 }
 
-/** Goes through what is under a key in steps. A key of another type than ours names nobody for us, and stays. */
+/** Goes through a key's content in steps. A key of another type contains no user for us, and stays. */
 function walkOf(redis: RedisClient) {
   async function eachField(key: string, visit: (field: string, text: string) => void): Promise<void> {
     let cursor = '0'
@@ -108,7 +108,7 @@ function walkOf(redis: RedisClient) {
   return { eachField, eachMember }
 }
 
-/** A version, a blank, and a value that may have the name in what somebody wrote. */
+/** A text of a version, a blank and a value, in which somebody may have written the name. */
 function withoutName(text: string, forgetting: Forgetting): string | null {
   const space = text.indexOf(' ')
   const value = parsed(text.slice(space + 1))
@@ -116,7 +116,7 @@ function withoutName(text: string, forgetting: Forgetting): string | null {
   return value === null || next === JSON.stringify(value) ? null : `${text.slice(0, space)} ${next}`
 }
 
-/** Of an alert about a window of the user, where it is and what is left of its delivery. */
+/** Finds an event about a window of the user, and the rest of its delivery. */
 function editsOfEvent(keys: Keys, user: string, key: string, field: string, text: string): Edit[] {
   const happening = field.startsWith('h:') ? parsed(text) : null
   if (happening?.scope !== 'personal' || happening.subject !== user) return []
@@ -127,10 +127,10 @@ function editsOfEvent(keys: Keys, user: string, key: string, field: string, text
   ]
 }
 
-/** Fields, members or keys that one step looks at. */
+/** How many fields, members or keys one step looks at. */
 const STEP = 500
 
-/** `null` for what is no JSON object: it counts as nothing, and ends by itself or is mended by hand. */
+/** `null` if the text is no JSON object. Such a text is ignored, and expires or is repaired by hand. */
 function parsed(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -148,8 +148,8 @@ function entryTextWithout(text: string, forgetting: Forgetting): string | null {
 }
 
 /**
- * The edits in the words of control.lua: their keys, behind that of the counters, and the rest as JSON.
- * @param again whether the audit has its entry already
+ * The edits in the form of control.lua: their keys, which follow that of the counters, and everything else as JSON.
+ * @param again whether the audit has the entry already
  */
 export function encodeForgetting(
   { user }: Forgetting,
@@ -158,7 +158,7 @@ export function encodeForgetting(
   again: boolean,
 ): { readonly places: readonly string[]; readonly details: string } {
   const places = [keys.user(user), ...new Set(edits.map(([key]) => key))]
-  // A counter may be the place of an edit too, which then has the second position.
+  // The key of the counters may also be the place of an edit, which then gets the later position.
   const positions = new Map(places.map((key, i) => [key, i + 1]))
   const numbered = edits.map(([key, ...rest]) => [positions.get(key), ...rest])
   return { places, details: JSON.stringify({ salt: newSalt(), keep: FORGOTTEN_MS, edits: numbered, again }) }

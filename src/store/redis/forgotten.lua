@@ -5,10 +5,10 @@
   `forgotten:` and the SHA-1 of salt, colon and user: when the user was forgotten (6 bytes, big-endian), and the sections of the windows that
   ran then. With the next charge they go back under the name; the time stays.
 ]==]
--- What all keys begin with.
+-- The common beginning of all keys.
 local function prefix_of(key) return string.match(key, '^{[^}]*}:') end
 
--- Gives a function that says where what is left of a user is; false where nobody is forgotten. The salt is read once it is needed.
+-- Returns a function from a user to the place of what is left of him; false if nobody was forgotten.
 local function forgotten_places(prefix)
   local salt
   return function(user)

@@ -4,10 +4,10 @@ import { call, lookedUp, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A guard lasts for a day at most. */
+/** Longer than any guard, which lasts for a day at most. */
 const KEEP_MS = 2 * 86_400_000
 
-/** What processes have counted for a guard: a hash of instances, each with its two numbers. */
+/** What processes have counted for a guard, as a hash of instances with two numbers each. */
 export function redisGuard(redis: RedisClient, keys: Keys, lists: Records): GuardStore {
   const records = lists.list({
     kind: 'guard',

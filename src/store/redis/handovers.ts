@@ -3,7 +3,7 @@ import { call, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each link, which ends by itself. */
+/** One key for each link, which expires by itself. */
 export function redisHandovers(redis: RedisClient, keys: Keys): HandoverStore {
   return {
     putHandover: (id, sealed, forMs) =>

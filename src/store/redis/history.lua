@@ -7,17 +7,17 @@
     its end (4), number of runs (2), of each run its start in milliseconds (6) and its tokens (6); big-endian.
   What follows the last whole section counts as nothing.
 ]==]
--- Behind the prefix of all keys: the counters that have a history, and where that is.
+-- The kinds of counters that have a history, and the kind of its key, each after the common prefix.
 local HISTORIES = { ['c:'] = 'h:', ['o:'] = 'ho:' }
 
--- Made when the first history is touched: most batches touch none, and would pay for making these functions.
+-- Created when the first history is touched, because most batches touch none and should not pay for these functions.
 local function history_functions()
-  -- Runs of one window. Of more the oldest are forgotten, and where a value has become as long as no value of ours, too.
+  -- The most runs of one window. The oldest are forgotten if there are more, or if the value is too long.
   local MOST_RUNS = 3000
   local RUN = 12
 
-  -- The section at a position: its head (the category and the length of the window), for how long after its end a run is kept, where
-  -- its runs begin and where the next section does. Nothing if no whole section is.
+  -- The section at a position: its head (category and length of the window), how long a run is kept after its end, and where its
+  -- runs and the next section begin. Nothing if there is no whole section.
   local function runs_at(bytes, at)
     local length = byte(bytes, at)
     if not length or at + length + 10 > #bytes then return nil end
@@ -30,24 +30,25 @@ local function history_functions()
 
   local function head_of_runs(category, seconds) return char(#category) .. category .. pack('>I4', seconds) end
 
-  -- Where the history of a counter is; nothing for a counter that has none.
-  -- @param prefix  how many characters all keys have in common
+  -- The key of a counter's history; nothing for a counter without one.
+  -- @param prefix  the length of the common beginning of all keys
   local function history_key(key, prefix)
     local kind = HISTORIES[sub(key, prefix + 1, prefix + 2)]
     return kind and sub(key, 1, prefix) .. kind .. sub(key, prefix + 3)
   end
 
-  -- MGET gives nothing for a key of another type.
+  -- MGET returns nothing for a key of another type.
   local function read_history(key)
     local bytes = call('MGET', key)[1]
     return bytes and #bytes <= 2 * LONGEST and bytes or ''
   end
 
-  -- The runs of a counter that it does not hold any more, by the heads of their sections. What started in the future was set to
-  -- another start, and goes on.
+  -- The runs that a counter no longer holds, by the heads of their sections. A run that started in the future gets another start and
+  -- goes on, so it is left out.
   -- @param before, after  the counter
-  -- @param latest         the last moment at which a run may have started that is over
-  -- @param keep, shorter  for how many seconds a run of the books and of the longest window of a category is kept, and of the others
+  -- @param latest         the last moment at which an ended run may have started
+  -- @param keep, shorter  for how many seconds runs are kept: those of the books and of the longest window of a category, and all
+  -- others
   local function ended_runs(before, after, latest, keep, shorter)
     local starts, longest, ended, at = {}, {}, {}, 1
     while true do
@@ -86,7 +87,7 @@ local function history_functions()
     return is_any and runs or nil
   end
 
-  -- The runs of a section, from the first one on that is still to be kept.
+  -- The runs of a section from the first one that must still be kept.
   local function kept_runs(bytes, first, next_at, lasts, now, is_added)
     while first < next_at do
       local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now
@@ -97,16 +98,16 @@ local function history_functions()
     return sub(bytes, first, next_at - 1)
   end
 
-  -- Puts a run behind others. Where the last of them has its start, because that was emptied at once, both are one.
+  -- Appends a run. If the last run has the same start, because it was emptied at once, the two become one.
   local function append(runs, run)
     if sub(runs, -RUN, -7) ~= sub(run, 1, 6) then return runs .. run end
     local tokens = unpack_bytes('>I6', runs, #runs - 5) + unpack_bytes('>I6', run, 7)
     return sub(runs, 1, -7) .. pack('>I6', math.min(2 ^ 48 - 1, tokens))
   end
 
-  -- The same history with these runs, and without what need not be kept any more. A window that is the longest no more keeps its runs as
-  -- long as before.
-  -- @param longest  for how many seconds a run is kept at most
+  -- The history with these runs added, and without runs that need not be kept any more. A window that is no longer the longest keeps its
+  -- runs for as long as before.
+  -- @param longest  the longest time in seconds for which a run is kept
   local function with_runs(bytes, added, now, longest)
     local parts, at = {}, 1
     while true do
@@ -125,8 +126,8 @@ local function history_functions()
     return table.concat(parts)
   end
 
-  -- The same history with an amount taken from the run that started then, or added to it if it is below 0; the very same bytes if
-  -- there is no such run.
+  -- The history with an amount taken from the run with this start, or added if it is below 0; the same bytes if there is no such
+  -- run.
   local function with_less(bytes, category, seconds, started, amount)
     local wanted, start, at = head_of_runs(category, seconds), pack('>I6', started), 1
     while true do

@@ -17,13 +17,13 @@ import type { Keys } from './keys.ts'
 import { stepOfKeys } from './scanned-keys.ts'
 import { forgetDays } from './usage-log.ts'
 
-/** Keys of the database that one step looks at: SCAN holds Redis for less than a millisecond. */
+/** How many keys of the database one step looks at. SCAN then holds Redis for less than a millisecond. */
 const STEP = 250
-/** Owners that one command reads: it holds Redis for less than a millisecond. */
+/** How many owners one command reads. It then holds Redis for less than a millisecond. */
 const MOST_READS = 128
 
 type Bytes = Buffer | null
-/** What TIME replies. */
+/** The reply of TIME. */
 type Time = readonly [string, string]
 
 interface Owner {
@@ -31,7 +31,7 @@ interface Owner {
   readonly id: string
 }
 
-/** @param retention how long runs are kept. Default: nobody says, and all that is there is shown */
+/** @param retention how long runs are kept. By default unknown, so everything in the store is shown */
 export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => Retention): HistoryStore {
   const historyOf = (at: number, { scope, id }: Owner, counters: Bytes, history: Bytes): OwnerHistory => {
     const shown = retention === undefined ? null : { now: at, mostSeconds: mostKept(retention(), scope, id) }
@@ -39,8 +39,8 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   }
 
   /**
-   * Those who are asked for in one turn of the event loop are read together, with what is counted: at 64 connections Redis spends a fifth
-   * on each, and of what one question allocates two thirds go to what all of them share.
+   * Owners requested in one turn of the event loop are read together. At 64 connections each request then costs Redis a fifth, and two
+   * thirds of what it allocates are shared with the others.
    */
   const readShared = shareReads(async (asked: readonly Owner[]) => {
     const [time, found, values] = await reading<[Time, Record<string, string>, Bytes[]]>(redis, (commands) => {
@@ -94,7 +94,7 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   async function scan(scope: HistoryScope, cursor: string | null) {
     const prefix = countersKey(keys, scope, '')
     const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
-    // The key without an id is nobody's.
+    // The key without an id belongs to nobody.
     return { ids: names.filter((name) => name !== prefix).map((name) => name.slice(prefix.length)), next }
   }
 
@@ -104,7 +104,7 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     readCounted,
     readHistory: (scope, id) => readShared({ scope, id }),
 
-    /** The commands go to Redis together: to send each costs more than to write it. */
+    /** The commands go to Redis together, because sending each costs more than writing it. */
     async scanHistory(scope, cursor) {
       const { ids, next } = await scan(scope, cursor)
       const parts = partsOf(ids.map((id) => ({ scope, id })))
@@ -121,7 +121,7 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   }
 }
 
-/** In the hash of the windows that are counted, before the name of what is noted of how long runs are kept. */
+/** The prefix of fields that say how long runs are kept, in the hash of counted windows. */
 const KEEP = 'keep '
 
 const KEPT = /^(\d{1,16}) (\d{1,16}) (\d{1,16})$/
@@ -145,7 +145,7 @@ function countedIn(hash: Record<string, string>): Counted {
   return { since, keeping }
 }
 
-/** As fields of that hash. */
+/** Those states as fields of that hash. */
 export function textsOf(states: KeptStates): Record<string, string> {
   return Object.fromEntries(
     [...states].map(([name, state]) => [KEEP + name, `${state.keptSeconds} ${state.leastSeconds} ${state.changedAt}`]),
@@ -158,7 +158,7 @@ function partsOf<T>(all: readonly T[]): (readonly T[])[] {
   return parts
 }
 
-/** Counters and history of each in one command: a run that moves from one into the other is in one of them. */
+/** Counters and history of each owner are read by one command, so a run that moves between them is in one of them. */
 function namesOf(keys: Keys, owners: readonly Owner[]): string[] {
   const names = owners.map(({ scope, id }) => countersKey(keys, scope, id))
   for (const { scope, id } of owners) names.push(historyKey(keys, scope, id))

@@ -10,25 +10,26 @@ import { createKeys, type Keys } from './keys.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { foundAtLogin, lookAt } from './server-check.ts'
 
-/** What is to be said of a Redis that a gateway could work with. */
+/** What to tell about a Redis with which a gateway could work. */
 export interface Inspected {
-  /** As Redis says it; `null` if our user may not ask. */
+  /** As reported by Redis; `null` if our user may not ask. */
   readonly version: string | null
   readonly evictionPolicy: string | null
-  /** What an operator must know before a quota is trusted to it. */
+  /** What an operator must know before this Redis is trusted with a quota. */
   readonly warnings: ReadonlyMap<StoreWarning, string>
-  /** From our clock to that of Redis, in milliseconds. */
+  /** By how many milliseconds the clock of Redis is ahead of ours. */
   readonly clockAheadMs: number
 }
 
-/** How long a connection may take to be made, in milliseconds. */
+/** How long making a connection may take, in milliseconds. */
 const PATIENCE_MS = 3000
-/** After that the one key that was written is gone. */
+/** The key that is written expires after this time. */
 const TRACE_MS = 1000
 
 /**
- * Logs in, runs the script of charges so that it changes nothing, writes a key that ends within a second, and looks at the server.
- * @throws StoreError with the cure for what a gateway could not do
+ * Tests a Redis: logs in, runs the script of charges in a way that changes nothing, writes a key that soon expires, and looks at
+ * the server.
+ * @throws StoreError with the cure if a gateway could not work with it
  */
 export async function inspectRedis(options: ConnectOptions & { readonly prefix: string }): Promise<Inspected> {
   const redis = connectToPrimary(options)
@@ -62,7 +63,9 @@ async function patiently(ping: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A batch behind one that Redis has never seen is refused by the script itself, which has read the clock and the keys by then. */
+/**
+ * Sends a batch that the script refuses, because Redis does not know its predecessor, after it has read the clock and the keys.
+ */
 async function runChargeScript(redis: RedisClient, keys: Keys): Promise<void> {
   const batch = { instance: `check-${randomUUID()}`, sequence: 2, after: 1, refunds: [], charges: [] }
   const sent = createEncoder(keys)(batch, Date.now(), NO_RETENTION)

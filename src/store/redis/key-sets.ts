@@ -3,7 +3,7 @@ import { call, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each set, which ends with its time: what is left of that says when the issuer sent it, on the clock of Redis. */
+/** One key for each set, which expires with it. Its time to live says when the issuer sent the set, by the clock of Redis. */
 export function redisKeySets(redis: RedisClient, keys: Keys): KeySetStore {
   return {
     async keepKeySet(id, text, ageMs) {

@@ -2,15 +2,15 @@ import type { RecordKind } from '../../observe/observation.ts'
 import type { Records } from '../records.ts'
 import { call, UNREADABLE } from './calls.ts'
 
-/** Keys that hold no records, but lead to some. */
+/** A key that holds no records itself, but leads to some. */
 export interface LeadingKey {
-  /** Reports that one of them holds another type than ours. @param id what is behind `list` in its name @returns `empty` */
+  /** Reports that the key has another type than ours. @param id the part of its name after `list` @returns `empty` */
   lost<T>(id: string, empty: T): T
 }
 
 /**
- * @param list the key, or the beginning of such keys
- * @param probe a command that fails where the key is of another type
+ * @param list the key, or the prefix of several keys
+ * @param probe a command that fails if the key is of another type
  */
 export function keyThatHolds(
   records: Records,

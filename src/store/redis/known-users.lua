@@ -9,8 +9,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ages = {}
 for i, key in ipairs(KEYS) do
-  -- The clock may have been ahead when that was written.
-  -- What is of another type counts as nothing, and is replaced.
+  -- The clock may have been ahead when this was written. A value of another type is ignored and replaced.
   local known = string.match(reply_of('GET', key) or '', '^(%d+) %d+$')
   local first = known and #known < 16 and math.min(tonumber(known), now) or now
   redis.call('SET', key, string.format('%.0f %.0f', first, now + ARGV[1]), 'PX', ARGV[1])

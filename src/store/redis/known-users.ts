@@ -5,10 +5,10 @@ import { call, lookedUp, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** Users who are looked up by one command. */
+/** How many users one command looks up. */
 const MOST_READS = 256
 
-/** What known-users.lua writes: when the user charged first, and when that is forgotten. */
+/** The value that known-users.lua writes: when the user first charged, and when this is forgotten. */
 interface KnownUser {
   readonly first: number
   readonly ends: number
@@ -30,7 +30,7 @@ export function writeKnownUser({ first, ends }: KnownUser): string {
   return `${first} ${ends}`
 }
 
-/** A key for each user, which ends by itself. */
+/** One key for each user, which expires by itself. */
 export function redisKnownUsers(redis: RedisClient, keys: Keys, lists: Records): KnownUserStore {
   const records = knownUserRecords(redis, keys, lists)
 

@@ -1,4 +1,4 @@
--- When the last window of a counter is over.
+-- When the last window of a counter ends.
 local function latest_end(bytes)
   local ends, at = 0, 1
   while true do

@@ -23,7 +23,7 @@ export function namedRecords(redis: RedisClient, keys: Keys, lists: Records) {
   })
 }
 
-/** A key for each user and each organisation, which ends by itself. */
+/** One key for each user and each organisation, which expires by itself. */
 export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records): MembershipStore {
   const [members, named] = [membershipRecords(redis, keys, lists), namedRecords(redis, keys, lists)]
 

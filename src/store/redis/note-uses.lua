@@ -7,7 +7,7 @@
 ]]
 for i = 1, #ARGV, 2 do
   local hash, at = ARGV[i], ARGV[i + 1]
-  -- What was removed meanwhile, or is a user's who was forgotten, does not come back.
+  -- A key that was removed, or that belonged to a forgotten user, does not come back.
   local is_known = redis.call('HGET', KEYS[1], hash)
   local before = is_known and tonumber(redis.call('HGET', KEYS[2], hash) or '') or 0
   if is_known and before < tonumber(at) then redis.call('HSET', KEYS[2], hash, at) end

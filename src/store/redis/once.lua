@@ -6,10 +6,10 @@
   of each further meter open uses (1), tokens paid and those of the dearest use (6 each), and the receipt: its number of runs (1),
   their starts (6 each) and what else it says, which is the sender's; big-endian.
 ]==]
--- Made for batches that have such a charge.
--- @param values  what lies under each key of the batch
+-- Created for batches with such a charge.
+-- @param values  the values under each key of the batch
 local function once_functions(values, now)
-  -- As tables, `false` for nothing; `forgotten` where it is to be written.
+  -- Decoded values, `false` for nothing. `forgotten` is set on those to write.
   local known = {}
 
   local function remembered(key)
@@ -34,12 +34,12 @@ local function once_functions(values, now)
     return known[key]
   end
 
-  -- The letter of a charge that its key decides, and what pays for a repetition; nothing for one that is charged, and remembered with
-  -- `true` behind it. @param meters  how many of the charge it uses
+  -- The letter of a charge that its key decides, and what pays for a repetition. Nothing for a charge that is charged; `true` follows
+  -- if it is remembered. @param meters  how many meters of the charge it uses
   local function judge(once, meters)
     local key, body, lasts, replays, forgotten = once[2], once[3], once[4], once[5], once[6]
     local charged = remembered(key)
-    -- The clock was ahead: the charge counts as made now.
+    -- The clock was ahead, so the charge counts as made now.
     if charged and charged.start > now then charged.start, charged.forgotten = now, now + forgotten end
     if not charged or now >= charged.start + lasts then return nil, true end
     if charged.body ~= body then return '3' end
@@ -52,7 +52,7 @@ local function once_functions(values, now)
     return '2', pack('>I6I2', charged.since, #charged.receipt) .. charged.receipt
   end
 
-  -- What one use cost of a meter. Returns its tokens that are given back; below 0, that are charged in addition.
+  -- Reports what one use cost in a meter. Returns the tokens to give back; a number below 0 is charged in addition.
   local function report(use)
     local key, first, since, forgotten, cost, reserve, unreached = use[1], use[2], use[3], use[4], use[5], use[6], use[7]
     local charged = remembered(key)
@@ -66,7 +66,7 @@ local function once_functions(values, now)
       return first == 1 and reserve - cost or 0
     end
     local meter = charged.meters[use[10] + 1]
-    -- The charge had fewer meters than its repetition, or this was reported before.
+    -- Either the charge had fewer meters than its repetition, or this use has already reported.
     if not meter or meter.open == 0 then return 0 end
     local before = meter.paid
     meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1
@@ -79,7 +79,7 @@ local function once_functions(values, now)
     return before - meter.paid
   end
 
-  -- The charge of now. @param costs  of its meters  @param starts  of the runs that it was counted in
+  -- Remembers the charge at `now`. @param costs  of its meters  @param starts  of the runs in which it was counted
   local function remember(once, costs, starts)
     local receipt, meters = char(#starts) .. pack('>' .. rep('I6', #starts), unpack(starts)) .. once[7], {}
     for i, cost in ipairs(costs) do meters[i] = { open = 1, paid = cost, dearest = 0 } end
@@ -91,7 +91,7 @@ local function once_functions(values, now)
   local function write(names)
     for key, charged in pairs(known) do
       if not charged then
-        -- As good as DEL, and whoever may write the rest may do it.
+        -- Has the effect of DEL, with a right that the user of Redis has anyway.
         if values[key] then call('SET', names[key], '', 'PX', 1) end
       elseif charged.forgotten then
         local first, others = charged.meters[1], {}

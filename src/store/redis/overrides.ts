@@ -8,12 +8,12 @@ import { call, lookedUp, pairsOf, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** Overrides that one step of HSCAN looks at. */
+/** How many overrides one step of HSCAN looks at. */
 const STEP = 500
 
-/** The overrides in force, those that are staged, and those that a file has replaced: hashes of users and of organisations. Grants are kept alike. */
+/** Overrides in force, staged ones, and those that a file has replaced: hashes of users and organisations. Grants are stored alike. */
 export function redisOverrides(redis: RedisClient, keys: Keys, records: Records) {
-  /** @returns reads some of a hash. @param from where the last step ended; `null` begins */
+  /** @returns a function that reads a part of a hash. @param from where the last step ended; `null` begins */
   function stepsOf<T>(
     kind: 'override' | 'organisation_override' | 'grant',
     key: string,
@@ -27,7 +27,7 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
         () => ['0', ['', UNREADABLE]],
       )
       const overrides = pairsOf(flat).flatMap(([id, text]) => {
-        // The number of the change that has replaced them.
+        // This entry is the number of the change that has replaced them.
         if (id === '' && NUMBER.test(text)) return []
         const override = list.read(id, text)
         return override === null ? [] : [[id, override] as const]
@@ -68,7 +68,7 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
   }
 }
 
-/** Stored as control.lua describes. */
+/** Parses a value in the form that control.lua describes. */
 export function versionedBy<T>(parse: (value: unknown) => T | null): (text: string) => Versioned<T> | null {
   return (text) => {
     const space = text.indexOf(' ')

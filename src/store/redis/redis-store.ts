@@ -32,10 +32,10 @@ import { countsOf, failureRecords, readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
 import { redisUsageLog } from './usage-log.ts'
 
-/** Twice as long as a ledger sends a batch of unknown outcome again. */
+/** Twice as long as a ledger sends a batch of unknown outcome. */
 const REMEMBER_REPLY_MS = String(60 * 60_000)
 
-/** Users whose usage is read by one command. */
+/** How many users' usage one command reads. */
 const MOST_READS = 256
 
 interface Asked {
@@ -45,20 +45,20 @@ interface Asked {
 }
 
 export interface RedisStoreOptions extends RedisAccess {
-  /** Name of the hash tag that all keys share; one for each quota. Default `tollgate`. */
+  /** The hash tag that all keys share. Use another one for each quota. Default `tollgate`. */
   readonly prefix?: string
   /** Deadline of one command in milliseconds. Default 250. */
   readonly deadlineMs?: number
-  /** How long runs are kept, asked whenever one may be over. Default: none is added, and all that are there are shown. */
+  /** How long runs are kept; asked whenever one may be over. By default no run is added, and all in the store are shown. */
   readonly retention?: () => Retention
   readonly observe: Observer
-  /** Hears of all warnings that hold, after each look at the server. Default nobody. */
+  /** Is called with all present warnings after each look at the server. Default none. */
   readonly onChecked?: ServerCheckOptions['onChecked']
-  /** How often the server is looked at, in milliseconds. Default 5,000. */
+  /** How often to look at the server, in milliseconds. Default 5,000. */
   readonly checkMs?: number
 }
 
-/** Redis 6.2 or newer, or Valkey. Connects in the background: until then every call fails with a StoreError. */
+/** Opens Redis 6.2 or newer, or Valkey. It connects in the background. Until then every call fails with a StoreError. */
 export function openRedisStore({
   prefix = 'tollgate',
   deadlineMs = 250,
@@ -86,7 +86,7 @@ export function openRedisStore({
 
   for (const missing of missingInIoredis()) observe({ type: 'hook_missing', ...missing })
   redis.on('error', (error: Error) => {
-    // What was not sent follows from an error that is reported already.
+    // A command that was never sent fails because of an error that is reported already.
     if (wasNeverSent(error)) return
     const { message } = asStoreError(error)
     observe({ type: 'store_failed', operation: 'connect', reason: 'connection', message })
@@ -95,7 +95,7 @@ export function openRedisStore({
   redis.connect().catch(() => {}) // reported by the error event; ioredis goes on trying
 
   async function welcome(): Promise<void> {
-    // A cluster is ready before its nodes are connected: the first command connects ours, and others fail meanwhile.
+    // A cluster is ready before its nodes are connected. The first command connects our node, while others fail.
     if (redis.isCluster) await ping().catch(() => {})
     observe({ type: 'store_connected' })
     await check.look()
@@ -150,7 +150,7 @@ export function openRedisStore({
   }
 }
 
-/** What several users have used, read by one command. */
+/** What several users have used, read with one command. */
 async function readUsages(redis: RedisClient, keys: Keys, asked: readonly Asked[]): Promise<readonly UsageSnapshot[]> {
   const categories = [...new Set(asked.flatMap((one) => one.categories))]
   const organisations = [...new Set(asked.flatMap(({ organisation }) => organisation ?? []))]

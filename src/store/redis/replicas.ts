@@ -13,7 +13,7 @@ export function redisReplicas(redis: RedisClient, keys: Keys, lists: Records): R
   const hashes = [keys.beats, keys.replicas, keys.silences] as const
   const [beats, records, silences] = hashes.map((key) => keyThatHolds(lists, 'replica', key, () => redis.hlen(key)))
 
-  /** A process with a report has a beat, which is not later than the time. */
+  /** A process that has a report also has a beat, which is not in the future. */
   async function read() {
     const [reports, spoke, noted, time] = await reading<[Hash, Hash, Hash, [string, string]]>(
       redis,

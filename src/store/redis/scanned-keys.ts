@@ -3,11 +3,11 @@ import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /**
- * One step of the keys whose names begin so, each once in it. SCAN may give a key again in another step.
- * @param cursor of the step before, `null` to begin. Anything else begins anew: to Redis it would be an error, and to the caller a store
- *   that is out
- * @param most keys of the database that the step looks at
- * @returns `next` is `null` behind the last step
+ * One step through the keys with a prefix. A key comes once in a step, but SCAN may return it again in a later one.
+ * @param cursor of the step before, `null` to begin. Any other text begins anew, because Redis would return an error, which looks like
+ * an outage
+ * @param most how many keys of the database the step looks at
+ * @returns `next` is `null` after the last step
  */
 export async function stepOfKeys(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null, most: number) {
   const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`

@@ -5,8 +5,8 @@ import { subscription } from './subscription.ts'
 const SWITCHED = '+switch-master'
 
 /**
- * Connects, and behind sentinels leaves a primary as soon as one of them says that another took its place. In a failover that was
- * asked for, the old primary takes charges for 10 s more, until it is demoted. It then forgets them all.
+ * Connects to Redis. Behind sentinels it leaves a primary as soon as a sentinel says that another one took over. After a manual
+ * failover the old primary would take charges for 10 s more, and then forget all of them.
  */
 export function connectToPrimary(options: ConnectOptions): RedisClient {
   const redis = connect(options)
@@ -16,12 +16,12 @@ export function connectToPrimary(options: ConnectOptions): RedisClient {
     return subscription(() => connect({ ...accessToSentinel(options, host), deadlineMs: options.deadlineMs }), SWITCHED)
   })
   const leave = (): void => redis.disconnect(true)
-  // Each attempt asks anew.
+  // Each attempt asks the sentinels anew.
   redis.on('connecting', () => redis.off('connect', leave))
   for (const sentinel of sentinels) {
     sentinel.follow((message) => {
       if (message?.split(' ', 1)[0] !== parsed.name) return
-      // While it asks a sentinel it has nothing to leave yet, and ioredis 6.0 would end for good; the sentinel may name the old one.
+      // While it asks a sentinel there is no connection to leave, and ioredis 6.0 would end for good. So it leaves after connecting.
       if (isAsking(redis)) redis.off('connect', leave).once('connect', leave)
       else leave()
     })
@@ -31,7 +31,7 @@ export function connectToPrimary(options: ConnectOptions): RedisClient {
   })
 }
 
-/** Whether a sentinel is naming the address, and no connection is being made yet. */
+/** Whether it is asking a sentinel for the address, before the connection is made. */
 function isAsking(redis: RedisClient): boolean {
   return redis.status === 'connecting' && !('stream' in redis && redis.stream?.destroyed === false)
 }

@@ -4,24 +4,24 @@ import { asksForNoPassword, type RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { isForbidden } from './store-errors.ts'
 
-/** How often a server is looked at again, in milliseconds: what is wrong with it may come, and be mended, while it runs. */
+/** How often to look at a server, in milliseconds. Faults may appear and be repaired while it runs. */
 const AGAIN_MS = 5000
 
-/** Servers of which it is remembered what they have evicted. */
+/** For how many servers it is remembered what they have evicted. */
 const MOST_SERVERS = 100
 
 export interface ServerCheckOptions {
   /** How long the store may be silent while a charge waits, in milliseconds. */
   readonly deadlineMs: number
   readonly observe: Observer
-  /** Hears of all warnings that hold, after each look. */
+  /** Is called with all present warnings after each look. */
   readonly onChecked: (warnings: ReadonlySet<StoreWarning>) => void
-  /** How often a server is looked at, in milliseconds. Default 5,000. */
+  /** How often to look at a server, in milliseconds. Default 5,000. */
   readonly everyMs?: number
 }
 
 export interface ServerCheck {
-  /** Looks at a server that was just connected to, and from then on again and again. */
+  /** Looks at a server after a new connection, and then repeatedly. */
   look(): Promise<void>
   stop(): void
 }
@@ -30,43 +30,43 @@ type Found = Map<StoreWarning, string>
 
 interface Look {
   readonly found: Found
-  /** What INFO says; `null` if our user may not ask. */
+  /** The reply to INFO; `null` if our user may not ask. */
   readonly info: Info | null
 }
 
 /** A field of INFO by its name; empty if there is none. */
 type Info = (field: string) => string
 
-/** What only the login shows. Never rejects. */
+/** What only a login can show. Never rejects. */
 export async function foundAtLogin(redis: RedisClient): Promise<Found> {
   return (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
 }
 
-/** What an operator must know before a quota is trusted to a server: reported at each look at which it is so. */
+/** Finds what an operator must know before a server is trusted with a quota. Each look reports what it finds. */
 export function createServerCheck(
   redis: RedisClient,
   keys: Keys,
   { deadlineMs, observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
 ): ServerCheck {
   let stopLooking = (): void => {}
-  /** A look that is older, or was stopped, has nothing to say any more. */
+  /** Counts looks. An earlier look, or one that was stopped, reports nothing more. */
   let looks = 0
-  /** What each server had evicted when it was looked at last, by its `run_id`: in a cluster any node may respond. */
+  /** The keys that each server had evicted at the last look, by `run_id`, because any node of a cluster may respond. */
   const evicted = new Map<string, number>()
 
   async function look(): Promise<void> {
     stop()
     const own = looks
     try {
-      // Asked once: a password that was changed meanwhile would be refused at each look.
+      // Asked once, because a password that was changed meanwhile would be refused at each look.
       const ofLogin = await foundAtLogin(redis)
       const { found, info } = await lookAt(redis, keys, deadlineMs, ofLogin)
       if (own !== looks) return
       report(found, info)
-      // Each question that is refused is an entry in the log of Redis.
+      // Each refused question leaves an entry in the log of Redis, so it is not repeated.
       if (!found.has('no_rights')) goOn(ofLogin)
     } catch {
-      // The next call reports what is wrong; a check that fails is no reason to refuse service.
+      // The next call reports what is wrong. A failed check is no reason to refuse requests.
       if (own === looks) stopLooking = repeat(() => void look(), everyMs)
     }
   }
@@ -94,7 +94,7 @@ export function createServerCheck(
     onChecked(new Set(found.keys()))
   }
 
-  /** A rise is proof, whatever the policy is now: it may have been another one for a moment. */
+  /** A rise is proof, whatever the policy is now, because the policy may have been different for a moment. */
   function compareEvicted(server: string, count: number): void {
     const before = evicted.get(server) ?? count
     evicted.delete(server)
@@ -120,14 +120,14 @@ const farAway = (roundTrip: number, deadlineMs: number): string =>
 const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, access keys and changes at run time are gone; set its appendonly to yes'
 
-/** @param before what is known already @throws whatever Redis says */
+/** @param before what is known already @throws any error of Redis */
 export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Look> {
   const found: Found = new Map(before)
   const asked = performance.now()
   if ((await redis.get(keys.copying)) !== null) found.set('copy_unended', COPYING)
   const responded = performance.now()
   const field = await infoOf(redis)
-  // The shorter one: this process may have been held up during the other.
+  // The shorter of two round trips, because this process may have been held up during the other.
   const roundTrip = Math.min(responded - asked, performance.now() - responded)
   if (roundTrip > deadlineMs / 2) found.set('far', farAway(roundTrip, deadlineMs))
   if (field === null) return { found: found.set('no_rights', NO_INFO), info: null }
@@ -146,17 +146,17 @@ export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number,
   return { found, info: field }
 }
 
-/** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
+/** Unlike a refused CONFIG, this question leaves no entry in ACL LOG. Redis has it from 7.0 on. */
 const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
 
-/** `false` also if that is not known: most users of Redis may not see its configuration, which has passwords. */
+/** `false` also if unknown, because most Redis users may not see the configuration, which contains passwords. */
 async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
   if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
   const [, save] = (await redis.config('GET', 'save')) as string[]
   return save === ''
 }
 
-/** What Redis says of itself; `null` if our user may not ask. */
+/** The reply to INFO; `null` if our user may not ask. */
 async function infoOf(redis: RedisClient): Promise<Info | null> {
   const text = await redis.info().catch((error: unknown) => {
     if (isForbidden(error)) return null

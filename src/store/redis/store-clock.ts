@@ -1,11 +1,11 @@
 import { messageOf } from '../../errors.ts'
 
 /**
- * The clock of Redis, as far as its last reply lets know. It says around which moment a script is given the periods of
- * calendars, and decides nothing: the script looks at the clock itself.
+ * The clock of Redis, estimated from its last reply. It only says for which moment a script gets the periods of
+ * calendars. The script looks at the clock itself.
  */
 export class StoreClock {
-  /** From our monotonic clock to that of Redis, in milliseconds. Before the first reply the machine's own clock will do. */
+  /** Milliseconds from our monotonic clock to the clock of Redis. Until the first reply the machine's clock is used. */
   #ahead = Date.now() - performance.now()
 
   /** In milliseconds since the epoch. */
@@ -18,13 +18,13 @@ export class StoreClock {
   }
 }
 
-/** What a script replies that runs outside of the periods that it was given. It has written nothing then. */
+/** The reply of a script that runs outside of the periods that it was given. It has written nothing. */
 const OUTSIDE = /\bCALENDAR (\d+)$/
 
-/** A period may end between two attempts. No two periods end within three. */
+/** One period may end between two attempts, but never two within three attempts. */
 const ATTEMPTS = 3
 
-/** Runs a script that is given the periods around the moment of Redis's clock. @param send is told that moment */
+/** Runs a script with the calendar periods for the present time of Redis. @param send gets that time */
 export async function withinPeriods<T>(clock: StoreClock, send: (now: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -54,26 +54,26 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['CROSSSLOT', CLUSTER],
 ])
 
-/** The error of a script that calls what its user may not; Redis 7.0 puts ERR before it, later ones other words behind it. */
+/** The error of a script that calls a forbidden command. Other words stand before it in Redis 7.0, and after it later. */
 const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in script/
 
-/** The words in which a Redis that is no node of a cluster refuses whoever takes it for one. */
+/** The words with which a Redis that is no node of a cluster refuses the commands of one. */
 const IS_NO_CLUSTER = /cluster support disabled/
 
-/** What the script of a batch replies where the store has forgotten batches. */
+/** The reply to a batch if the store has forgotten earlier ones. */
 const LOST = /\bLOST (\d+)$/
 
-/** What the script of a batch replies where the store has settled a later batch of the same process. */
+/** The reply to a batch if the store has settled a later one of the same process. */
 const STALE = /\bSTALE batch \d+ comes after \d+/
 
-/** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
+/** The error of ioredis for a command that it never sent, because there is no connection or cluster and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
 
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof Error && error.message.includes(NOT_SENT)
 }
 
-/** ioredis asks for the database of the URL by itself, when it connects. */
+/** Whether an error comes from the SELECT that ioredis sends when it connects. */
 export function isOfSelect(error: Error & { readonly command?: { readonly name: string } }): boolean {
   return error.command?.name === 'select'
 }
@@ -89,8 +89,8 @@ export function isForbidden(error: unknown): boolean {
 }
 
 /**
- * An error that Redis itself replied means that the command was not applied: the script writes nothing before its last
- * check. Anything else leaves the outcome open, unless the command never left this process.
+ * If Redis itself replied with an error, the command was not applied, because the script writes nothing before its last
+ * check. Any other error leaves the outcome open, unless the command never left this process.
  */
 export function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
@@ -106,7 +106,7 @@ export function asStoreError(error: unknown): StoreError {
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
     return new StoreError('the connection to Redis was lost', 'connection', 'unknown', error)
   }
-  // Of a cluster ioredis says the same of all that may be wrong; what its last node said stands beside it.
+  // ioredis reports all faults of a cluster alike. The error of its last node says more.
   const { lastNodeError } = error as { lastNodeError?: unknown }
   if (lastNodeError instanceof Error) {
     const words = `no node under store tells the slots of a cluster: ${asStoreError(lastNodeError).message}`
@@ -116,20 +116,17 @@ export function asStoreError(error: unknown): StoreError {
   return new StoreError(plainly(message), 'connection', 'unknown', error)
 }
 
-/** Redis ends some of its sentences with a full stop, and others not. */
+/** Only some of Redis's messages end with a full stop. */
 function withCure(message: string, cure: string): string {
   return `${message.replace(/[.\s]+$/, '')}. Cure: ${cure}`
 }
 
-/**
- * The words of ioredis if all sentinels respond, but the primary that they name takes no connection, or they know none
- * of that name.
- */
+/** The error of ioredis if the sentinels name a primary that takes no connection, or know no primary of that name. */
 const NO_PRIMARY = /^All sentinels are unreachable\.(?:.* Last error: (.*?)\.?$)?/
-/** What it says of bytes that are no reply of Redis. */
+/** The error of ioredis for bytes that are no reply of Redis. */
 const NOT_REDIS = /^(.*?)\. Please report this\.$/
 
-/** The words of the client library are for those who write programs with it, and lead operators astray. */
+/** Replaces words of the client library that are meant for programmers and mislead operators. */
 function plainly(message: string): string {
   const [ofSentinels, last] = NO_PRIMARY.exec(message) ?? []
   if (ofSentinels !== undefined) {
@@ -144,12 +141,12 @@ function plainly(message: string): string {
   return withCure(`what answers there is no Redis (${strange})`, 'correct host and port of the URL under store')
 }
 
-/** A transaction that was given up says EXECABORT, and why it was in `previousErrors`. */
+/** A transaction that was given up fails with EXECABORT, and the reason is in `previousErrors`. */
 function reasonOf(error: unknown): unknown {
   return (error as { readonly previousErrors?: readonly Error[] } | null)?.previousErrors?.[0] ?? error
 }
 
-/** Redis 6 says `ERR` and puts the word of a script's error behind a `-`. */
+/** Redis 6 begins with `ERR` and puts the kind of a script's error after a `-`. */
 function kindOf(error: Error): Kind {
   if (isOfSelect(error)) return DATABASE
   const message = messageOf(reasonOf(error))

@@ -1,16 +1,16 @@
 import type { RedisClient } from './client.ts'
 
-/** How soon a subscription that failed on a good connection is tried again, in milliseconds. */
+/** After how many milliseconds a subscription that failed on a good connection is tried again. */
 const AGAIN_MS = 1000
 
-/** Hears what is published on one channel, by a connection of its own, since a subscriber's takes no other commands. */
+/** Listens to one channel on a connection of its own, because a connection that subscribes takes no other commands. */
 export interface Subscription {
-  /** Calls with each message, and with `null` after a time without connection, in which some may have been lost. @returns stops it */
+  /** Calls the listener with each message, and with `null` after a time without a connection. @returns stops it */
   follow(listener: (message: string | null) => void): () => void
   close(): void
 }
 
-/** @param connect makes the connection; not called before somebody listens */
+/** @param connect makes the connection. It is called when the first listener comes */
 export function subscription(connect: () => RedisClient, channel: string): Subscription {
   const listeners = new Set<(message: string | null) => void>()
   let redis: RedisClient | undefined
@@ -22,7 +22,7 @@ export function subscription(connect: () => RedisClient, channel: string): Subsc
 
   function open(): RedisClient {
     const opened = connect()
-    opened.on('error', () => {}) // the connection for the commands reports it; ioredis would print it
+    opened.on('error', () => {}) // the connection for commands reports the error, and ioredis would print it
     opened.on('message', (_channel: string, message: string) => reportAll(message))
     opened.on('ready', () => void subscribe(opened))
     opened.connect().catch(() => {}) // ioredis goes on trying

@@ -4,7 +4,7 @@ import { lookedUp, milliseconds, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** The failure histogram, as tally.lua keeps it: start of the bucket -> its counts. */
+/** The failure histogram in the form of tally.lua: start of the bucket -> its counts. */
 
 export function failureRecords(redis: RedisClient, keys: Keys, records: Records): RecordList<string, Bucket> {
   return records.list({
@@ -20,7 +20,7 @@ export async function readBuckets(
   keys: Keys,
   records: RecordList<string, Bucket>,
 ): Promise<{ at: number; buckets: Bucket[] }> {
-  // The time comes last: nothing may have been counted after it.
+  // TIME is the last command, so that nothing is counted after it.
   const [stored, time] = await reading<[Record<string, string>, [string, string]]>(
     redis,
     (commands) => commands.hgetall(keys.failures).time(),

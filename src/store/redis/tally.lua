@@ -14,7 +14,7 @@ local now = time[1] * 1000
 local start = math.floor((now - ago) / length) * length
 local field = string.format('%.0f', start)
 
--- A bucket of an earlier version has three or five numbers, that of a later one may have more.
+-- A bucket of another version may have more or fewer numbers.
 local known = redis.call('HGET', KEYS[1], field)
 local i = 0
 for count in string.gmatch(known or '', '%d+') do

@@ -1,4 +1,4 @@
--- What a command replies of a key; nothing where the key holds another type than ours. Other errors end the script.
+-- The reply of a command, or nothing if the key holds another type than ours. Other errors end the script.
 local function reply_of(command, key)
   local reply = redis.pcall(command, key)
   if type(reply) ~= 'table' or not reply.err then return reply or nil end

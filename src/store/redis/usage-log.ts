@@ -32,14 +32,14 @@ import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 import { keysBeginning } from './scanned-keys.ts'
 
-/** Half hours, or refusals, that are read by one step. */
+/** How many half hours or refusals one step reads. */
 const STEP = 48
 const EPISODES_STEP = 250
-/** Keys of the database that one step looks at. */
+/** How many keys of the database one step looks at. */
 const KEYS_STEP = 250
 
 /**
- * Series by a hash for each half hour, or day, and kind; refusals by a hash, and their order by a sorted set.
+ * Series are hashes, one for each half hour or day and kind. Refusals are a hash, and a sorted set for their order.
  * @param retention how long days are kept
  */
 export function redisUsageLog(
@@ -91,7 +91,7 @@ async function timeOf(redis: RedisClient): Promise<number> {
   return milliseconds(time)
 }
 
-/** A flush in the words of flush.lua. */
+/** A flush in the form that flush.lua reads. */
 function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { keys: string[]; json: string } {
   const names = [keys.flush(instance), keys.refusals, keys.refusalTimes]
   const positions = new Map<string, number>()
@@ -106,7 +106,7 @@ function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { 
     entry.start,
     entry.name,
     packCounts(entry.counts),
-    // Replicas may differ about which routes are the busiest.
+    // Processes may differ about which routes are the busiest.
     entry.by === 'route' ? 2 * MOST_ROUTES : 0,
     entry.zone === null ? 0 : 1,
   ])
@@ -114,7 +114,7 @@ function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { 
   return { keys: names, json: JSON.stringify({ s, e }) }
 }
 
-/** Where rows of a series are. */
+/** The place of the rows of a series. */
 export type SeriesPlace = Pick<SeriesEntry, 'by' | 'start' | 'zone'>
 
 function placesOf({ by, days }: SeriesQuestion, starts: readonly number[]): SeriesPlace[] {
@@ -173,7 +173,7 @@ function seriesRecords(redis: RedisClient, keys: Keys, records: Records) {
     }
   }
 
-  /** The rows of one name, without those of the others. */
+  /** The rows of one name only. */
   async function* namedRows(places: readonly SeriesPlace[], name: string): AsyncGenerator<SeriesRow[]> {
     for (let i = 0; i < places.length; i += STEP) {
       const some = places.slice(i, i + STEP)
@@ -203,7 +203,7 @@ function refusalRecords(redis: RedisClient, keys: Keys, records: Records) {
   })
   const order = keyThatHolds(records, 'refusal', keys.refusalTimes, () => redis.zcard(keys.refusalTimes))
 
-  /** One step behind a place. Many may have one time, so those in front of the place are passed over. */
+  /** One step after a place. Several refusals may have the same time, so those up to the place are skipped. */
   async function readEpisodes(behind: Place | null): Promise<Episode[]> {
     for (let offset = 0; ; offset += EPISODES_STEP) {
       const max = behind === null ? '+inf' : String(behind.last)
@@ -221,7 +221,7 @@ function refusalRecords(redis: RedisClient, keys: Keys, records: Records) {
     }
   }
 
-  /** One that went meanwhile is left out; one that was refused again has its place from before. */
+  /** Refusals that disappeared meanwhile are left out. One that was refused again keeps its earlier place. */
   async function episodesAt(places: readonly Place[]): Promise<Episode[]> {
     const texts = await reading<(string | null)[]>(
       redis,
@@ -247,12 +247,12 @@ export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEn
   for (const { by, start, zone, name, counts } of entries) {
     const key = keys.series(by, start, zone)
     multi.hset(key, name, packCounts(counts))
-    // Less of it is shown where usage.keep is shorter.
+    // Less is shown if usage.keep is shorter.
     multi.pexpireat(key, start + (zone === null ? SERIES_MS : MOST_DAY_MS))
   }
 }
 
-/** Takes days away that need not be kept any more. */
+/** Deletes days that need not be kept any more. */
 export async function forgetDays(redis: RedisClient, keys: Keys, kept: Retention): Promise<void> {
   const lastsMs = keepDaysMs(kept)
   for await (const names of keysBeginning(redis, keys, keys.seriesDays, KEYS_STEP)) {
@@ -264,7 +264,7 @@ export async function forgetDays(redis: RedisClient, keys: Keys, kept: Retention
   }
 }
 
-/** @returns where it is; `null` for what is no day */
+/** @returns the place of a day; `null` for any other key */
 export function dayOfKey(keys: Keys, key: string): SeriesPlace | null {
   if (!key.startsWith(keys.seriesDays)) return null
   const [by = '', start = '', ...zone] = key.slice(keys.seriesDays.length).split(':')

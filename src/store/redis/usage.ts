@@ -5,7 +5,7 @@ import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
 import { stepOfKeys } from './scanned-keys.ts'
 
-/** Keys of the database that one step looks at: a step holds Redis and our event loop for a millisecond or two at most. */
+/** How many keys of the database one step looks at. A step then holds Redis and our event loop for at most two milliseconds. */
 const STEP = 250
 
 export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
@@ -29,6 +29,6 @@ async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: stri
   }
 
   const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
-  // The key without an id is nobody's.
+  // The key without an id belongs to nobody.
   return { ...(await read(names.filter((name) => name !== prefix))), next }
 }

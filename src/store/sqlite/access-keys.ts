@@ -23,7 +23,7 @@ function tokenOf(row: Row): AccessKeyRecord | null {
   return accessKeyOf({ hash, id, user, name, ...facts, ...times }, nameOf(hash))
 }
 
-/** Puts a record in the place of what is kept of the access key. */
+/** Replaces the stored record of an access key. */
 export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => void {
   const sql = database.prepare(
     `INSERT OR REPLACE INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation, used_at)
@@ -33,13 +33,13 @@ export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => vo
     void sql.run(hash, id, user, name, createdAt, expiresAt, revokedAt, plan, organisation, usedAt)
 }
 
-/** Whether an access key is there and not revoked. */
+/** Whether an access key exists and is not revoked. */
 export function goodToken(database: DatabaseSync): (hash: string) => boolean {
   const sql = rowsOf(database, 'SELECT 1 FROM tokens WHERE hash = ? AND revoked_at IS NULL')
   return (hash) => sql.first(hash) !== undefined
 }
 
-/** Access keys that one step reads. */
+/** How many access keys one step reads. */
 const STEP = 500
 
 export function sqliteAccessKeys(database: DatabaseSync, lists: Records): AccessKeyStore {
@@ -48,7 +48,7 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     find: rowsOf(database, 'SELECT * FROM tokens WHERE id = ?'),
     findByHash: rowsOf(database, 'SELECT * FROM tokens WHERE hash = ?'),
     read: rowsOf(database, `SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
-    // What is no time is left: nobody is let in by it, and an administrator may look at it.
+    // Rows with a value that is no time are left. They let nobody in, and an administrator may look at them.
     remove: database.prepare('DELETE FROM tokens WHERE min(ifnull(expires_at, 9e15), ifnull(revoked_at, 9e15)) < ?'),
     use: database.prepare('UPDATE tokens SET used_at = ?1 WHERE hash = ?2 AND ifnull(used_at, 0) < ?1'),
     list: rowsOf(database, 'SELECT * FROM tokens ORDER BY created_at DESC, id'),
@@ -61,7 +61,7 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
   function read(from: string | null): AccessKeysStep {
     const rows = sql.read.all(from ?? '')
     const last = rows.length === STEP ? rows.at(-1)?.hash : null
-    // What is no text comes last, and is nobody's.
+    // A hash that is no text comes last, and belongs to nobody.
     return { records: readable(rows), next: typeof last === 'string' ? last : null }
   }
 

@@ -36,7 +36,7 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
   function raiseOne({ id, claim, happening, target }: NewEvent, now: number): Raised {
     const { place, run, threshold, endsAt } = claim
     const known = sql.claim.get(place, now) as { run: number; threshold: number } | undefined
-    // A run of the future began while the clock was ahead.
+    // A run in the future began while the clock was ahead.
     const isLater = known !== undefined && known.run > run && known.run <= now
     if (isLater || (known?.run === run && known.threshold >= threshold)) return 'known'
     if (pendingOf(happening.alert) >= MOST_PENDING) return 'full'
@@ -57,7 +57,7 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
       sql.due.all(alert, now, most).flatMap((row) => {
         const event = records.read(nameOf(row.id), row)
         if (event === null) {
-          // It is due no more, so that it does not stand before others.
+          // The event is no longer due, so that it does not block those behind it.
           sql.giveUp.run(row.id ?? null)
           return []
         }
@@ -92,7 +92,7 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
   return {
     raiseAlerts: (events) => attempt(() => writing(() => raiseNow(events))),
     async takeAlerts(wanted, leaseMs) {
-      // Mostly nothing is due, and to know that nobody has to be kept from writing.
+      // Mostly nothing is due. This question keeps nobody from writing.
       const isDue = await attempt(() => wanted.some(({ alert }) => sql.due.first(alert, clock(), 1) !== undefined))
       return isDue ? attempt(() => writing(() => takeNow(wanted, leaseMs))) : []
     },

@@ -7,13 +7,13 @@ import type { Records } from '../records.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { jsonIn } from './versioned.ts'
 
-/** The highest number of SQLite. */
+/** The highest number in SQLite. */
 const MOST = 2n ** 63n - 1n
 
-/** Numbers of changes that can be counted on. */
+/** The versions from which later ones can be counted. */
 const OF_OURS = `version BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}`
 
-/** The audit as rows. Its functions belong into a transaction. */
+/** The audit as rows. Call its functions within a transaction. */
 export function sqliteAudit(database: DatabaseSync, records: Records, bounds: AuditBounds) {
   const one = rowsOf(database, 'SELECT * FROM audit WHERE version = ?')
   const list = records.list({
@@ -28,7 +28,7 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
     add: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why, vain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    // Of those that are older than the newest, each kind keeps as many.
+    // Of entries that are older than the newest, this many of each kind stay.
     forget: database.prepare(
       `DELETE FROM audit WHERE version IN (
          SELECT version FROM (
@@ -56,7 +56,7 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
     /** The first CHANGES_READ from a number on. */
     from: (version: number) => readable(sql.from.all(version)),
 
-    /** The newest, so many that can be read. */
+    /** The newest readable entries, at most `limit`. */
     newest(before: number | null, limit: number): readonly AuditEntry[] {
       const entries: AuditEntry[] = []
       for (let from: number | bigint = before ?? MOST; entries.length < limit; ) {
@@ -68,7 +68,7 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
       return entries.slice(0, limit)
     },
 
-    /** @param before @param after as JSON @returns how many others were forgotten for it */
+    /** @param before @param after as JSON @returns how many other entries were forgotten */
     add(
       { version, at, who, what, subject, why, vain }: Omit<AuditEntry, 'from' | 'to'>,
       before: string,

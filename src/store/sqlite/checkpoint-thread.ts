@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * The thread in which `checkpoints.ts` has the log copied, by a connection of its own that waits for nobody. The connection makes no
- * file, because a new and empty file in the place of one that was moved away would destroy the log that belongs to the old one.
+ * The thread in which `checkpoints.ts` has the log copied, on a connection of its own that never waits. It must not create a file:
+ * if the database was moved away, a new empty file in its place would destroy the log of the old one.
  */
 const file = pathToFileURL(workerData as string)
 file.searchParams.set('mode', 'rw')
@@ -20,7 +20,7 @@ parentPort?.on('message', (message: 'copy' | 'close') => {
   parentPort?.postMessage(copy())
 })
 
-/** A disk that is full or broken is reported by the next batch. @returns how many pages the log has */
+/** The next batch reports a disk that is full or broken. @returns how many pages the log has */
 function copy(): number {
   try {
     return (checkpoint.get() as { log: number }).log

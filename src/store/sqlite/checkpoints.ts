@@ -4,27 +4,27 @@ import { Worker } from 'node:worker_threads'
 import { fileIdentity } from '../../lib/file-identity.ts'
 import type { Observer } from '../../observe/observation.ts'
 
-/** Batches from one copy to the next: about 1,000 pages of 4 KiB. */
+/** How many batches pass from one copy to the next. They make about 1,000 pages of 4 KiB. */
 const EVERY_BATCHES = 256
-/** Pages in the log from which on it shall begin anew: 32 MiB. */
+/** From this many pages on the log should begin anew: 32 MiB. */
 const LONG_LOG = 8192
-/** Pages from which on SQLite itself copies within a commit: 64 MiB. By default 1,000. */
+/** From this many pages on SQLite itself copies within a commit: 64 MiB. By default it would be 1,000. */
 const TOO_LONG_LOG = 16_384
 
 const THREAD = new URL(`./checkpoint-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /** Copies the log of a database into its file beside the work of the process. */
 export interface Checkpoints {
-  /** A batch was committed. */
+  /** Notes that a batch was committed. */
   written(): void
   close(): Promise<void>
 }
 
 /**
- * A checkpoint waits for the disk, twice. SQLite makes it within a commit, and the event loop stands still meanwhile:
- * milliseconds, six times a second at 2,000 batches a second. A thread makes it while the log grows on. A log begins
- * anew only when the file has every page of it. So the last pages of a long one are copied here, which are few. The
- * thread is started when it has something to do.
+ * A checkpoint waits for the disk twice. By default SQLite makes it within a commit, which stops the event loop for
+ * milliseconds, six times a second at 2,000 batches a second. So a thread makes it while the log grows. A log begins
+ * anew only when all its pages are in the file, so the last few pages of a long log are copied here. The thread is
+ * started when it is first needed.
  */
 export function checkpointsOf(database: DatabaseSync, file: string, observe: Observer, thread = THREAD): Checkpoints {
   if (file === ':memory:') return { written: () => {}, close: async () => {} }
@@ -42,7 +42,7 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
     return started
   }
 
-  /** SQLite does it within a commit, as it does by default. */
+  /** From now on SQLite makes checkpoints within a commit again, as it does by default. */
   function giveUp(error: unknown): void {
     state = 'over'
     observe({ type: 'internal_error', where: 'checkpoints', error })
@@ -55,7 +55,7 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
     if (pages >= LONG_LOG) copyTheRest()
   }
 
-  /** A disk that is full or broken is reported by the next batch. */
+  /** The next batch reports a disk that is full or broken. */
   function copyTheRest(): void {
     try {
       database.exec('PRAGMA wal_checkpoint(PASSIVE)')
@@ -67,14 +67,14 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
       batches++
       if (state !== 'idle' || batches < EVERY_BATCHES) return
       batches = 0
-      // A file that was taken away or replaced, as the store reports, is none of ours.
+      // The store reports a file that was taken away or replaced. Such a file must not be touched.
       if (worker === null && fileIdentity(file) !== opened) return
       state = 'copying'
       try {
         worker ??= start()
         worker.postMessage('copy')
       } catch (error) {
-        // The batch is charged all the same: no thread is to be had.
+        // No thread could be started, but the batch is charged all the same.
         giveUp(error)
       }
     },
@@ -83,7 +83,7 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
       state = 'over'
       if (worker === null || !isRunning) return
       const { promise: exit, resolve } = Promise.withResolvers<void>()
-      // It comes after an error, too.
+      // The event comes after an error too.
       worker.once('exit', () => resolve())
       worker.ref()
       worker.postMessage('close')

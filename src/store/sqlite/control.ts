@@ -32,11 +32,11 @@ export interface SqliteControlOptions {
   readonly clock: () => number
   /** Default AUDIT_BOUNDS. */
   readonly bounds?: AuditBounds
-  /** How long runs are kept. Default: not at all. */
+  /** How long runs are kept. By default they are not kept. */
   readonly retention?: () => Retention
 }
 
-/** Listeners hear of changes made through this object; those of other processes show in the version. */
+/** Listeners are called for changes made through this object. Changes by other processes show in the version. */
 export function sqliteControl(database: DatabaseSync, records: Records, options: SqliteControlOptions): ControlStore {
   const { clock, bounds = AUDIT_BOUNDS } = options
   const listeners = new Set<() => void>()
@@ -93,7 +93,7 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
   }
 }
 
-/** What is changed at run time, record by record. @param bounds of the audit. Default AUDIT_BOUNDS */
+/** The records of changes by administrators. @param bounds of the audit. Default AUDIT_BOUNDS */
 export function controlRows(database: DatabaseSync, records: Records, bounds = AUDIT_BOUNDS) {
   return {
     settings: settingsRow(database, records),
@@ -111,7 +111,7 @@ export function controlRows(database: DatabaseSync, records: Records, bounds = A
 
 type ControlRows = ReturnType<typeof controlRows>
 
-/** The settings are one row. */
+/** The settings, which are one row. */
 function settingsRow(database: DatabaseSync, records: Records) {
   const find = rowsOf(database, 'SELECT version, value FROM settings')
   const set = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
@@ -122,7 +122,7 @@ function settingsRow(database: DatabaseSync, records: Records) {
     look: () => find.first(),
   })
   return {
-    /** What cannot be read counts as nothing. */
+    /** Unreadable settings are ignored. */
     read() {
       const row = find.first()
       return row === undefined ? null : list.read('', row)
@@ -131,7 +131,7 @@ function settingsRow(database: DatabaseSync, records: Records) {
   }
 }
 
-/** Makes a change and its entry in the audit. It belongs into a transaction. */
+/** Makes a change with its entry in the audit. Call it within a transaction. */
 function changing(
   database: DatabaseSync,
   { settings, users, organisations, grants, audit }: ControlRows,
@@ -149,7 +149,7 @@ function changing(
     return change.kind === 'organisation_override' ? organisations.one(change.organisation) : null
   }
 
-  /** @returns before and after, as JSON */
+  /** @returns the values before and after, as JSON */
   function apply(change: Change, version: number, known: Versioned<unknown> | null) {
     const after =
       'endedAt' in change ? JSON.stringify({ ...(known?.value ?? {}), endedAt: change.endedAt }) : jsonOf(change)

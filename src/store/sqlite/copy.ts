@@ -22,12 +22,12 @@ import { sqliteReplicas } from './replicas.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { usageRecords } from './usage-log.ts'
 
-/** Rows of one portion. */
+/** How many rows a portion has. */
 const STEP = 500
 
 /**
- * A file of the embedded store, to be copied. It is read as it was at one moment, also while a gateway uses it. It is filled
- * in one transaction: whatever ends that leaves the file as it was.
+ * A file of the embedded store, to be copied. It is read as it was at one moment, even while a gateway uses it. It is filled
+ * in one transaction, so that a copy that breaks off leaves the file unchanged.
  * @param clock milliseconds since the epoch. Default: the process clock
  */
 export function openSqliteCopyable(
@@ -71,7 +71,7 @@ export function openSqliteCopyable(
     portions,
     refill,
     unfinished: async () => null,
-    // A transaction that is open is rolled back.
+    // Closing rolls back an open transaction.
     close: async () => database.close(),
   }
 }
@@ -105,7 +105,7 @@ async function* reading(database: DatabaseSync, records: Records, now: number): 
   }
 }
 
-/** What is read record by record, for those records that can be read: the rows of each list, and what they say. */
+/** The rows of each list, with the records that can be read. */
 function rowLists(database: DatabaseSync, records: Records, now: number) {
   const list = <K extends keyof Lists>(
     kind: K,
@@ -168,7 +168,7 @@ function inForce(table: string, key: string): string {
   return `SELECT ${key} AS id, version, value FROM ${table} WHERE edition = ${IN_FORCE}`
 }
 
-/** All rows of a query, some at a time, with the event loop free in between. */
+/** All rows of a query in steps, with the event loop free in between. */
 async function* inSteps<R>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<R[], void> {
   let some: R[] = []
   for (const row of rowsOf(database, sql).each(...values)) {
@@ -189,11 +189,11 @@ interface CounterRow {
   readonly ends: number
 }
 
-/** The rows of a user, and of an organisation, follow each other. */
+/** The rows of one user or organisation follow each other. */
 const COUNTERS = `SELECT scope, user, category, windows, ends FROM counters WHERE ends > ?
   ORDER BY scope, user, category`
 
-/** Of whom there are no counters. The number of the scope stands in the text, for the index of some rows. */
+/** The histories of owners without counters. The text contains the number of the scope, because a partial index needs it. */
 const histories = (scope: number): string => `SELECT scope, user, runs, ends FROM history
   WHERE ends > ? AND scope = ${scope} AND user NOT IN (SELECT user FROM counters WHERE scope = ${scope})`
 

@@ -2,17 +2,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
 import { pack } from '../packed-value.ts'
 
-/** Of no counter: the configuration allows no such name. */
+/** Not the name of any counter, because the configuration allows no empty name. */
 const NO_CATEGORY = ''
 
-/** As the column `scope` has them. */
+/** The numbers of the column `scope`. */
 export const SCOPE_NUMBERS = { personal: 0, global: 1, organisation: 2 } as const satisfies Record<ScopeName, number>
 
 export function scopeOf(number: number): ScopeName {
   return SCOPE_NAMES.find((scope) => SCOPE_NUMBERS[scope] === number) ?? 'global'
 }
 
-/** What is kept of a counter. */
+/** The stored part of a counter. */
 export interface CounterRow {
   /** Packed. */
   readonly windows: Uint8Array
@@ -20,7 +20,7 @@ export interface CounterRow {
   readonly ends: number
 }
 
-/** The counters as rows. The id is that of the user or the organisation, and empty for everybody. */
+/** The counters as rows. The id is that of a user or organisation, and empty for the global scope. */
 export class CounterRows {
   readonly #read
   readonly #write
@@ -29,7 +29,7 @@ export class CounterRows {
 
   constructor(database: DatabaseSync) {
     this.#read = database.prepare('SELECT windows, ends FROM counters WHERE category = ? AND scope = ? AND user = ?')
-    // An object of named columns is slow to make, and so is each look into it.
+    // Objects with named columns are slow to create, and slow to read.
     this.#read.setReturnArrays(true)
     this.#write = database.prepare(
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)
@@ -47,8 +47,8 @@ export class CounterRows {
   }
 
   /**
-   * SQLite deletes and inserts the entry of an index whose column is set, also if the value stays. So the end is set only when it is
-   * another one: mostly it stays, and the page of the index need not be written.
+   * When a column is set, SQLite rewrites its index entry even if the value stays the same. So `ends` is set only if it changes,
+   * which is rare, and the page of the index need not be written.
    * @param before what `read` returned in this transaction
    */
   write(scope: ScopeName, id: string, category: string, { windows, ends }: CounterRow, before?: CounterRow): void {
@@ -57,7 +57,7 @@ export class CounterRows {
     else this.#write.run(category, number, id, windows, ends)
   }
 
-  /** A full disk lets everything through that writes nothing. @throws Error if nothing can be written */
+  /** Writes something, because a full disk accepts everything that writes nothing. @throws Error if nothing can be written */
   tryToWrite(): void {
     this.#write.run(NO_CATEGORY, 0, '', pack([]), 0)
     this.#forget.run(NO_CATEGORY, 0, '')

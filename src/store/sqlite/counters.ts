@@ -16,7 +16,7 @@ import { type ForgottenRows, forgottenRows } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 import { onceRows } from './once-rows.ts'
 
-/** @param retention asked at each batch, as it may change */
+/** @param retention asked for each batch, because it may change */
 export function sqliteCounters(
   database: DatabaseSync,
   clock: () => number,
@@ -29,7 +29,7 @@ export function sqliteCounters(
   const forgotten = forgottenRows(database)
   const touchHistories = historyRows(database)
   const onces = onceRows(database)
-  // The sender of a batch is this very process, so the last replies need not outlive it.
+  // The sender of a batch is this process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
 
   function settleNow(batch: Batch): readonly Decision[] {
@@ -45,7 +45,7 @@ export function sqliteCounters(
     return decisions
   }
 
-  /** @param made is given the amount of each refund of a request with a key */
+  /** @param made collects the amount of each refund of a request with a key */
   function settleInside(batch: Batch, made: number[]): Decision[] {
     if (isQuestion(batch)) {
       rows.tryToWrite()
@@ -95,12 +95,12 @@ export function sqliteCounters(
   }
 }
 
-/** A batch of nothing asks whether the store takes charges again. */
+/** An empty batch asks whether the store takes charges again. */
 function isQuestion({ charges, refunds }: Batch): boolean {
   return charges.length + refunds.length === 0
 }
 
-/** A counter that a batch works on, and its row as it was, and its bytes as they were when the refunds were made. */
+/** A counter in a batch, its row from before, and its bytes from when the refunds were made. */
 interface Touched {
   readonly scope: ScopeName
   readonly id: string
@@ -108,7 +108,7 @@ interface Touched {
   readonly before: CounterRow | undefined
   refunded: Uint8Array | undefined
   readonly counter: Counter
-  /** What a user who was forgotten had: it goes back under the name with a charge, and stays where it is with a refund alone. */
+  /** The windows from when the user was forgotten. Only a charge moves them back to the name of the user. */
   readonly left: Uint8Array | undefined
   isCharged: boolean
 }
@@ -129,7 +129,7 @@ class TouchedCounters {
   }
 
   counter(scope: ScopeName, id: string, category: string): Counter {
-    // Categories hold no colon.
+    // A category contains no colon, so the key is unique.
     const key = `${scope}:${category}:${id}`
     let touched = this.#touched.get(key)
     if (touched === undefined) {
@@ -144,13 +144,13 @@ class TouchedCounters {
     return touched.counter
   }
 
-  /** What a run holds from here on until it is over goes into the history. */
+  /** Runs that end after this point go into the history as they are now. */
   keepRefunded(): void {
     this.#isCharging = true
     for (const touched of this.#touched.values()) touched.refunded = pack(touched.counter)
   }
 
-  /** A batch of refusals writes nothing, unless a window has ended. */
+  /** A batch of refusals writes nothing unless a window has ended. */
   writeBack(now: number, histories: TouchedHistories, retention: Retention): void {
     for (const touched of this.#touched.values()) {
       const { scope, id, category, before, refunded, counter, left: forgotten, isCharged } = touched
@@ -159,7 +159,7 @@ class TouchedCounters {
         if (!isCharged) continue
       }
       const kept = keptOf(retention, scope, id)
-      // A counter of which nothing runs stays as it is: its runs go into the history when the next one starts.
+      // A counter without a running window stays as it is. Its runs go into the history when the next one starts.
       const isOver = running(counter, now).length === 0
       const left = isOver && kept !== null ? counter : running(counter, now)
       const windows = pack(left)

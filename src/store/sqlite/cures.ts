@@ -1,4 +1,4 @@
-/** Of what SQLite says, also of the files beside the database, and of what `recognise` does. */
+/** For messages of SQLite, also about the files beside the database, and of `recognise`. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [/disk is full|disk I\/O error/, 'make room on its disk, or mend it; what the file holds is not lost'],
   [
@@ -17,7 +17,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/unable to open/, 'name a file in a folder that exists, and let the user of the gateway read and write both'],
 ]
 
-/** What an operator can do about it; `null` if that is not known. */
+/** What an operator can do about an error; `null` if unknown. */
 export function cureOf(why: string): string | null {
   return CURES.find(([pattern]) => pattern.test(why))?.[1] ?? null
 }

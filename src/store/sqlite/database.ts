@@ -6,28 +6,27 @@ import { StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 import { cureOf } from './cures.ts'
 import { makeTables, recognise } from './schema.ts'
 
-/** How long a call waits for another process that holds the file, in milliseconds. */
+/** How long a call waits while another process holds the file, in milliseconds. */
 const BUSY_MS = 200
-/** The same while the file is opened, when nothing else is to be done. */
+/** The same for opening the file, when the process has nothing else to do. */
 const OPEN_MS = 2000
-/** Looks, one in each turn of the event loop, before the pauses begin: a batch of another process takes less. */
+/** How many times, once in each turn of the event loop, to try before pausing. A batch of another process takes less time. */
 const QUICK_LOOKS = 20
 
 /**
- * @param toWrite whether a file that can only be read is an error: SQLite opens such a file too while another process
- * has it open
- * @throws Error if the file is no database of ours, which stays as it is
+ * @param toWrite whether a read-only file is an error. SQLite opens such a file while another process has it open
+ * @throws Error if the file is no database of ours. The file stays as it is
  */
 export function openDatabase(file: string, toWrite = false): DatabaseSync {
   makePrivate(file)
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
     recognise(database)
-    // What is replaced or deleted goes from the pages that are written anyway.
+    // secure_delete overwrites deleted content only in pages that are written anyway.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST')
     makeTables(database)
     if (toWrite) insistOnWriting(database)
-    // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
+    // From now on `attempt` waits, because waiting within SQLite would stop the event loop.
     database.exec('PRAGMA busy_timeout = 0')
   } catch (error) {
     database.close()
@@ -37,19 +36,19 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
 }
 
 /**
- * Makes a file that is not there yet, so that only its owner may read it: it has user ids, the audit and hashes of access keys. SQLite gives
- * the files beside it the same rights. A file that is there keeps the rights that its operator gave it.
+ * Creates the file if it is missing, readable by its owner only: it has user ids, the audit and hashes of access keys. SQLite gives the
+ * files beside it the same rights. An existing file keeps the rights that its operator gave it.
  */
 function makePrivate(file: string): void {
   if (file === ':memory:' || existsSync(file)) return
   try {
     closeSync(openSync(file, 'a', 0o600))
   } catch {
-    // SQLite says next why the file cannot be made, and has the cure.
+    // SQLite reports next why the file cannot be made, with the cure.
   }
 }
 
-/** Nothing of it gets to the disk. If another process is writing just now, so can we. */
+/** Tries to write without any effect on the disk. If another process is writing now, this process can write too. */
 function insistOnWriting(database: DatabaseSync): void {
   try {
     database.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK')
@@ -58,10 +57,10 @@ function insistOnWriting(database: DatabaseSync): void {
   }
 }
 
-/** Does all of the work or, when it throws, nothing. */
+/** Does the whole work, or nothing if it throws. */
 export type Transaction = <T>(work: () => T) => T
 
-/** `reading` sees the file as it is at one moment; `writing` also keeps other processes from writing meanwhile. */
+/** `reading` sees the file as it is at one moment. `writing` also keeps other processes from writing meanwhile. */
 export function transactions(database: DatabaseSync): { readonly writing: Transaction; readonly reading: Transaction } {
   const commit = database.prepare('COMMIT')
   const rollback = database.prepare('ROLLBACK')
@@ -83,7 +82,7 @@ export function transactions(database: DatabaseSync): { readonly writing: Transa
   return { writing: beginningWith('BEGIN IMMEDIATE'), reading: beginningWith('BEGIN') }
 }
 
-/** While another process holds the file, looks again and again, and lets other work go on. @throws StoreError */
+/** Tries again while another process holds the file, and lets other work go on between. @throws StoreError */
 export async function attempt<T>(work: () => T): Promise<T> {
   const until = performance.now() + BUSY_MS
   for (let looks = 0; ; looks++) {
@@ -97,7 +96,7 @@ export async function attempt<T>(work: () => T): Promise<T> {
   }
 }
 
-/** SQLite rolls a failed transaction back, so whatever went wrong, nothing was applied. */
+/** SQLite rolls a failed transaction back, so nothing was applied, whatever the error. */
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const why = messageOf(error)
@@ -106,7 +105,7 @@ function storeError(error: unknown): StoreError {
   return new StoreError(`SQLite: ${message}`, reasonOf(error), 'no', error)
 }
 
-/** By the primary result code, which is the low byte. https://www.sqlite.org/rescode.html */
+/** Keyed by the primary result code, the low byte. https://www.sqlite.org/rescode.html */
 const REASONS: ReadonlyMap<number, StoreFailure> = new Map([
   [5, 'busy'],
   [6, 'busy'],

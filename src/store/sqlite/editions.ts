@@ -1,29 +1,29 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { REPLACED_MS, STAGED_MS, type StagedOverride } from '../../control/control-store.ts'
 
-/** The edition of the overrides of users and of organisations that is in force, for a statement. There is always one. */
+/** The edition in force of the overrides of users and organisations, as a part of a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
 
-/** An edition that was replaced has this name and the number of the change that replaced it, so that an undo finds it. */
+/** The prefix of the name of a replaced edition, followed by the number of the change that replaced it, for an undo. */
 const REPLACED = 'replaced:'
 
-/** Overrides that are put in force together. Its functions belong into a transaction. */
+/** Overrides that are put in force together. Call the functions within a transaction. */
 export interface Editions {
   stage(staged: string, overrides: readonly StagedOverride[], of: 'users' | 'organisations'): void
   /**
-   * Uses up what was staged, and puts it in force if it is whole.
-   * @param count how many must be there
-   * @param version of the change that puts it in force; `null` if it is not to be
-   * @returns whether it was
+   * Removes the staged edition, and puts it in force if it is complete.
+   * @param count how many overrides must be staged
+   * @param version of the change that puts it in force; `null` to discard it
+   * @returns whether it was complete
    */
   use(staged: string, count: number, version: number | null): boolean
-  /** The edition that a change has replaced; `null` if it is not kept any more. */
+  /** The edition that a change has replaced; `null` if it is no longer kept. */
   replacedBy(version: number): number | null
-  /** Whether an edition that was replaced, and is kept, has an override of the user. */
+  /** Whether a replaced edition that is still kept has an override of the user. */
   keepsReplaced(user: string): boolean
 }
 
-/** Rows that an edition leaves behind are deleted by the sweeper, some at a time. */
+/** Rows of old editions are deleted later by the sweeper, in steps. */
 export function sqliteEditions(database: DatabaseSync, clock: () => number): Editions {
   const sql = {
     grow: database.prepare(
@@ -57,7 +57,7 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
       sql.giveUp.run(staged)
       return false
     }
-    // There is one for an undo.
+    // Only one replaced edition is kept for an undo.
     sql.forget.run()
     sql.retire.run(`${REPLACED}${version}`, clock() + REPLACED_MS)
     sql.putInForce.run(found.edition)

@@ -8,7 +8,7 @@ import { pack, unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 
-/** A counter, and whose it is. */
+/** A counter and its owner. */
 interface Place {
   readonly scope: HistoryScope | 'global'
   readonly id: string
@@ -16,7 +16,7 @@ interface Place {
   readonly counter: Counter
 }
 
-/** Empties windows, whose runs go into the history. Its functions belong into a transaction. @param retention how long runs are kept */
+/** Empties windows and moves their runs into the history, within a transaction. @param retention how long runs are kept */
 export function sqliteEmptying(database: DatabaseSync, clock: () => number, retention: () => Retention) {
   const touchHistories = historyRows(database)
   const sql = {
@@ -26,7 +26,7 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
     drop: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
   }
 
-  /** @param left what goes on of the counter; the rest goes into the history */
+  /** @param left the part of the counter that stays. The rest goes into the history */
   function replace(
     { scope, id, category, counter }: Place,
     left: Counter,
@@ -64,7 +64,7 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
       const histories = touchHistories()
       const rows = sql.windowsOf.all(user) as unknown as { category: string; windows: Uint8Array }[]
       for (const { category, windows } of rows) {
-        // A grant is given once: what was taken of it stays taken.
+        // A grant is given once, so what was taken from it stays taken.
         if (isAccount(category)) continue
         const counter = unpack(windows)
         replace({ scope: 'personal', id: user, category, counter }, empty(counter, [], true, now).left, now, histories)

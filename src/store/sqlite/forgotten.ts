@@ -7,13 +7,13 @@ import { endsAt, running } from '../../quota/counter.ts'
 import { isAccount } from '../../quota/grant.ts'
 import { pack, unpack } from '../packed-value.ts'
 
-/** What is left of users who were forgotten: windows that ran then, by a salted hash of the name. */
+/** What is left of users who were forgotten: the windows that ran then, under a salted hash of the name. */
 export interface ForgottenRows {
-  /** The windows of a user that ran when the user was forgotten. With the next charge they go back under the name. */
+  /** The windows of a user that ran when the user was forgotten. The next charge moves them back to the name. */
   windowsOf(user: string, category: string, now: number): Uint8Array | undefined
-  /** Those of a user who is back, or to whom something was given back meanwhile. @param windows `null` for none */
+  /** Stores the windows of a user who is back, or who got something back meanwhile. @param windows `null` for none */
   replace(user: string, category: string, windows: Uint8Array | null): void
-  /** When the user was forgotten, in milliseconds since the epoch; `null` for never, or no longer known. */
+  /** When the user was forgotten, in milliseconds since the epoch; `null` if never, or if that is no longer known. */
   since(user: string): number | null
 }
 
@@ -23,10 +23,10 @@ interface Left {
   readonly ends: number
 }
 
-/** The row that says when a user was forgotten. No category has this name. */
+/** Marks the row that says when a user was forgotten. No category has this name. */
 const SINCE = ''
 
-/** To be used within a transaction. */
+/** Call the functions within a transaction. */
 export function forgottenRows(database: DatabaseSync): ForgottenRows {
   const sql = {
     salt: database.prepare('SELECT salt FROM forgotten_salt'),
@@ -35,7 +35,7 @@ export function forgottenRows(database: DatabaseSync): ForgottenRows {
     set: database.prepare('UPDATE forgotten SET windows = ? WHERE digest = ? AND category = ?'),
   }
 
-  /** Mostly nobody is forgotten. */
+  /** Usually nobody was forgotten. */
   function placeOf(user: string): string | null {
     const row = sql.salt.get() as { salt: string } | undefined
     return row === undefined ? null : digestOf(row.salt, user)
@@ -61,8 +61,8 @@ export function forgottenRows(database: DatabaseSync): ForgottenRows {
 }
 
 /**
- * Takes what is deleted meanwhile off the disk too: SQLite leaves its bytes in free pages, and in its log until that is begun anew, which a
- * later checkpoint does where somebody reads just now.
+ * Also removes deleted content from the disk. SQLite would leave its bytes in free pages, and in the log until it begins anew. If somebody
+ * is reading now, a later checkpoint does that.
  */
 export async function overwriting<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
   database.exec('PRAGMA secure_delete = ON')
@@ -74,7 +74,7 @@ export async function overwriting<T>(database: DatabaseSync, work: () => Promise
   }
 }
 
-/** What is read of the tables; each has some of it. */
+/** The columns that are read, of which each table has some. */
 interface Row {
   readonly id: string
   readonly place: string
@@ -89,18 +89,18 @@ interface Row {
   readonly value: string
 }
 
-/** Takes back whatever names a user. Belongs into a transaction. */
+/** Removes everything that names a user. Call it within a transaction. */
 export function sqliteForgetting(database: DatabaseSync, clock: () => number): (forgetting: Forgetting) => void {
   const sql = statements(database)
 
-  /** What runs goes on under the hash. */
+  /** Windows that run go on under the hash. */
   function keepWindows(user: string, now: number): void {
     const known = sql.salt.get() as { salt: string; ends: number } | undefined
     const salt = known?.salt ?? newSalt()
     const place = digestOf(salt, user)
     let last = now + FORGOTTEN_MS
     for (const { category, windows } of sql.counters.all(user) as unknown as Counted[]) {
-      // Grants go with the user, so that nobody needs what was taken of them.
+      // Grants are deleted with the user, so what was taken from them is not needed.
       const left = isAccount(category) ? [] : running(unpack(windows), now)
       if (left.length === 0) continue
       const ends = endsAt(left)
@@ -111,7 +111,7 @@ export function sqliteForgetting(database: DatabaseSync, clock: () => number): (
     sql.setSalt.run(salt, Math.max(known?.ends ?? 0, last))
   }
 
-  /** A value of JSON, where it has the name. @param set given the value without it */
+  /** Rewrites a JSON value if it contains the name. @param set gets the value without the name */
   function rewrite(value: unknown, forgetting: Forgetting, set: (json: string) => void): void {
     const known = parsed(value)
     const next = JSON.stringify(valueWithout(known, forgetting))
@@ -171,7 +171,7 @@ interface Counted {
   readonly windows: Uint8Array
 }
 
-/** `null` for what is no JSON object. */
+/** `null` if the value is no JSON object. */
 function parsed(value: unknown): Record<string, unknown> | null {
   try {
     const known: unknown = JSON.parse(String(value))

@@ -8,13 +8,13 @@ import type { Records } from '../records.ts'
 import { rowsOf } from './rows.ts'
 import { versionedRows } from './versioned.ts'
 
-/** The grants, those that have ended too. Its functions belong into a transaction. */
+/** All grants, even ended ones. Call the functions within a transaction. */
 export function grantRows(database: DatabaseSync, records: Records) {
   const rows = versionedRows(database, records, { kind: 'grant', table: 'grants', key: 'id', parse: givenGrantOf })
   const ofOwner = rowsOf(database, 'SELECT id, version, value FROM grants WHERE instr(value, ?) > 0')
   return {
     ...rows,
-    /** Whether the change is not to be made. @param known the grant as it is */
+    /** Whether the change must be refused. @param known the present grant */
     refuses(change: GrantGiven | GrantEnded, known: Versioned<GivenGrant> | null, now: number): boolean {
       if ('endedAt' in change) return known === null || known.value.endedAt !== null
       if (known !== null) return true

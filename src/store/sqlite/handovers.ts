@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { HandoverStore } from '../../control/handover-store.ts'
 import { attempt, transactions } from './database.ts'
 
-/** A row for each link, which is swept when its time is over. */
+/** One row for each link, which is swept after its time. */
 export function sqliteHandovers(database: DatabaseSync, clock: () => number): HandoverStore {
   const { writing } = transactions(database)
   const sql = {

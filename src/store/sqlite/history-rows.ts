@@ -6,9 +6,9 @@ import { SCOPE_NUMBERS } from './counter-rows.ts'
 
 /** The histories that one transaction works on, each read once. */
 export interface TouchedHistories {
-  /** @param kept how long runs of this owner are kept */
+  /** @param kept for how long runs of this owner are kept */
   add(scope: HistoryScope, id: string, category: string, runs: readonly EndedRun[], kept: Kept, now: number): void
-  /** Takes an amount back from a run that is there, or adds one that is below 0. */
+  /** Takes an amount back from an existing run. An amount below 0 is added. */
   takeBack(scope: HistoryScope, id: string, category: string, seconds: number, amount: number, startedAt: number): void
   writeBack(): void
 }
@@ -22,7 +22,7 @@ interface Touched {
 
 const NOTHING = Buffer.alloc(0)
 
-/** The histories as rows, to be used within a transaction. */
+/** The histories as rows. Call the functions within a transaction. */
 export function historyRows(database: DatabaseSync): () => TouchedHistories {
   const read = database.prepare('SELECT runs FROM history WHERE scope = ? AND user = ?')
   const write = database.prepare(

@@ -21,10 +21,10 @@ import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { forgettingDays } from './usage-log.ts'
 
-/** Users that one step reads. A step holds our event loop for a millisecond or two. */
+/** How many users one step reads. A step holds our event loop for at most two milliseconds. */
 const STEP = 500
 
-/** Users and organisations of one reading, which holds our event loop as long. */
+/** How many users and organisations one reading covers. It holds our event loop for at most two milliseconds. */
 const MOST_READS = 128
 
 interface Owner {
@@ -43,13 +43,13 @@ interface HistoryRow {
   readonly runs: Uint8Array
 }
 
-/** What is read of one owner. */
+/** The rows of one owner. */
 interface Read {
   readonly counters: Pick<CounterRow, 'category' | 'windows'>[]
   runs: Uint8Array | null
 }
 
-/** @param retention how long runs are kept. Default: nobody says, and all that is there is shown */
+/** @param retention how long runs are kept. By default unknown, so everything in the store is shown */
 export function sqliteHistory(database: DatabaseSync, clock: () => number, retention?: () => Retention): HistoryStore {
   const { writing, reading } = transactions(database)
   const statements = { personal: prepare(database, 0), organisation: prepare(database, 2) }
@@ -82,7 +82,7 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
       found.set(user, known)
       return known
     }
-    // Either is whole up to its last one; what lies beyond the nearer of these is for the next step.
+    // Each list is complete up to its last owner. Whatever lies beyond the lower of the two is left to the next step.
     const ends = [
       endOf(ofCounters, new Set(ofCounters.map(({ user }) => user)).size),
       endOf(ofHistory, ofHistory.length),
@@ -139,12 +139,12 @@ function endOf(rows: readonly { readonly user: string }[], users: number): strin
   return users < STEP ? null : (rows.at(-1)?.user ?? null)
 }
 
-/** As SQLite orders texts: by the bytes of UTF-8. */
+/** Compares texts as SQLite does, by their bytes in UTF-8. */
 function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-/** The number of the scope stands in the text: an index of some rows is used only by a query that says which. */
+/** The text contains the number of the scope, because SQLite uses a partial index only then. */
 function prepare(database: DatabaseSync, scope: (typeof SCOPE_NUMBERS)[HistoryScope]) {
   const counters = `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user`
   const history = `SELECT user, runs FROM history WHERE scope = ${scope} AND user`
@@ -168,7 +168,7 @@ function historyOf(id: string, { counters, runs }: Read, shown: Shown | null): O
   return ownerHistory(id, bytes, eachWindow, shown)
 }
 
-/** It hardly ever changes, so it is read as two texts, of which each is parsed once. */
+/** The states hardly ever change, so they are read as two texts, and each text is parsed once. */
 function countedReader(database: DatabaseSync): () => Counted {
   const read = database.prepare(
     `SELECT (SELECT json_group_object(name, since) FROM counted) AS since,
@@ -195,7 +195,7 @@ function statesIn(states: Record<string, readonly [seconds: number, least: numbe
   )
 }
 
-/** What is noted of how long runs are kept. */
+/** The stored states of how long runs are kept. */
 export function keptStates(database: DatabaseSync) {
   const all = database.prepare('SELECT name, seconds, least, changed FROM kept')
   const put = database.prepare('INSERT OR REPLACE INTO kept (name, seconds, least, changed) VALUES (?, ?, ?, ?)')
@@ -216,10 +216,10 @@ export function keptStates(database: DatabaseSync) {
   }
 }
 
-/** Rows that one step looks at. */
+/** How many rows one step looks at. */
 const FORGET_STEP = 500
 
-/** Functions that each take the next rows, and say whether there are more: of the histories, of the counters, and of the days of series. */
+/** Functions that each handle the next rows and return whether there are more: of histories, of counters, and of days of series. */
 function forgettingSteps(database: DatabaseSync, retention: () => Retention, clock: () => number): (() => boolean)[] {
   const sql = {
     histories: database.prepare(

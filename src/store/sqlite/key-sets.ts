@@ -2,11 +2,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import { KEEP_KEY_SET_MS, type KeySetStore } from '../../control/kept-key-sets.ts'
 import { attempt, transactions } from './database.ts'
 
-/** A row for each set, which is swept when its time is over. */
+/** One row for each set, which is swept after its time. */
 export function sqliteKeySets(database: DatabaseSync, clock: () => number): KeySetStore {
   const { writing } = transactions(database)
   const sql = {
-    // A clock that was ahead has made some look new.
+    // If the clock was ahead, an older set may look newer.
     keep: database.prepare(`INSERT INTO key_sets (id, keys, fetched, ends) VALUES (:id, :text, :sent, :ends)
       ON CONFLICT (id) DO UPDATE SET keys = excluded.keys, fetched = excluded.fetched, ends = excluded.ends
       WHERE excluded.fetched >= min(fetched, :now)`),

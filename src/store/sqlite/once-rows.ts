@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Onces, oncesOf, type Remembered } from '../../quota/once.ts'
 
-/** A row: the receipt as JSON, and within it the uses of further meters, which hardly a charge has. */
+/** A row has the receipt as JSON, which also contains the uses of further meters, since few charges have any. */
 type Row = Omit<Remembered, 'receipt' | 'others'> & { readonly receipt: string }
 
-/** The charges that are remembered by a key, as rows. To be used within a transaction. */
+/** The charges that are remembered by a key, as rows. Call the functions within a transaction. */
 export function onceRows(database: DatabaseSync): Onces {
   const read = database.prepare(
     'SELECT body, since, start, replays, open, paid, dearest, receipt FROM once WHERE key = ?',

@@ -37,7 +37,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
     sql.note.run(instance, from, to)
   }
 
-  /** Those that are known no longer go, and of too many some are joined. */
+  /** Removes silences that are too old, and joins some if there are too many. */
   function boundSilences(now: number): void {
     sql.forgetSilences.run(now - KEEP_SILENCES_MS)
     const all = sql.silences.all() as unknown as SilenceRow[]
@@ -45,7 +45,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
     const known = all.map(({ instance, since, until }) => ({ instance, from: since, to: until }))
     const left = joinedSilences(known, MOST_SILENCES)
     sql.forgetSilences.run(Number.MAX_SAFE_INTEGER)
-    // No process is called like a joined one, which nobody takes back.
+    // No process has the name of a joined silence, so nobody takes it back.
     for (const one of left) sql.note.run('instance' in one ? one.instance : `joined ${one.from}`, one.from, one.to)
   }
 
@@ -84,7 +84,7 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
 function statements(database: DatabaseSync) {
   return {
     beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
-    /** A process that spoke in the future spoke while the clock was ahead: its silence begins now. */
+    /** A process whose report is from the future reported while the clock was ahead. Its silence begins now. */
     pullBack: database.prepare('UPDATE replicas SET at = ?1 WHERE at > ?1'),
     silent: database.prepare('SELECT instance, at, told FROM replicas WHERE at < ?'),
     forget: database.prepare('DELETE FROM replicas WHERE at < ?'),

@@ -1,17 +1,17 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 
-/** What SQLite keeps in a row: a column may hold anything, whatever its type is said to be. */
+/** A row of SQLite. A column may hold any value, whatever type it is declared with. */
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
 /** The rows of a query. */
 export interface RowQuery {
   all(...values: SQLInputValue[]): Row[]
   first(...values: SQLInputValue[]): Row | undefined
-  /** One after the other. */
+  /** Reads row by row. */
   each(...values: SQLInputValue[]): Iterable<Row>
 }
 
-/** Reads rows of which none may spoil the others: a whole number that JavaScript has none for stays a `bigint`, where node:sqlite would throw. */
+/** Reads rows so that none spoils the others: a whole number beyond JavaScript's becomes a `bigint`, where node:sqlite would throw. */
 export function rowsOf(database: DatabaseSync, sql: string): RowQuery {
   const statement = database.prepare(sql)
   statement.setReadBigInts(true)
@@ -36,7 +36,7 @@ function small(value: SQLOutputValue): SQLOutputValue {
   return isSmall ? Number(value) : value
 }
 
-/** As the name of a record. */
+/** A value as the name of a record. */
 export function nameOf(value: SQLOutputValue | undefined): string {
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : String(value)
 }

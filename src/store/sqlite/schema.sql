@@ -1,4 +1,4 @@
--- The tables of the embedded store. Times are milliseconds since the epoch on the clock of the store.
+-- The tables of the embedded store. Times are milliseconds since the epoch on the store's clock.
 
 CREATE TABLE counters (
   scope INTEGER NOT NULL,      -- 0 personal, 1 global, 2 organisation
@@ -12,7 +12,7 @@ CREATE INDEX counters_by_end ON counters (ends);
 CREATE INDEX counters_by_user ON counters (user) WHERE scope = 0;
 CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;
 
--- With a rowid, because a row of a kilobyte would otherwise go on in a page of its own.
+-- With a rowid, because otherwise a row of a kilobyte would continue in a page of its own.
 CREATE TABLE history (
   scope INTEGER NOT NULL,      -- as in counters: 0 personal, 2 organisation
   user TEXT NOT NULL,          -- or organisation
@@ -24,7 +24,7 @@ CREATE INDEX history_by_end ON history (ends);
 
 CREATE TABLE counted (
   name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
-  since INTEGER NOT NULL       -- when it was counted in first
+  since INTEGER NOT NULL       -- since when it is counted
 ) WITHOUT ROWID;
 
 CREATE TABLE kept (            -- for how long runs are kept, see KeptSince of ../../quota/history.ts
@@ -40,10 +40,10 @@ CREATE TABLE once (
   since INTEGER NOT NULL,      -- when it was charged
   start INTEGER NOT NULL,      -- from when its time counts
   replays INTEGER NOT NULL,
-  open INTEGER NOT NULL,       -- requests that have not reported what they cost
-  paid INTEGER NOT NULL,       -- tokens that the windows hold of it
-  dearest INTEGER NOT NULL,    -- tokens that the dearest of those that have reported cost
-  receipt TEXT NOT NULL,       -- where it was counted, JSON
+  open INTEGER NOT NULL,       -- requests that have not reported their cost
+  paid INTEGER NOT NULL,       -- its tokens in the windows
+  dearest INTEGER NOT NULL,    -- the highest cost that was reported
+  receipt TEXT NOT NULL,       -- where it was counted, as JSON
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX once_by_end ON once (ends);
@@ -59,7 +59,7 @@ CREATE TABLE memberships (
   user TEXT PRIMARY KEY,
   plan TEXT,
   organisation TEXT,
-  period_day INTEGER,          -- with which months begin
+  period_day INTEGER,          -- first day of months
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX memberships_by_end ON memberships (ends);
@@ -67,7 +67,7 @@ CREATE INDEX memberships_by_end ON memberships (ends);
 CREATE TABLE organisations_named (
   organisation TEXT PRIMARY KEY,
   plan TEXT,
-  period_day INTEGER,          -- with which months begin
+  period_day INTEGER,          -- first day of months
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX organisations_named_by_end ON organisations_named (ends);
@@ -79,9 +79,9 @@ CREATE TABLE forgotten_salt (
 );
 CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
   digest TEXT NOT NULL,        -- SHA-1 of salt, colon and user
-  category TEXT NOT NULL,      -- empty for the row that says when
+  category TEXT NOT NULL,      -- empty in the row that says when the user was forgotten
   windows BLOB NOT NULL,       -- those that ran then, see ../packed-value.ts
-  since INTEGER NOT NULL,      -- when that was
+  since INTEGER NOT NULL,      -- when the user was forgotten
   ends INTEGER NOT NULL,       -- when it is forgotten
   PRIMARY KEY (digest, category)
 ) WITHOUT ROWID;
@@ -99,7 +99,7 @@ CREATE TABLE failures (
 
 CREATE TABLE series (
   kind TEXT NOT NULL,          -- all, category, plan, route
-  zone TEXT NOT NULL,          -- whose day it is; empty for a half hour
+  zone TEXT NOT NULL,          -- zone of a day; empty for a half hour
   start INTEGER NOT NULL,      -- of the half hour, or of the day
   name TEXT NOT NULL,
   counts TEXT NOT NULL,        -- see ../../usage/series.ts
@@ -195,15 +195,15 @@ CREATE TABLE replicas (
   told TEXT NOT NULL           -- JSON
 ) WITHOUT ROWID;
 
-CREATE TABLE silences (        -- processes that ended without a word
+CREATE TABLE silences (        -- processes that disappeared
   instance TEXT PRIMARY KEY,
-  since INTEGER NOT NULL,      -- from when on what it counted may be missing
+  since INTEGER NOT NULL,      -- from when on its counts may be missing
   until INTEGER NOT NULL       -- when it was forgotten
 ) WITHOUT ROWID;
 
 CREATE TABLE alert_claims (
-  place TEXT PRIMARY KEY,      -- an alert, and whose window
-  run INTEGER NOT NULL,        -- its start
+  place TEXT PRIMARY KEY,      -- an alert and the owner of a window
+  run INTEGER NOT NULL,        -- start of the run
   threshold REAL NOT NULL,
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
@@ -216,33 +216,33 @@ CREATE TABLE alert_events (
   state TEXT NOT NULL,
   raised INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
-  due INTEGER,                 -- of a pending event: when it is to be tried
+  due INTEGER,                 -- when to try a pending event
   done INTEGER,                -- when it was delivered or given up
-  error TEXT                   -- of the last attempt that failed
+  error TEXT                   -- why the last attempt failed
 ) WITHOUT ROWID;
 CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
 CREATE INDEX alert_events_by_time ON alert_events (alert, raised);
 
 CREATE TABLE alert_targets (
-  alert TEXT PRIMARY KEY,      -- of which events are pending, or were
-  target TEXT NOT NULL         -- where they go, hashed
+  alert TEXT PRIMARY KEY,      -- alerts that have or had pending events
+  target TEXT NOT NULL         -- address of its events, hashed
 ) WITHOUT ROWID;
 
 CREATE TABLE ended_sessions (
-  id TEXT PRIMARY KEY,         -- of a session of the dashboard, hashed
+  id TEXT PRIMARY KEY,         -- session of the dashboard, hashed
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);
 
-CREATE TABLE handovers (       -- access keys that wait for whoever has the link
-  id TEXT PRIMARY KEY,         -- drawn from the link
-  sealed TEXT NOT NULL,        -- with a key that is drawn from the link
+CREATE TABLE handovers (       -- access keys that wait for the owner of a link
+  id TEXT PRIMARY KEY,         -- derived from the link
+  sealed TEXT NOT NULL,        -- encrypted with a key derived from the link
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX handovers_by_end ON handovers (ends);
 
 CREATE TABLE key_sets (
-  id TEXT PRIMARY KEY,         -- of an issuer and the address of its keys, hashed
+  id TEXT PRIMARY KEY,         -- issuer and address of its keys, hashed
   keys TEXT NOT NULL,          -- JSON
   fetched INTEGER NOT NULL,    -- when the issuer sent them
   ends INTEGER NOT NULL        -- when they are forgotten

@@ -3,17 +3,17 @@ import type { DatabaseSync } from 'node:sqlite'
 
 const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 
-/** `application_id` of a file of ours: `Toll` in ASCII. */
+/** The `application_id` of our files: `Toll` in ASCII. */
 const PROGRAM = 0x54_6f_6c_6c
 
-/** `user_version` of a file with the tables of schema.sql, which gets a new number with each change of these from the first release on. */
+/** The `user_version` of files with the tables of schema.sql. From the first release on it rises with each change of the tables. */
 const VERSION = 2
 
-/** One statement, so that a file which another process just makes is seen before or after it. */
+/** One statement, so that it sees a file that another process is making either before or after that. */
 const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS program,
   (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
 
-/** Only reads. @throws Error when the file was written by another program, or by a Tollgate with other tables */
+/** Checks a file without writing. @throws Error if another program wrote it, or a Tollgate with other tables */
 export function recognise(database: DatabaseSync): void {
   const { program, version, things } = database.prepare(LOOK).get() as Record<'program' | 'version' | 'things', number>
   if (program === 0 && version === 0 && things === 0) return
@@ -22,11 +22,11 @@ export function recognise(database: DatabaseSync): void {
     throw new Error(`another version of Tollgate made it: its tables are of version ${version}, and not ${VERSION}`)
 }
 
-/** Makes the tables in a new file. If it throws, closing the file takes back what was done. */
+/** Makes the tables in a new file. If this throws, closing the file undoes everything. */
 export function makeTables(database: DatabaseSync): void {
   if (isMade(database)) return
   database.exec('BEGIN IMMEDIATE')
-  // Asked again under the lock: two processes may open a new file at the same moment.
+  // Asked again under the lock, because two processes may open a new file at the same time.
   if (!isMade(database)) {
     database.exec(`${SCHEMA}; PRAGMA application_id = ${PROGRAM}; PRAGMA user_version = ${VERSION}`)
   }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { SessionStore } from '../../control/session-store.ts'
 import { attempt, transactions } from './database.ts'
 
-/** A row for each session that was signed out, which is swept when it would have ended. */
+/** One row for each session that was signed out, which is swept when the session would have ended. */
 export function sqliteSessions(database: DatabaseSync, clock: () => number): SessionStore {
   const { writing } = transactions(database)
   const sql = {

@@ -22,20 +22,20 @@ import { sqliteUsage } from './usage.ts'
 import { sqliteUsageLog } from './usage-log.ts'
 
 export interface SqliteStoreOptions {
-  /** Path of the file, which is made if it is missing; `:memory:` for a store that forgets. */
+  /** Path of the file, which is made if it is missing. `:memory:` makes a store that forgets. */
   readonly file: string
-  /** Whether a file that can only be read is an error. Default false. */
+  /** Whether a read-only file is an error. Default false. */
   readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
-  /** How long runs are kept, asked whenever one may be over. Default: none is added, and all that are there are shown. */
+  /** How long runs are kept; asked whenever one may be over. By default no run is added, and all in the store are shown. */
   readonly retention?: () => Retention
   readonly observe?: Observer
 }
 
 /**
- * The embedded store: one SQLite file in WAL mode, one transaction for each batch. With `synchronous = NORMAL` what was committed
- * outlives the process, also `kill -9`. A power cut may take the last moments.
+ * The embedded store: one SQLite file in WAL mode, with one transaction for each batch. `synchronous = NORMAL` means that
+ * committed data outlives the process, even `kill -9`. A power cut may lose the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { file, toWrite = false, clock = Date.now, observe = () => {} } = options

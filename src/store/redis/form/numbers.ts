@@ -1,6 +1,6 @@
 /**
- * Whole numbers of the stored forms, big-endian, in the letters that `struct` in Redis has for them: `I` has no sign, `i` has one,
- * and behind the letter stand the bytes.
+ * Whole numbers in the stored forms, big-endian, named as in Redis's `struct`: `I` has no sign, `i` has one, and the digit is the
+ * number of bytes.
  */
 export type Format = 'I1' | 'I4' | 'I5' | 'I6' | 'i4' | 'i6'
 
@@ -36,7 +36,7 @@ function read32(bytes: Uint8Array, at: number): number {
   )
 }
 
-/** As `read48`. */
+/** Works like `read48`. */
 function read40(bytes: Uint8Array, at: number): number {
   const high = bytes[at] as number
   const low = read32(bytes, at + 1)
@@ -44,8 +44,8 @@ function read40(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * A quarter of the time of `readUIntBE`. Small numbers are spared the multiplication, because its result lies on V8's heap: 16 bytes
- * for each of the nine counts of an accepted charge.
+ * Takes a quarter of the time of `readUIntBE`. A small number is not multiplied, because the product would lie on V8's heap and cost
+ * 16 bytes for each of the nine numbers of an accepted charge.
  */
 export function read48(bytes: Uint8Array, at: number): number {
   const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)

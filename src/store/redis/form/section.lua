@@ -5,8 +5,8 @@
 local byte, char, sub, rep, unpack, huge = string.byte, string.char, string.sub, string.rep, unpack, math.huge
 local pack, unpack_bytes, call = struct.pack, struct.unpack, redis.call
 
--- The section at a position: where the next one begins, where its numbers do, its number of windows, the length of its
--- name, and whether it is wide. Nothing if no whole section is.
+-- The section at a position: where the next section and its own numbers begin, its number of windows, the length of its
+-- name, and whether it is wide. Nothing if there is no whole section.
 local function bounds_at(bytes, at)
   local head, letter = byte(bytes, at, at + 1)
   if not letter then return nil end
@@ -20,7 +20,7 @@ local function bounds_at(bytes, at)
   return next_at, numbers, windows, length, is_wide
 end
 
--- How the numbers of a section of n windows are packed: the used tokens, all, and how many bytes those take.
+-- How the numbers of a section with n windows are packed: the used tokens, then all, and how many bytes all take.
 local function numbers_of(n, is_wide)
   local used = rep(TOKENS_FORMAT, n)
   local format, size = DISTANCE_FORMAT, DISTANCE_SIZE
@@ -28,8 +28,8 @@ local function numbers_of(n, is_wide)
   return '>' .. used, '>' .. START_FORMAT .. rep(format, n - 1) .. used, START_SIZE + size * (n - 1) + TOKENS_SIZE * n
 end
 
--- What a section of n windows begins with, and whether it is wide.
--- @param must_be_wide  whether it is wide although all its lengths are hours
+-- The head of a section with n windows, and whether it is wide.
+-- @param must_be_wide  whether it is wide even if all its lengths are hours
 local function head_of(name, seconds, n, must_be_wide)
   local head, hours, is_wide = (n - 1) * LONGEST_NAME + #name - 1, { unpack(seconds, 1, n) }, must_be_wide
   for i = 1, n do

@@ -25,7 +25,7 @@ import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
 
 interface Width {
   readonly length: Format
-  /** Of the lengths, in seconds. */
+  /** The unit of lengths, in seconds. */
   readonly unit: number
   readonly distance: Format
 }
@@ -33,26 +33,26 @@ interface Width {
 const START: Format = 'I6'
 const TOKENS: Format = 'I5'
 
-/** Most windows are whole hours, at most 255, which start close to each other: 33 bytes and the name for three of them. */
+/** For most windows: whole hours, at most 255, that start close together. Three windows take 33 bytes and the name. */
 const NARROW: Width = { length: 'I1', unit: 3600, distance: 'i4' }
-/** For any other window, and for starts that are more than 24 days apart. */
+/** For all other windows, and for starts that are more than 24 days apart. */
 const WIDE: Width = { length: 'I4', unit: 1, distance: 'i6' }
 
 const MOST_HOURS = 2 ** (8 * sizeOf(NARROW.length)) - 1
 /** Added to the first character of the name of a wide section. */
 const WIDE_MARK = 128
-/** What the head has room for. */
+/** The head has room for this length. */
 const LONGEST_NAME = 32
-/** A counter stays there, above every limit (10^12). */
+/** The highest count, above every limit (10^12). */
 const MOST_TOKENS = 2 ** (8 * sizeOf(TOKENS)) - 1
-/** No counter of ours grows to this, in bytes, and whatever else lies there must not hold Redis up. */
+/** In bytes. No counter of ours grows to this size, and a longer value must not hold Redis up. */
 const LONGEST_VALUE = 2 ** 20
 
 const HEAD = 1
 const [startSize, tokensSize] = [sizeOf(START), sizeOf(TOKENS)]
 const [readStart, readTokens] = [READ[START], READ[TOKENS]]
 
-/** What the scripts call the parts of a section (script-words.ts): sizes in bytes, and formats. */
+/** The names of a section's parts in the scripts (script-words.ts): sizes in bytes, and formats. */
 export const SECTION_WORDS: Readonly<Record<string, number | string>> = {
   BOOK: BOOK_SECONDS,
   GRANT_MARK: accountOf('').charCodeAt(0),
@@ -83,7 +83,7 @@ export function readCounter(bytes: Uint8Array | null | undefined, category: stri
   return counter
 }
 
-/** The windows of each category that has any. */
+/** The windows of each category that has windows. */
 export function readCounters(bytes: Uint8Array | null | undefined): Map<string, Counter> {
   const counters = new Map<string, Counter>()
   eachSection(bytes, (buffer, section) => {
@@ -94,7 +94,7 @@ export function readCounters(bytes: Uint8Array | null | undefined): Map<string, 
   return counters
 }
 
-/** Each window that is there, also one that is over. */
+/** Visits every window in the value, even one that is over. */
 export function eachWindow(bytes: Uint8Array | null | undefined, visit: WindowVisitor): void {
   eachSection(bytes, (buffer, { category, windows, isWide, lengths, numbers }) => {
     const { length, unit } = widthOf(isWide)
@@ -115,7 +115,7 @@ function eachSection(bytes: Uint8Array | null | undefined, visit: (buffer: Buffe
   }
 }
 
-/** The bytes of these counters. @throws StoreError if a category cannot be named here */
+/** The bytes of these counters. @throws StoreError if a category's name does not fit */
 export function packCounters(counters: ReadonlyMap<string, Counter>): Buffer {
   const sections: Buffer[] = []
   for (const [category, counter] of counters) {
@@ -155,7 +155,7 @@ export function needsWide(windows: readonly { readonly seconds: number }[]): boo
   return windows.some(({ seconds }) => seconds % NARROW.unit !== 0 || seconds > MOST_HOURS * NARROW.unit)
 }
 
-/** The configuration allows no other categories; a section has no room for them. */
+/** The configuration allows no other names, because a section has no room for them. */
 export function checkName(category: string): void {
   const bytes = Buffer.byteLength(category)
   if (bytes === category.length && bytes >= 1 && bytes <= LONGEST_NAME) return
@@ -172,7 +172,7 @@ interface Section {
   readonly end: number
 }
 
-/** `null` if no whole section is. */
+/** `null` if there is no whole section. */
 function sectionAt(buffer: Buffer, at: number): Section | null {
   if (at >= buffer.length) return null
   const head = buffer[at] as number
@@ -183,11 +183,11 @@ function sectionAt(buffer: Buffer, at: number): Section | null {
   const numbers = lengths + sizeOf(widthOf(isWide).length) * windows
   const end = numbers + numbersSize(windows, isWide)
   if (end > buffer.length) return null
-  // ASCII leaves the mark out.
+  // Decoding as ASCII drops the mark.
   return { category: buffer.toString('ascii', name, lengths), windows, isWide, lengths, numbers, end }
 }
 
-/** Without those that are there already, and zeros, which are nobody's. */
+/** Adds the windows that are not there yet. A window of zeros stands for none. */
 function addWindows(counter: Counter, buffer: Buffer, { windows, isWide, lengths, numbers }: Section): void {
   const { length, unit } = widthOf(isWide)
   for (let i = 0; i < windows; i++) {

@@ -33,7 +33,7 @@ local function window_at(bytes, windows, numbers, i, is_wide)
   return seconds, started, (unpack_bytes('>' .. TOKENS_FORMAT, bytes, tokens_at(windows, numbers, i, is_wide)))
 end
 
--- The bytes of starts and, from n + 1 on, used tokens of n windows.
+-- The bytes of the starts and used tokens of n windows. The used tokens begin at n + 1.
 local function packed(format, n, numbers)
   local list = { unpack(numbers, 1, 2 * n) }
   for i = 2, n do list[i] = list[i] - list[1] end
@@ -41,7 +41,7 @@ local function packed(format, n, numbers)
   return pack(format, unpack(list))
 end
 
--- A section of these windows, each with its seconds, start and used tokens; nothing for none.
+-- A section with these windows, each given as seconds, start and used tokens; nothing if there are none.
 local function section_of(name, windows)
   local n, seconds, numbers, is_far = #windows, {}, {}, false
   if n == 0 then return '' end
@@ -54,7 +54,7 @@ local function section_of(name, windows)
   return head .. packed(format, n, numbers)
 end
 
--- Leaves out the sections whose windows have all ended, and says when the last of the others ends.
+-- Removes sections whose windows have all ended, and returns when the last remaining window ends.
 local function tidy(bytes, now)
   local kept, ends, at = {}, 0, 1
   while true do
