@@ -90,7 +90,7 @@ function progressLine(): (copied: Copied) => void {
 }
 
 function summary(copied: Copied): string {
-  const { users = 0, organisations = 0, windows = 0, everybody = 0, known = 0, memberships = 0, tokens = 0 } = copied
+  const { users = 0, organisations = 0, windows = 0, everybody = 0, known = 0, member = 0, tokens = 0 } = copied
   const { settings = 0, overrides = 0, organisationOverrides = 0, grants = 0, audit = 0 } = copied
   const { failures = 0, series = 0, refusals = 0 } = copied
   return [
@@ -99,7 +99,7 @@ function summary(copied: Copied): string {
     `${counted(everybody, 'category', 'categories')} of all users together`,
     `${counted(windows, 'window')} in all`,
     ...(known === 0 ? [] : [counted(known, 'known user')]),
-    ...(memberships === 0 ? [] : [`${counted(memberships, 'user')} with an organisation or a plan`]),
+    ...(member === 0 ? [] : [`${counted(member, 'user')} with an organisation or a plan`]),
     counted(tokens, 'access key'),
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
     counted(overrides, 'override'),

@@ -6,12 +6,11 @@ import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charged-scopes.ts'
 import { type Counter, endsAt, running } from '../quota/counter.ts'
 import type { CountedSince, KeptStates } from '../quota/history-store.ts'
-import type { Membership } from '../quota/memberships.ts'
-import type { Named } from '../quota/payer.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { SeriesEntry } from '../usage/series.ts'
 import type { Silence } from '../usage/silence.ts'
+import type { COPIED_LISTS, Ending } from './endings.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts. Three things are not copied. A guard goes on
@@ -32,35 +31,11 @@ export interface Owner {
   readonly ends?: number
 }
 
-/** A user whose first charge is remembered. */
-export interface RememberedUser {
-  readonly user: string
-  /** When the first charge was made and when it is forgotten, both in milliseconds since the epoch. */
-  readonly first: number
-  readonly ends: number
-}
-
-/** What the last credential of a user named. */
-export interface RememberedMember extends Membership {
-  readonly user: string
-  /** When this is forgotten, in milliseconds since the epoch. */
-  readonly ends: number
-}
-
-/** What the last credential of a user of an organisation named. */
-export interface RememberedNamed extends Named {
-  readonly organisation: string
-  readonly ends: number
-}
-
 /** The lists that a store holds, each with the type of its entries. Tables with these keys implement Copyable. */
-export interface Lists {
-  readonly memberships: RememberedMember
-  readonly named: RememberedNamed
+export interface Lists extends Record<(typeof COPIED_LISTS)[number], Ending> {
   /** One entry. It comes after the counters, because it says nothing without them. */
   readonly counted: { readonly since: CountedSince; readonly keeping: KeptStates }
   readonly counters: Owner
-  readonly known: RememberedUser
   readonly tokens: AccessKeyRecord
   /** One entry. */
   readonly settings: Versioned<Packed<Changes>>

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import type { EndingList } from '../../src/store/endings.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { SeriesKind } from '../../src/usage/series.ts'
@@ -20,19 +21,13 @@ function rowsUnder(header: string, text: string): string[] {
 /** What the rows call that which a name ends in. */
 const OF: Readonly<Record<string, string>> = {
   user: 'USER',
-  known: 'USER',
-  membership: 'USER',
   organisation: 'ORGANISATION',
   history: 'USER',
   organisationHistory: 'ORGANISATION',
-  named: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
   flush: 'INSTANCE',
   once: 'HASH',
-  endedSession: 'ID',
-  handover: 'ID',
-  keySet: 'HASH',
   forgottenUser: 'HASH',
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',
@@ -45,11 +40,21 @@ const OF: Readonly<Record<string, string>> = {
   alertEvents: 'ALERT',
 }
 
+const ENDINGS: Readonly<Record<EndingList, string>> = {
+  known: 'USER',
+  member: 'USER',
+  named: 'ORGANISATION',
+  'ended-session': 'ID',
+  handover: 'ID',
+  'key-set': 'HASH',
+}
+
 test('each key of Redis has a row', () => {
   const { all, changes, ...keys } = createKeys('prefix')
-  const { series, seriesDays: _beginning, ...others } = keys
+  const { series, seriesDays: _beginning, ending, ...others } = keys
   const names = Object.entries(others).map(([key, name]) => (typeof name === 'string' ? name : name(OF[key] ?? '?')))
   for (const zone of [null, 'ZONE']) names.push(series('KIND' as SeriesKind, 'START' as unknown as number, zone))
+  for (const [list, id] of Object.entries(ENDINGS)) names.push(ending(list as EndingList, id))
   expect(rowsUnder('| Key | Type |', redis)).toEqual(names.map((name) => name.replace(all, '')).sort())
   expect(redis).toContain(`\`${changes}\``)
 })

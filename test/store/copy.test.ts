@@ -13,7 +13,8 @@ import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
 import type { Replica } from '../../src/replicas/presence.ts'
-import { type Copyable, copyStore, type Portion, type RememberedUser } from '../../src/store/copy.ts'
+import { type Copyable, copyStore, type Portion } from '../../src/store/copy.ts'
+import { timesOf } from '../../src/store/endings.ts'
 import { createRecords } from '../../src/store/records.ts'
 import { connect } from '../../src/store/redis/client.ts'
 import { redisControl } from '../../src/store/redis/control.ts'
@@ -151,10 +152,10 @@ async function readings(place: Place) {
   }
 }
 
-async function knownUsers(place: Place): Promise<Map<string, RememberedUser>> {
-  const known = new Map<string, RememberedUser>()
+async function knownUsers(place: Place): Promise<Map<string, string>> {
+  const known = new Map<string, string>()
   for await (const portion of (await place.copyable()).portions()) {
-    if (portion.kind === 'known') for (const one of portion.entries) known.set(one.user, one)
+    if (portion.kind === 'known') for (const one of portion.entries) known.set(one.id, one.text)
   }
   return known
 }
@@ -317,7 +318,9 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
     { kind: 'counters', entries: owners },
     {
       kind: 'known',
-      entries: Object.entries(of.known).map(([user, [ago, left]]) => ({ user, first: now - ago, ends: now + left })),
+      entries: Object.entries(of.known).map(([id, [ago, left]]) => ({
+        ...{ id, text: timesOf(now - ago, now + left), ends: now + left },
+      })),
     },
     { kind: 'tokens', entries: records },
     { kind: 'settings', entries: [{ version: 3, value: { mode: 'custom' } }] },
@@ -425,7 +428,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('a b', 4)] })
       await store.noteMemberships(payers, 60_000)
       await store.noteCounted(['3600', '118800 Europe/Berlin'])
-      expect(await copy(one, other)).toMatchObject({ users: 1, memberships: 2 })
+      expect(await copy(one, other)).toMatchObject({ users: 1, member: 2 })
       const there = await other.store()
       expect(await there.readMemberships(['a b', '用户', 'nobody'])).toEqual([
         { plan: 'pro', organisation: 'acme', periodDay: 17 },

@@ -249,9 +249,6 @@ async function openSqlite(retention = RETENTION): Promise<Under> {
   const file = join(folder, 'store.db')
   const store = openSqliteStore({ file, retention })
   const names: Record<string, string> = {
-    known_users: 'known',
-    memberships: 'member',
-    alert_claims: 'claim',
     alert_events: 'alert',
     organisation_overrides: 'organisation-overrides',
   }
@@ -262,8 +259,9 @@ async function openSqlite(retention = RETENTION): Promise<Under> {
       const database = new DatabaseSync(file, { readOnly: true })
       const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[]
       const filled = tables.filter(({ name }) => database.prepare(`SELECT 1 FROM ${name}`).get() !== undefined)
+      const lists = database.prepare('SELECT DISTINCT list FROM endings').all() as { list: string }[]
       database.close()
-      return filled.map(({ name }) => names[name] ?? name)
+      return [...filled.map(({ name }) => names[name] ?? name), ...lists.map(({ list }) => list)]
     },
     async close() {
       await store.close()

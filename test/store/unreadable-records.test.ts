@@ -135,8 +135,8 @@ async function inFile(): Promise<Place & { readonly file: string }> {
         value,
         `${value}!`,
       )
-      run(`INSERT OR REPLACE INTO memberships VALUES ('zz', x'00', NULL, x'00', ?)`, start * 2)
-      run(`INSERT OR REPLACE INTO known_users VALUES ('zz', ?, ?)`, `${value}!`, start * 2)
+      run(`INSERT OR REPLACE INTO endings VALUES ('member', 'zz', x'00', ?)`, start * 2)
+      run(`INSERT OR REPLACE INTO endings VALUES ('known', 'zz', ?, ?)`, `${value}!`, start * 2)
     },
     spoilKey: async ({ hash }, value) => run('UPDATE tokens SET created_at = ? WHERE hash = ?', `${value}!`, hash),
     close: async () => admin.close(),

@@ -35,10 +35,10 @@ const SCRIPTS = {
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
   noteUses: { lua: script('./note-uses.lua'), numberOfKeys: 2 },
-  keepKeySet: { lua: script('./keep-key-set.lua'), numberOfKeys: 1 },
+  putLater: { lua: script('./put-later.lua'), numberOfKeys: 1 },
   forgetRuns: { lua: inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
-  noteUsers: { lua: TYPES + script('./known-users.lua') },
+  noteTimes: { lua: TYPES + script('./note-times.lua') },
   raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
   takeAlerts: { lua: TYPES + script('./alert-take.lua') },
   finishAlert: { lua: script('./alert-finish.lua'), numberOfKeys: 4 },
@@ -54,14 +54,14 @@ interface Scripts {
   beat(
     ...args: [...keys: [string, string, string], instance: string, report: string, ...bounds: number[]]
   ): Promise<unknown>
-  noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
+  noteTimes(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
   finishAlert(...keysAndArguments: string[]): Promise<number>
   giveUpAlerts(...keysAndArguments: string[]): Promise<number>
   noteCounted(key: string, ...names: string[]): Promise<unknown>
   noteUses(tokens: string, uses: string, ...hashesAndTimes: (string | number)[]): Promise<unknown>
-  keepKeySet(key: string, text: string, forMs: number): Promise<unknown>
+  putLater(key: string, text: string, forMs: number): Promise<unknown>
   forgetRuns(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }

@@ -8,16 +8,16 @@ import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
 import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
-import { createRecords, type Records } from '../records.ts'
+import { COPIED_LISTS, type Ending, type EndingList, endingRecords } from '../endings.ts'
+import { createRecords, type RecordList } from '../records.ts'
 import { redisAccessKeys, withUse, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { redisEndings } from './endings.ts'
 import { packCounters, readCounters } from './form/section.ts'
 import { historyKey, redisHistory, textsOf } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
-import { knownUserRecords, writeKnownUser } from './known-users.ts'
-import { membershipRecords, namedRecords } from './memberships.ts'
 import { redisReplicas, writeSilences } from './replicas.ts'
 import { keysBeginning } from './scanned-keys.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
@@ -46,7 +46,7 @@ export function openRedisCopyable(
   const changes = redisControl(redis, keys, records)
   const replicas = redisReplicas(redis, keys, records)
   const usage = usageRecords(redis, keys, records)
-  const remembered = rememberedLists(redis, keys, records)
+  const remembered = endingRecords(redisEndings(redis, keys), records)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     let hasCounters = false
@@ -55,7 +55,9 @@ export function openRedisCopyable(
       const owners = await readOwners(redis, keys, names)
       hasCounters ||= owners.length > 0
       yield* portionOf('counters', owners)
-      for (const { prefix, portion } of remembered) yield* portion(await readEnding(redis, names, prefix))
+      for (const list of COPIED_LISTS) {
+        yield* portionOf(list, await readEndings(redis, names, keys.ending(list, ''), remembered[list]))
+      }
       for (const name of names) {
         const day = dayOfKey(keys, name)
         if (day !== null) days.set(name, day)
@@ -169,44 +171,13 @@ function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner,
   return id === '' ? undefined : { scope, id }
 }
 
-/** A value whose key expires by itself. */
-interface Ending {
-  readonly id: string
-  readonly text: string
-  readonly ends: number
-}
-
-/** Lists with one such key for each entry: the prefix of the keys, and how an entry is read. */
-function rememberedLists(redis: RedisClient, keys: Keys, records: Records) {
-  const list = <K extends keyof Lists>(kind: K, prefix: string, read: (found: Ending) => Lists[K] | null) => ({
-    prefix,
-    portion: (found: readonly Ending[]) =>
-      portionOf(
-        kind,
-        found.map(read).filter((entry) => entry !== null),
-      ),
-  })
-  const known = knownUserRecords(redis, keys, records)
-  const members = membershipRecords(redis, keys, records)
-  const named = namedRecords(redis, keys, records)
-  return [
-    list('memberships', keys.membership(''), ({ id, text, ends }) => {
-      const membership = members.read(id, text)
-      return membership && { ...membership, user: id, ends }
-    }),
-    list('named', keys.named(''), ({ id, text, ends }) => {
-      const last = named.read(id, text)
-      return last && { ...last, organisation: id, ends }
-    }),
-    list('known', keys.known(''), ({ id, text }) => {
-      const first = known.read(id, text)
-      return first && { user: id, ...first }
-    }),
-  ]
-}
-
-/** The values under keys with this prefix, and when each expires. */
-async function readEnding(redis: RedisClient, names: readonly string[], prefix: string): Promise<Ending[]> {
+/** The entries of a list under these keys that can be read, each with its end. */
+async function readEndings(
+  redis: RedisClient,
+  names: readonly string[],
+  prefix: string,
+  records: RecordList<string, unknown>,
+): Promise<Ending[]> {
   const ours = names.filter((name) => name.startsWith(prefix))
   if (ours.length === 0) return []
   const [time, values, ...left] = await reading<[[string, string], (string | null)[], ...number[]]>(
@@ -217,10 +188,9 @@ async function readEnding(redis: RedisClient, names: readonly string[], prefix: 
     },
   )
   return ours.flatMap((name, i) => {
-    const [text, lasts] = [values[i] ?? null, left[i] ?? 0]
-    return text === null || lasts <= 0
-      ? []
-      : [{ id: name.slice(prefix.length), text, ends: milliseconds(time) + lasts }]
+    const [id, text, lasts] = [name.slice(prefix.length), values[i] ?? null, left[i] ?? 0]
+    if (text === null || lasts <= 0 || records.read(id, text) === null) return []
+    return [{ id, text, ends: milliseconds(time) + lasts }]
   })
 }
 
@@ -305,15 +275,9 @@ const PUT: {
   readonly [K in keyof Lists]: (multi: Multi, keys: Keys, entries: readonly Lists[K][]) => void
 } = {
   counters: each(putOwner),
-  known: each((multi, keys, { user, first, ends }) =>
-    multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends),
-  ),
-  memberships: each((multi, keys, { user, ends, ...facts }) =>
-    multi.set(keys.membership(user), JSON.stringify(facts), 'PXAT', ends),
-  ),
-  named: each((multi, keys, { organisation, ends, ...named }) =>
-    multi.set(keys.named(organisation), JSON.stringify(named), 'PXAT', ends),
-  ),
+  known: putEndings('known'),
+  member: putEndings('member'),
+  named: putEndings('named'),
   counted: each((multi, keys, { since, keeping }) => {
     for (const [name, at] of since) multi.hset(keys.counted, name, at)
     if (keeping.size > 0) multi.hset(keys.counted, textsOf(keeping))
@@ -336,6 +300,10 @@ function each<T>(write: (multi: Multi, keys: Keys, entry: T) => unknown) {
   return (multi: Multi, keys: Keys, entries: readonly T[]): void => {
     for (const entry of entries) write(multi, keys, entry)
   }
+}
+
+function putEndings(list: EndingList) {
+  return each((multi, keys, { id, text, ends }: Ending) => multi.set(keys.ending(list, id), text, 'PXAT', ends))
 }
 
 /** The key expires by itself, as in `charge.lua`. */

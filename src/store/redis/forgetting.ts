@@ -17,7 +17,7 @@ type Edit =
 /** Looks in steps for everything under our keys that names a user. Returns the edits that remove it. @throws StoreError */
 export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forgetting): Promise<readonly Edit[]> {
   const { user } = forgetting
-  const own = [keys.user(user), keys.history(user), keys.known(user), keys.membership(user)]
+  const own = [keys.user(user), keys.history(user), keys.ending('known', user), keys.ending('member', user)]
   const found: Edit[] = (await thereOf(redis, own)).map((key) => [key, 'key'])
 
   const { eachField, eachMember } = walkOf(redis)

@@ -1,5 +1,6 @@
 import type { ScopeName } from '../../quota/charged-scopes.ts'
 import type { SeriesKind } from '../../usage/series.ts'
+import type { EndingList } from '../endings.ts'
 
 /**
  * The names of our keys. They share one hash tag, so that a script can use all of them in a cluster. Redis takes the
@@ -26,12 +27,8 @@ export function createKeys(prefix: string) {
     /** What is remembered of a charge by a key (quota/once.ts). @param hash of the key and its owner */
     once: (hash: string) => `${tag}:once:${hash}`,
     instance: (id: string) => `${tag}:last:${id}`,
-    /** When the user first charged, for as long as that is remembered. */
-    known: (user: string) => `${tag}:known:${user}`,
-    /** The plan, organisation and day that the user's credential last named. */
-    membership: (user: string) => `${tag}:member:${user}`,
-    /** The plan and day that a credential of the organisation's users last named. */
-    named: (organisation: string) => `${tag}:named:${organisation}`,
+    /** An entry of a list whose entries expire by themselves. */
+    ending: (list: EndingList, id: string) => `${tag}:${list}:${id}`,
     /** The salt of the hashes of users who were forgotten (forgotten.lua). */
     forgottenSalt: `${tag}:forgotten`,
     /** What is left of such a user. The scripts make the name of this key. */
@@ -77,12 +74,6 @@ export function createKeys(prefix: string) {
     forgotten: `${tag}:audit:forgotten`,
     /** Instance -> what it has counted for a guard. */
     guard: (id: string) => `${tag}:guard:${id}`,
-    /** Marks a session of the dashboard that was signed out. */
-    endedSession: (id: string) => `${tag}:ended-session:${id}`,
-    /** An access key that waits to be handed over by a link, sealed. */
-    handover: (id: string) => `${tag}:handover:${id}`,
-    /** The last key set fetched from an issuer. @param id as `keySetId` of auth/jwks.ts makes it */
-    keySet: (id: string) => `${tag}:key-set:${id}`,
     /** Not a key but a channel: each change is published on it. */
     changes: `${tag}:changes`,
     /** Instance -> when it last reported. */

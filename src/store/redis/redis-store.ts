@@ -3,6 +3,7 @@ import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
+import { endingLists } from '../endings.ts'
 import { createRecords } from '../records.ts'
 import { shareReads } from '../shared-reads.ts'
 import type { Store } from '../store.ts'
@@ -13,18 +14,14 @@ import { createEncoder } from './charge-encoder.ts'
 import { decodeReply } from './charge-reply.ts'
 import { missingInIoredis, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { redisEndings } from './endings.ts'
 import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
-import { redisHandovers } from './handovers.ts'
 import { redisHistory } from './history.ts'
-import { redisKeySets } from './key-sets.ts'
 import { createKeys, type Keys } from './keys.ts'
-import { redisKnownUsers } from './known-users.ts'
-import { redisMemberships } from './memberships.ts'
 import { redisReplicas } from './replicas.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { createServerCheck, type ServerCheckOptions } from './server-check.ts'
-import { redisSessions } from './sessions.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
 import { asStoreError, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
@@ -136,12 +133,8 @@ export function openRedisStore({
     ...redisUsage(redis, keys),
     ...redisHistory(redis, keys, given),
     ...redisUsageLog(redis, keys, records, retention),
-    ...redisKnownUsers(redis, keys, records),
-    ...redisMemberships(redis, keys, records),
+    ...endingLists(redisEndings(redis, keys), records),
     ...redisGuard(redis, keys, records),
-    ...redisSessions(redis, keys),
-    ...redisHandovers(redis, keys),
-    ...redisKeySets(redis, keys),
     ...redisAlerts(redis, keys, records),
     ...redisReplicas(redis, keys, records),
     isUnreadable: records.isUnreadable,

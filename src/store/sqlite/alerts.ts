@@ -17,11 +17,13 @@ import { isNumber, isText, isTime, oneOf, orNull, shapeOf } from '../../lib/shap
 import { happeningOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { endingRows } from './endings.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 
 export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () => number): AlertStore {
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
+  const rows = endingRows(database)
   const records = lists.list({
     kind: 'alert_event',
     list: 'alert_events',
@@ -35,12 +37,12 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
 
   function raiseOne({ id, claim, happening, target }: NewEvent, now: number): Raised {
     const { place, run, threshold, endsAt } = claim
-    const known = sql.claim.get(place, now) as { run: number; threshold: number } | undefined
+    const known = claimIn(rows.find('claim', place), now)
     // A run in the future began while the clock was ahead.
-    const isLater = known !== undefined && known.run > run && known.run <= now
+    const isLater = known !== null && known.run > run && known.run <= now
     if (isLater || (known?.run === run && known.threshold >= threshold)) return 'known'
     if (pendingOf(happening.alert) >= MOST_PENDING) return 'full'
-    sql.setClaim.run(place, run, threshold, Math.max(endsAt, now) + CLAIM_MARGIN_MS)
+    rows.put('claim', place, `${run} ${threshold}`, Math.max(endsAt, now) + CLAIM_MARGIN_MS)
     sql.add.run(id, happening.alert, JSON.stringify(happening), now, now)
     sql.setTarget.run(happening.alert, target)
     return 'stored'
@@ -105,8 +107,6 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
 
 function prepare(database: DatabaseSync) {
   return {
-    claim: database.prepare('SELECT run, threshold FROM alert_claims WHERE place = ? AND ends > ?'),
-    setClaim: database.prepare('INSERT OR REPLACE INTO alert_claims (place, run, threshold, ends) VALUES (?, ?, ?, ?)'),
     pending: database.prepare('SELECT count(*) AS pending FROM alert_events WHERE alert = ? AND due IS NOT NULL'),
     add: database.prepare(
       `INSERT INTO alert_events (id, alert, happening, state, raised, attempts, due) VALUES (?, ?, ?, 'pending', ?, 0, ?)`,
@@ -135,6 +135,13 @@ function prepare(database: DatabaseSync) {
     ),
     list: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
   }
+}
+
+/** `null` for a claim that has expired, or is not there. */
+function claimIn(row: ReturnType<ReturnType<typeof endingRows>['find']>, now: number) {
+  if (row === undefined || row.ends <= now) return null
+  const [run = 0, threshold = 0] = row.text.split(' ').map(Number)
+  return { run, threshold }
 }
 
 const isEvent = shapeOf({

@@ -6,6 +6,7 @@ import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
 import { packCounts } from '../../usage/series.ts'
 import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
+import { COPIED_LISTS, endingRecords } from '../endings.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { createRecords, type Records } from '../records.ts'
@@ -14,10 +15,9 @@ import { controlRows } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
+import { sqliteEndings } from './endings.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
 import { keptStates } from './history.ts'
-import { knownUserRecords } from './known-users.ts'
-import { membershipRecords, namedRecords } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { usageRecords } from './usage-log.ts'
@@ -56,6 +56,8 @@ export function openSqliteCopyable(
       clear: async () => {
         for (const table of FILLED) await attempt(() => database.exec(`DELETE FROM ${table}`))
         await attempt(() => database.exec('DELETE FROM editions WHERE ends IS NOT NULL'))
+        for (const list of COPIED_LISTS)
+          await attempt(() => database.exec(`DELETE FROM endings WHERE list = '${list}'`))
       },
       put: ({ kind, entries }) => attempt(() => void entries.forEach(put[kind] as (entry: unknown) => void)),
       done: () => attempt(() => database.exec('COMMIT')),
@@ -79,11 +81,8 @@ export function openSqliteCopyable(
 const FILLED = [
   'counters',
   'history',
-  'known_users',
   'forgotten',
   'forgotten_salt',
-  'memberships',
-  'organisations_named',
   'counted',
   'kept',
   'failures',
@@ -115,28 +114,21 @@ function rowLists(database: DatabaseSync, records: Records, now: number) {
   ) => ({ kind, sql, values, read: read as (rows: readonly Row[]) => Promise<readonly never[]> })
   const control = controlRows(database, records)
   const usage = usageRecords(database, records)
-  const known = knownUserRecords(database, records)
-  const memberships = membershipRecords(database, records, () => now)
-  const named = namedRecords(database, records, () => now)
+  const remembered = endingRecords(
+    sqliteEndings(database, () => now),
+    records,
+  )
   const tokens = tokenRecords(database, records)
   const failures = failureRecords(database, records)
   const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
   const series = `series WHERE zone <> '' OR start >= ?`
   return [
-    list('known', 'SELECT * FROM known_users WHERE ends > ?', [now], (rows) =>
-      known.readAll(rows.map((row) => [nameOf(row.user), row])),
-    ),
-    list('memberships', 'SELECT *, period_day AS periodDay FROM memberships WHERE ends > ?', [now], (rows) =>
-      rows.flatMap((row) => {
-        const [user, membership] = [nameOf(row.user), memberships.read(nameOf(row.user), row)]
-        return membership === null ? [] : [{ ...membership, user, ends: Number(row.ends) }]
-      }),
-    ),
-    list('named', 'SELECT *, period_day AS periodDay FROM organisations_named WHERE ends > ?', [now], (rows) =>
-      rows.flatMap((row) => {
-        const [organisation, last] = [nameOf(row.organisation), named.read(nameOf(row.organisation), row)]
-        return last === null ? [] : [{ ...last, organisation, ends: Number(row.ends) }]
-      }),
+    ...COPIED_LISTS.map((name) =>
+      list(name, `SELECT id, text, ends FROM endings WHERE list = '${name}' AND ends > ?`, [now], (rows) =>
+        rows
+          .map(({ id, text, ends }) => ({ id: nameOf(id), text: String(text), ends: Number(ends) }))
+          .filter(({ id, text }) => remembered[name].read(id, text) !== null),
+      ),
     ),
     list('counted', 'SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)', [], (rows) => [
       {
@@ -256,9 +248,7 @@ function putting(database: DatabaseSync, records: Records): { readonly [K in key
   const kept = keptStates(database)
   const counter = into('counters', 'scope, category, user, windows, ends')
   const before = into('history', 'scope, user, runs, ends')
-  const known = into('known_users', 'user, first, ends')
-  const member = into('memberships', 'user, plan, organisation, period_day, ends')
-  const named = into('organisations_named', 'organisation, plan, period_day, ends')
+  const ending = into('endings', 'list, id, text, ends')
   const counted = into('counted', 'name, since')
   const entry = into('audit', 'version, at, who, what, subject, before, after, why, vain')
   const bucket = into('failures', 'start, total, status0, status5xx, status4xx, aside, aside_failed')
@@ -272,10 +262,9 @@ function putting(database: DatabaseSync, records: Records): { readonly [K in key
       }
       if (history !== undefined) before(SCOPE_NUMBERS[scope], id, history, packedHistoryEnds(Buffer.from(history)))
     },
-    known: ({ user, first, ends }) => known(user, first, ends),
-    memberships: ({ user, plan, organisation, periodDay = null, ends }) =>
-      member(user, plan, organisation, periodDay, ends),
-    named: ({ organisation, plan, periodDay = null, ends }) => named(organisation, plan, periodDay, ends),
+    known: ({ id, text, ends }) => ending('known', id, text, ends),
+    member: ({ id, text, ends }) => ending('member', id, text, ends),
+    named: ({ id, text, ends }) => ending('named', id, text, ends),
     counted({ since, keeping }) {
       for (const [name, at] of since) counted(name, at)
       kept.note(keeping)

@@ -12,9 +12,9 @@ import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { onceRows } from './endings.ts'
 import { type ForgottenRows, forgottenRows } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
-import { onceRows } from './once-rows.ts'
 
 /** @param retention asked for each batch, because it may change */
 export function sqliteCounters(

@@ -77,7 +77,6 @@ export async function overwriting<T>(database: DatabaseSync, work: () => Promise
 /** The columns that are read, of which each table has some. */
 interface Row {
   readonly id: string
-  readonly place: string
   readonly happening: string
   readonly episode: string
   readonly version: number
@@ -140,8 +139,7 @@ export function sqliteForgetting(database: DatabaseSync, clock: () => number): (
     const { user } = forgetting
     keepWindows(user, clock())
     for (const statement of sql.own) statement.run(user)
-    for (const { place } of sql.claims.all() as unknown as Row[])
-      if (userOfPlace(place) === user) sql.dropClaim.run(place)
+    for (const { id } of sql.claims.all() as unknown as Row[]) if (userOfPlace(id) === user) sql.dropClaim.run(id)
     for (const { id, happening } of sql.events.all() as unknown as Row[]) {
       const about = parsed(happening)
       if (about?.scope === 'personal' && about.subject === user) sql.dropEvent.run(id)
@@ -193,13 +191,12 @@ function statements(database: DatabaseSync) {
     own: [
       of('counters', 'scope = 0 AND user = ?'),
       of('history', 'scope = 0 AND user = ?'),
-      of('known_users'),
-      of('memberships'),
+      of('endings', `list IN ('known', 'member') AND id = ?`),
       of('overrides'),
       of('tokens'),
     ],
-    claims: database.prepare('SELECT place FROM alert_claims'),
-    dropClaim: of('alert_claims', 'place = ?'),
+    claims: database.prepare(`SELECT id FROM endings WHERE list = 'claim'`),
+    dropClaim: of('endings', `list = 'claim' AND id = ?`),
     events: database.prepare('SELECT id, happening FROM alert_events'),
     dropEvent: of('alert_events', 'id = ?'),
     refusals: database.prepare('SELECT id, episode FROM refusals'),

@@ -34,43 +34,14 @@ CREATE TABLE kept (            -- for how long runs are kept, see KeptSince of .
   changed INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE once (
-  key TEXT PRIMARY KEY,
-  body TEXT NOT NULL,
-  since INTEGER NOT NULL,      -- when it was charged
-  start INTEGER NOT NULL,      -- from when its time counts
-  replays INTEGER NOT NULL,
-  open INTEGER NOT NULL,       -- requests that have not reported their cost
-  paid INTEGER NOT NULL,       -- its tokens in the windows
-  dearest INTEGER NOT NULL,    -- the highest cost that was reported
-  receipt TEXT NOT NULL,       -- where it was counted, as JSON
-  ends INTEGER NOT NULL        -- when it is forgotten
+CREATE TABLE endings (          -- lists whose entries expire by themselves, see ../endings.ts
+  list TEXT NOT NULL,
+  id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  ends INTEGER NOT NULL,       -- when it is forgotten
+  PRIMARY KEY (list, id)
 ) WITHOUT ROWID;
-CREATE INDEX once_by_end ON once (ends);
-
-CREATE TABLE known_users (
-  user TEXT PRIMARY KEY,
-  first INTEGER NOT NULL,      -- of the first charge
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX known_users_by_end ON known_users (ends);
-
-CREATE TABLE memberships (
-  user TEXT PRIMARY KEY,
-  plan TEXT,
-  organisation TEXT,
-  period_day INTEGER,          -- first day of months
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX memberships_by_end ON memberships (ends);
-
-CREATE TABLE organisations_named (
-  organisation TEXT PRIMARY KEY,
-  plan TEXT,
-  period_day INTEGER,          -- first day of months
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX organisations_named_by_end ON organisations_named (ends);
+CREATE INDEX endings_by_end ON endings (ends);
 
 CREATE TABLE forgotten_salt (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -113,13 +84,6 @@ CREATE TABLE refusals (
   episode TEXT NOT NULL        -- JSON
 ) WITHOUT ROWID;
 CREATE INDEX refusals_by_last ON refusals (last, id);
-
-CREATE TABLE flushes (
-  instance TEXT PRIMARY KEY,
-  sequence INTEGER NOT NULL,   -- of the last flush of the process
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX flushes_by_end ON flushes (ends);
 
 CREATE TABLE tokens (
   hash TEXT PRIMARY KEY,
@@ -201,14 +165,6 @@ CREATE TABLE silences (        -- processes that disappeared
   until INTEGER NOT NULL       -- when it was forgotten
 ) WITHOUT ROWID;
 
-CREATE TABLE alert_claims (
-  place TEXT PRIMARY KEY,      -- an alert and the owner of a window
-  run INTEGER NOT NULL,        -- start of the run
-  threshold REAL NOT NULL,
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX alert_claims_by_end ON alert_claims (ends);
-
 CREATE TABLE alert_events (
   id TEXT PRIMARY KEY,
   alert TEXT NOT NULL,
@@ -226,24 +182,4 @@ CREATE INDEX alert_events_by_time ON alert_events (alert, raised);
 CREATE TABLE alert_targets (
   alert TEXT PRIMARY KEY,      -- alerts that have or had pending events
   target TEXT NOT NULL         -- address of its events, hashed
-) WITHOUT ROWID;
-
-CREATE TABLE ended_sessions (
-  id TEXT PRIMARY KEY,         -- session of the dashboard, hashed
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);
-
-CREATE TABLE handovers (       -- access keys that wait for the owner of a link
-  id TEXT PRIMARY KEY,         -- derived from the link
-  sealed TEXT NOT NULL,        -- encrypted with a key derived from the link
-  ends INTEGER NOT NULL        -- when it is forgotten
-) WITHOUT ROWID;
-CREATE INDEX handovers_by_end ON handovers (ends);
-
-CREATE TABLE key_sets (
-  id TEXT PRIMARY KEY,         -- issuer and address of its keys, hashed
-  keys TEXT NOT NULL,          -- JSON
-  fetched INTEGER NOT NULL,    -- when the issuer sent them
-  ends INTEGER NOT NULL        -- when they are forgotten
 ) WITHOUT ROWID;

@@ -7,7 +7,7 @@ const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 const PROGRAM = 0x54_6f_6c_6c
 
 /** The `user_version` of files with the tables of schema.sql. From the first release on it rises with each change of the tables. */
-const VERSION = 2
+const VERSION = 3
 
 /** One statement, so that it sees a file that another process is making either before or after that. */
 const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS program,

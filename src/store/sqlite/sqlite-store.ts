@@ -1,5 +1,6 @@
 import type { Observer } from '../../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
+import { endingLists } from '../endings.ts'
 import { createRecords } from '../records.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccessKeys } from './access-keys.ts'
@@ -8,15 +9,11 @@ import { checkpointsOf } from './checkpoints.ts'
 import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
+import { sqliteEndings } from './endings.ts'
 import { sqliteFailures } from './failures.ts'
 import { sqliteGuard } from './guard.ts'
-import { sqliteHandovers } from './handovers.ts'
 import { sqliteHistory } from './history.ts'
-import { sqliteKeySets } from './key-sets.ts'
-import { sqliteKnownUsers } from './known-users.ts'
-import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { sqliteSessions } from './sessions.ts'
 import { startSweeper } from './sweeper.ts'
 import { sqliteUsage } from './usage.ts'
 import { sqliteUsageLog } from './usage-log.ts'
@@ -52,12 +49,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteUsage(database, clock),
     ...sqliteHistory(database, clock, options.retention),
     ...sqliteUsageLog(database, records, clock, retention),
-    ...sqliteKnownUsers(database, records, clock),
-    ...sqliteMemberships(database, records, clock),
+    ...endingLists(sqliteEndings(database, clock), records),
     ...sqliteGuard(database),
-    ...sqliteSessions(database, clock),
-    ...sqliteHandovers(database, clock),
-    ...sqliteKeySets(database, clock),
     ...sqliteAlerts(database, records, clock),
     ...sqliteReplicas(database, clock),
     isUnreadable: async (list, id) => records.isUnreadable(list, id),

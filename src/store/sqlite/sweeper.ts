@@ -7,30 +7,22 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters and histories whose time is over, users, requests and claims of alerts that are forgotten, and overrides that were replaced or never put in force.
+ * Deletes counters, histories and entries whose time is over, and overrides that were replaced or never put in force.
  * It deletes a few rows at a time, and goes on soon if there are more.
  * @returns stops it
  */
 export function startSweeper(database: DatabaseSync, clock: () => number): () => void {
   const deletions = [
     database.prepare(
+      `DELETE FROM endings WHERE (list, id) IN (SELECT list, id FROM endings WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
       `DELETE FROM counters WHERE (category, scope, user) IN
          (SELECT category, scope, user FROM counters WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(
-      `DELETE FROM known_users WHERE user IN (SELECT user FROM known_users WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
-    database.prepare(
-      `DELETE FROM memberships WHERE user IN (SELECT user FROM memberships WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
-    database.prepare(
       `DELETE FROM history WHERE rowid IN (SELECT rowid FROM history WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
-    database.prepare(
-      `DELETE FROM organisations_named WHERE organisation IN
-         (SELECT organisation FROM organisations_named WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
-    database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
     database.prepare(
       `DELETE FROM overrides WHERE (edition, user) IN
          (SELECT edition, user FROM editions JOIN overrides USING (edition) WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
@@ -49,17 +41,6 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
          (SELECT digest, category FROM forgotten WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare('DELETE FROM forgotten_salt WHERE ends <= ?'),
-    database.prepare(
-      `DELETE FROM flushes WHERE instance IN (SELECT instance FROM flushes WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
-    database.prepare(
-      `DELETE FROM ended_sessions WHERE id IN (SELECT id FROM ended_sessions WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
-    database.prepare('DELETE FROM handovers WHERE ends <= ?'),
-    database.prepare('DELETE FROM key_sets WHERE ends <= ?'),
-    database.prepare(
-      `DELETE FROM alert_claims WHERE place IN (SELECT place FROM alert_claims WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
-    ),
     database.prepare(
       `DELETE FROM alert_events WHERE id IN
          (SELECT id FROM alert_events WHERE raised <= ? - ${KEEP_EVENTS_MS} LIMIT ${SWEEP_ROWS})`,

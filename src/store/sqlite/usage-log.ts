@@ -28,6 +28,7 @@ import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../us
 import { countsOf, episodeOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { endingRows } from './endings.ts'
 import { forgottenRows } from './forgotten.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 
@@ -90,13 +91,14 @@ export function sqliteUsageLog(
   const { writing } = transactions(database)
   const sql = statements(database)
   const records = usageRecords(database, lists)
+  const rows = endingRows(database)
   const forgotten = forgottenRows(database)
 
   function addNow({ instance, sequence, series, episodes }: UsageFlush): void {
-    const last = sql.lastFlush.get(instance) as { sequence: number } | undefined
-    if (last !== undefined && sequence <= last.sequence) return
+    const last = rows.find('flush', instance)
+    if (last !== undefined && sequence <= Number(last.text)) return
     const now = clock()
-    sql.noteFlush.run(instance, sequence, now + REMEMBER_FLUSH_MS)
+    rows.put('flush', instance, String(sequence), now + REMEMBER_FLUSH_MS)
     for (const entry of series) {
       if (entry.start >= oldest(entry, now) && entry.start < now + DAY_MS) add(entry)
     }
@@ -187,8 +189,6 @@ export function forgettingDays(database: DatabaseSync) {
 
 function statements(database: DatabaseSync) {
   return {
-    lastFlush: database.prepare('SELECT sequence FROM flushes WHERE instance = ?'),
-    noteFlush: database.prepare('INSERT OR REPLACE INTO flushes (instance, sequence, ends) VALUES (?, ?, ?)'),
     counts: rowsOf(
       database,
       'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start = ? AND name = ?',

@@ -146,7 +146,7 @@ describe('the file of the embedded store', () => {
       database.close()
       const before = readFileSync(file)
       expect(() => openSqliteStore({ file })).toThrow(
-        `another version of Tollgate made it: its tables are of version ${version}, and not 2`,
+        `another version of Tollgate made it: its tables are of version ${version}, and not 3`,
       )
       expect(readFileSync(file)).toEqual(before)
     },

@@ -1,9 +1,9 @@
 --[[
-  Notes that users have charged now.
+  Keeps first times for longer, and notes the present time where there is none.
 
-  KEYS     one of each user: when the first charge was and when it is forgotten, milliseconds since the epoch, with a space between
-  ARGV[1]  for how long they are remembered, in milliseconds
-  Output   how long ago each of them charged first, in milliseconds
+  KEYS     for each, the first time and the time when it is forgotten, in milliseconds since the epoch, with a space between
+  ARGV[1]  for how long they are kept, in milliseconds
+  Output   how long ago each first time was, in milliseconds
 ]]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,0 +1,44 @@
+import type { Endings } from '../endings.ts'
+import { call, milliseconds, reading, transaction } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** Each entry has a key, which expires by itself. */
+export function redisEndings(redis: RedisClient, keys: Keys): Endings {
+  return {
+    placeOf: (list) => keys.ending(list, ''),
+    async read(list, ids) {
+      const [time, texts] = await reading<[[string, string], (string | null)[]]>(redis, (commands) => {
+        commands.time().mget(ids.map((id) => keys.ending(list, id)))
+      })
+      return { at: milliseconds(time), texts }
+    },
+    async readOne(list, id) {
+      const key = keys.ending(list, id)
+      const [text, leftMs] = await reading<[string | null, number]>(
+        redis,
+        (commands) => commands.get(key).pttl(key),
+        () => null,
+      )
+      return text === null || leftMs < 0 ? null : { text, leftMs }
+    },
+    async put(entries, forMs) {
+      await transaction(redis, (multi) => {
+        for (const [list, id, text] of entries) {
+          if (text === null) multi.del(keys.ending(list, id))
+          else multi.set(keys.ending(list, id), text, 'PX', forMs)
+        }
+      })
+    },
+    async putLater(list, id, text, forMs) {
+      await call(() => redis.putLater(keys.ending(list, id), text, forMs))
+    },
+    async take(list, id) {
+      const key = keys.ending(list, id)
+      const [text] = await transaction<[string | null, number]>(redis, (multi) => multi.get(key).del(key))
+      return text
+    },
+    noteTimes: (list, ids, forMs) =>
+      call(() => redis.noteTimes(ids.length, ...ids.map((id) => keys.ending(list, id)), String(forMs))),
+  }
+}
