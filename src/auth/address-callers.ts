@@ -7,10 +7,10 @@ export interface AddressRules extends NetworkBits {
   readonly plan: string | null
 }
 
-/** Callers who say nothing of themselves: each address, or network of so many bits, is a user. */
+/** Callers without any credential: each address, or each network of this size, is a user. */
 export function createAddressCallers({ plan, ...bits }: AddressRules): (address: string) => Caller {
   return remembered((address) => ({ ...callerOf(ADDRESS_PREFIX + networkOf(address, bits), 'address'), plan }))
 }
 
-/** What the id of such a user begins with. */
+/** The prefix of such a user's id. */
 export const ADDRESS_PREFIX = 'address:'

@@ -1,8 +1,8 @@
-/** Signature algorithms an issuer may be allowed (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not one. */
+/** Signature algorithms that an issuer may use (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not among them. */
 export interface Algorithm {
   readonly kty: 'RSA' | 'EC' | 'OKP' | 'oct'
   readonly crv?: string
-  /** Length of the hash, which is the least length of a shared secret (RFC 7518, section 3.2). */
+  /** Length of the hash, which is also the shortest allowed shared secret (RFC 7518, section 3.2). */
   readonly hashBytes: number
 }
 

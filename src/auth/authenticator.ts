@@ -19,77 +19,79 @@ export { type Caller, type CallerKind, callerOf, isMissing, isVerified } from '.
 
 export interface AuthOptions {
   readonly issuers: readonly IssuerOptions[]
-  /** Who is asked for what is neither an access key nor a JWT of an issuer. Default nobody. */
+  /** Providers for credentials that are neither an access key nor a JWT of an issuer. Default none. */
   readonly introspection?: readonly IntrospectionOptions[]
   /** Paths of the claims that are forwarded. Default none. */
   readonly claims?: readonly string[]
-  /** Names of the plans that are configured. Default none. */
+  /** Names of the configured plans. Default none. */
   readonly plans?: readonly string[]
   /** Whether access keys are accepted. */
   readonly gatewayTokens: boolean
   readonly tokens: AccessKeys
   readonly cache: {
-    /** Most credentials remembered, 0 or more. One takes 8 KiB at most. */
+    /** How many credentials are remembered, 0 or more. Each takes at most 8 KiB. */
     readonly max: number
     /**
-     * Longest time one is remembered, in milliseconds; each for three quarters of it to all of it. A JWT is forgotten at its `exp`,
-     * an access key after a quarter of a second at most.
+     * The longest time for which a credential is remembered, in milliseconds. Each is remembered for three quarters of it or more.
+     * A JWT is forgotten at its `exp`, and an access key after a quarter of a second.
      */
     readonly ttlMs: number
   }
-  /** Longest credential that is looked at, in characters; 8,192 at least, which is the default. */
+  /** The longest credential that is accepted, in characters; at least 8,192, which is the default. */
   readonly maxCredential?: number
-  /** Where key sets that were fetched are kept for other gateways. Default nowhere. */
+  /** Where fetched key sets are kept for other gateways. Default nowhere. */
   readonly keySets?: KeySetStore
   /** Milliseconds since the epoch; the process clock by default. */
   readonly now?: () => number
-  /** 0 to 1, for the time that one is remembered. */
+  /** 0 to 1, to vary the time for which a credential is remembered. */
   readonly random?: () => number
   readonly observe: Observer
 }
 
 export interface Authenticator {
   /**
-   * Whose request this is, by its one `Authorization` header. A credential that is remembered is answered at once, not by a promise.
-   * Rejects only on a fault of ours.
-   * @param places asked for where the check of a signature takes long. Default as many as there are
+   * Identifies the caller of a request by its `Authorization` header. The result for a remembered credential is no promise. Rejects
+   * only for a fault of the gateway.
+   * @param places bounds checks of signatures that take long. Default no bound
    */
   authenticate(
     authorization: string | undefined,
     places?: () => CheckPlaces,
   ): Caller | Denial | Promise<Caller | Denial>
-  /** The same for a credential by itself, which stood somewhere else. One that came as Bearer is remembered for both. */
+  /** The same for a credential from another place. If it also comes as Bearer, it is remembered once. */
   judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
-  /** Issuers whose tokens nobody can verify now: no key was fetched yet, or what they publish has none that can be used. */
+  /** Issuers whose tokens nobody can verify now, because no key was fetched yet, or no published key can be used. */
   withoutKeys(): readonly string[]
-  /** Providers of introspection, by address, that have not responded once. */
+  /** Addresses of introspection providers that have not responded yet. */
   unheard(): readonly string[]
-  /** Whether some key set or provider was never had yet. */
+  /** Whether some key set was not fetched yet, or some provider has not responded yet. */
   isIncomplete(): boolean
-  /** Goes for those once more, and gives the store what it could not take. For a start, and a store that is back. Never rejects. */
+  /**
+   * Tries once more to reach them, and gives the store what it could not take, at a start or when a store is back. Never rejects.
+   */
   prepare(): Promise<void>
-  /** Keys by URL, for the one that comes after. */
+  /** Keys by URL, for the next authenticator. */
   readonly fetched: FetchedKeys
-  /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
+  /** Stops fetching keys, except those that `next` still uses, and forgets all credentials. */
   close(next?: Pick<Authenticator, 'fetched'>): void
 }
 
-/** A revocation is in force within 2 seconds: besides this, what is known of access keys has an age, and a tunnel asks every 0.4 s. */
+/** A revocation is in force within 2 seconds, because known access keys have an age too, and a tunnel asks every 0.4 s. */
 const GATEWAY_TOKEN_MS = 250
 
-/** What stands before the credential. */
+/** The usual text before a credential. */
 const USUAL = 'Bearer '
 const MAX_CREDENTIAL = 8 * 1024
-/** A longer one is remembered by its hash, so that a number of them bounds the memory. */
+/** A longer credential is remembered by its hash, so that their number bounds the memory. */
 const MAX_KEY = MAX_CREDENTIAL + 64
 
 const HIT: Observation = Object.freeze({ type: 'credential_checked', cached: true })
 const MISS: Observation = Object.freeze({ type: 'credential_checked', cached: false })
 
-/** Three parts: a JWT in compact serialisation, whatever is in them. */
+/** Any three parts, which a JWT in compact serialisation has. */
 const JWT_SHAPED = /^[^.]+\.[^.]+\.[^.]+$/
 
-/** An access key with a letter mistyped is no matter of others. */
+/** A mistyped access key is not sent to a provider. */
 function isForProvider(credential: string, hasIssuers: boolean): boolean {
   return !credential.startsWith('gw_') && !(hasIssuers && JWT_SHAPED.test(credential))
 }
@@ -97,11 +99,10 @@ function isForProvider(credential: string, hasIssuers: boolean): boolean {
 const NONE = { fetched: new Map() } as const
 
 /**
- * Judges Bearer credentials: JWTs of the issuers, access keys, and what a provider knows. Anything else is refused without asking
- * anybody.
- * @param before the one in force until now: an identity provider that is out at this moment is not missed where its keys
- * were fetched already
- * @throws AuthSetupError if an issuer or its keys cannot be used; not where its URL does not answer
+ * Checks Bearer credentials: JWTs of the issuers, access keys, and credentials that a provider knows. Any other credential is
+ * refused without asking anybody.
+ * @param before the present authenticator. Its fetched keys go on, so that an identity provider which is out now does no harm
+ * @throws AuthSetupError if an issuer or its keys cannot be used, but not if its URL does not respond
  */
 export async function createAuthenticator(
   options: AuthOptions,
@@ -114,7 +115,7 @@ export async function createAuthenticator(
   const wanted = { forwarded: claims, plans: new Set(plans) }
   const jwts = createJwtVerifier(issuers, wanted)
   const introspection = createIntrospection({ providers, wanted, cache: options.cache, observe, now })
-  // The key is the credential itself up to 8 KiB, because a hash of it costs more than the look-up. Of a longer one the key is a hash.
+  // Up to 8 KiB the key is the credential itself, because hashing costs more than the look-up. For a longer one it is a hash.
   const accepted = createCache<Caller>(options.cache.max, endOf)
   const check = createCheck(options, issuers.length > 0, jwts, introspection, accepted)
 
@@ -123,7 +124,7 @@ export async function createAuthenticator(
     places: () => CheckPlaces = UNBOUNDED,
   ): Caller | Denial | Promise<Caller | Denial> {
     const at = now()
-    // The usual spelling of the header is the key itself: a hit costs one look-up and no parsing.
+    // The header itself is the key if it has the usual spelling, so a hit costs one look-up and no parsing.
     const isKey = authorization !== undefined && authorization.length <= MAX_KEY
     const hit = isKey ? recall(authorization, at) : undefined
     if (hit !== undefined) return hit
@@ -175,7 +176,7 @@ export async function createAuthenticator(
   return { authenticate, judge, withoutKeys, unheard, isIncomplete, prepare, fetched, close }
 }
 
-/** Checks a credential that is not remembered, and remembers it if it is good. */
+/** Checks a credential that is not remembered, and remembers it if it is accepted. */
 function createCheck(
   { gatewayTokens, tokens, introspection = [], cache, observe, now = Date.now, random = Math.random }: AuthOptions,
   hasIssuers: boolean,
@@ -223,7 +224,7 @@ function createCheck(
     })
   }
 
-  /** Remembered from the moment on in which it was asked for: it may have been revoked since. */
+  /** The time counts from the question, because the credential may have been revoked since then. */
   function introspect(key: string, credential: string, at: number, places: () => CheckPlaces) {
     return checks.start(key, at, async () => {
       const verified = await provider.introspect(credential, at, places)
@@ -232,8 +233,8 @@ function createCheck(
   }
 
   /**
-   * Not all for the same time: those that came together, after a start or a peak, would be verified again together. 1000 users
-   * of 12,000 requests/s held everybody up for 20 to 60 ms once a minute.
+   * The times differ, because credentials that came together after a start or a peak would otherwise be verified again
+   * together. 1000 users with 12,000 requests/s delayed everybody by 20 to 60 ms once a minute.
    */
   function accept(key: string, { caller, until }: Verified, since: number, longestMs: number): Caller {
     const latest = since + longestMs * (1 - random() / 4)

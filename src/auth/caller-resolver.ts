@@ -13,33 +13,33 @@ import { type Caller, hasPlainId, invalid, isMissing, missing, several } from '.
 
 export interface ResolverOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'judge'>
-  /** Where credentials may be, in the order that counts. */
+  /** Where credentials may be, in the order of preference. */
   readonly from: readonly CredentialSource[]
-  /** What becomes of two different ones: `first` takes that of the source that stands first. */
+  /** What to do with two different credentials: `refuse` both, or take the `first` in the order of `from`. */
   readonly several: 'refuse' | 'first'
-  /** Where keys are that nobody here can check; `null` for nowhere. */
+  /** Where keys may be that only the upstream can check; `null` for nowhere. */
   readonly unverifiedKeys: KeySource | null
   readonly isWatchedOnly: IsWatchedOnly
   readonly trusted: TrustedFields | null
-  /** What client certificates are held against now; `null` if nobody is asked for one. */
+  /** The rules for client certificates now; `null` if none is requested. */
   readonly certificates: (() => CertificateRules) | null
   /** Whether an address is a trusted proxy. */
   readonly isProxy: (address: string) => boolean
-  /** Of pages that may use cookies, besides those of the gateway's own host. */
+  /** Origins of pages that may use cookies, besides the gateway's own host. */
   readonly origins: readonly string[]
-  /** How the ids of other kinds of users begin: no verified user may have such an id. */
+  /** Prefixes of ids of other kinds of users. No verified user may have such an id. */
   readonly reserved: readonly string[]
-  /** Longest key in characters. */
+  /** The longest key in characters. */
   readonly maxKey: number
 }
 
-/** Tells who asks. */
+/** Finds out who the caller of a request is. */
 export interface CallerResolver {
   /**
-   * By the sources in their order, then by what the others say. A credential that is there and is not good is refused, whatever
-   * else the request brings.
+   * Identifies the caller by the sources in their order, then by other facts. An invalid credential is refused, whatever else
+   * the request contains.
    * @param places as for an authenticator
-   * @returns a denial that `isMissing` if nothing says who asks
+   * @returns a denial that `isMissing` if nothing identifies a caller
    */
   resolve(asking: Asking, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
 }
@@ -49,7 +49,7 @@ type Judged = Caller | Denial | Promise<Caller | Denial>
 export function createCallerResolver(options: ResolverOptions): CallerResolver {
   const { authenticator, from, unverifiedKeys, trusted, certificates, reserved } = options
   const isPlain = isBearerOnly(from) && unverifiedKeys === null && trusted === null && certificates === null
-  // The way of nearly all gateways: one look-up by the field as it stands.
+  // Nearly all gateways go this way: one look-up with the header as it is.
   if (isPlain && reserved.length === 0) {
     return { resolve: ({ req }, places) => authenticator.authenticate(req.headers.authorization, places) }
   }
@@ -58,7 +58,7 @@ export function createCallerResolver(options: ResolverOptions): CallerResolver {
   const byOthers = createOthers(options, pages)
   const challenged = createChallenges(unverifiedKeys === null ? from : [...from, unverifiedKeys])
 
-  // One for all: requests without a credential may be most of them.
+  // One object for all, because most requests may have no credential.
   const nobody = challenged(missing('no credential', isPlain ? undefined : 'A credential is required.'))
   const namesStranger = trusted === null ? null : createStrangerCheck(trusted, options.isProxy)
   const stranger = challenged(missing(STRANGER, 'A credential is required.'))
@@ -86,7 +86,7 @@ function isBearerOnly(from: readonly CredentialSource[]): boolean {
   return from.length === 1 && from[0]?.kind === 'bearer'
 }
 
-/** By the whole field, of which a credential that is remembered needs no part. */
+/** Judges the whole header, because a remembered credential needs no parsing. */
 function createBearerJudge({ authenticate }: ResolverOptions['authenticator']) {
   return ({ req }: Asking, places?: () => CheckPlaces): Judged | null => {
     const judged = authenticate(req.headers.authorization, places)
@@ -102,13 +102,13 @@ function createSourceJudge(options: ResolverOptions, pages: PageRule) {
   }
 }
 
-/** Who asks without a credential that could be checked here. */
+/** Identifies callers without a credential that could be checked here. */
 function createOthers(options: ResolverOptions, pages: PageRule) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
   const readers = [
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
     ...(certificates === null ? [] : [ofOwnPages(createCertificateReader(certificates, isProxy), pages)]),
-    // Last: whoever is verified could else take a new user by each key that he makes up.
+    // Unverified keys come last. Otherwise a verified user could become a new user with each key that he makes up.
     ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages, options.isWatchedOnly)]),
   ]
   return (asking: Asking): Caller | Denial | null => {
@@ -120,7 +120,7 @@ function createOthers(options: ResolverOptions, pages: PageRule) {
   }
 }
 
-/** As a cookie, a browser sends its certificate along with what a page of any origin asks for. */
+/** A browser sends its certificate, like a cookie, with requests of pages from any origin. */
 function ofOwnPages(read: (asking: Asking) => Caller | Denial | null, pages: PageRule): typeof read {
   return (asking) => {
     const found = read(asking)
@@ -128,7 +128,7 @@ function ofOwnPages(read: (asking: Asking) => Caller | Denial | null, pages: Pag
   }
 }
 
-/** The credential of a request by the table of sources; `null` if there is none in any. */
+/** Finds the credential of a request by the table of sources; `null` if no source has one. */
 function createFinder({ from, several: rule }: ResolverOptions, pages: PageRule) {
   const readers = from.map((source) => ({ read: readerOf(source), isCookie: source.kind === 'cookie' }))
 

@@ -2,8 +2,8 @@ import type { Denial } from '../errors.ts'
 import { type CredentialSource, kindOfSource } from '../inputs/credential-sources.ts'
 
 /**
- * The challenges of a 401, one for each scheme that is accepted (RFC 9110, section 11.6.1). A cookie, a parameter and a
- * subprotocol have no scheme of their own: each holds what could come as Bearer.
+ * The challenges of a 401, one for each accepted scheme (RFC 9110, section 11.6.1). A cookie, a parameter and a
+ * subprotocol have no scheme of their own, because their credentials could also come as Bearer.
  */
 export function createChallenges(sources: readonly CredentialSource[]): (refused: Denial) => Denial {
   const named = sources.map((source) => kindOfSource(source).challenge(source))

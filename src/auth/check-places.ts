@@ -1,20 +1,20 @@
 import type { Denial } from '../errors.ts'
 import { LONG } from './jwt-signature.ts'
 
-/** Who may have one credential checked where that costs more than an accepted request: anybody can ask for that. */
+/** Bounds the checks of one credential that cost more than an accepted request, because anybody can cause such checks. */
 export interface CheckPlaces {
-  /** Who brought it: an address, or the IPv6 /48 of one. Empty where that is not known. */
+  /** The client that brought the credential: an address, or the IPv6 /48 of an address. Empty if unknown. */
   readonly party: string
   /**
-   * Before each check of the credential.
+   * Is called before each check of the credential.
    * @param cost of the check, in tenths of a millisecond
-   * @param isLong whether it is one of those of which only a bounded number may be under way
+   * @param isLong whether only a bounded number of such checks may be under way
    * @returns why the check may not be made
    */
   enter(cost: number, isLong: boolean): Denial | null
   /**
-   * Once at the end, also where a check was not allowed.
-   * @param spent the cost of the checks that were made for nothing, as the credential turned out to be no good one
+   * Is called once at the end, even if a check was not allowed.
+   * @param spent the cost of checks that were made in vain, because the credential was invalid
    */
   leave(spent: number): void
 }
@@ -22,10 +22,10 @@ export interface CheckPlaces {
 const FREE: CheckPlaces = { party: '', enter: () => null, leave: () => {} }
 export const UNBOUNDED = (): CheckPlaces => FREE
 
-/** Signatures that are checked for one token at most. */
+/** The most signatures that are checked for one token. */
 const MAX_CHECKS = 10
 
-/** The checks of one token. The first one is made for everybody where it costs less than an accepted request. */
+/** The checks of one token. The first check is free if it costs less than an accepted request. */
 export class Checks {
   readonly #places: () => CheckPlaces
   #held: CheckPlaces | null = null
@@ -40,7 +40,7 @@ export class Checks {
     return this.#made >= MAX_CHECKS
   }
 
-  /** @param cost of the next check, in tenths of a millisecond. @returns why it may not be made */
+  /** @param cost of the next check, in tenths of a millisecond @returns why it may not be made */
   begin(cost: number): Denial | null {
     if (cost > 0 || this.#made > 0) {
       const counted = Math.max(1, cost)

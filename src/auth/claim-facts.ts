@@ -5,16 +5,16 @@ import { forwardable, integerOf } from './claim-path.ts'
 import { type JsonObject, member } from './jwt-encoding.ts'
 import { type Caller, invalid } from './verdict.ts'
 
-/** What claims say of a caller, whether a JWT or an introspection response holds them. */
+/** Facts about a caller in claims, which come from a JWT or an introspection response. */
 
-/** What the claims are read from. */
+/** The source of claims. */
 export interface Payload {
-  /** As `parseObject` gives it. */
+  /** Made by `parseObject`. */
   readonly object: JsonObject
   readonly bytes: Uint8Array
 }
 
-/** Whether a claim, `aud` by default, is one of the audiences exactly, or a list of texts that has one. */
+/** Whether a claim, `aud` by default, equals one of the audiences, or is a list of texts that contains one. */
 export function isMeantFor(
   payload: Payload,
   { audiences, audienceClaim = 'aud' }: { readonly audiences: readonly string[]; readonly audienceClaim?: string },
@@ -24,7 +24,7 @@ export function isMeantFor(
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
-/** With the cure for operators: the tokens of most providers name the service only if they are told to. */
+/** Tells operators the cure: most providers name the service in tokens only if they are configured to. */
 export function otherAudience(
   payload: Payload,
   { audienceClaim = 'aud' }: { readonly audienceClaim?: string },
@@ -37,10 +37,10 @@ export function otherAudience(
   return invalid(reason, 'The token is not meant for this service.')
 }
 
-/** What is known of a caller besides the user. */
+/** The facts about a caller besides the user. */
 export type Facts = Pick<Caller, 'organisation' | 'plan' | 'periodDay' | 'claims'>
 
-/** Where the facts are. */
+/** Which claims contain the facts. */
 export interface FactClaims {
   /** By path, as `userClaim`; none by default. */
   readonly planClaim?: string | null
@@ -48,17 +48,17 @@ export interface FactClaims {
   readonly periodDayClaim?: string | null
 }
 
-/** What is read of the claims of every issuer and provider. */
+/** The facts that are read for every issuer and provider. */
 export interface WantedFacts {
-  /** Paths of the claims that are forwarded. */
+  /** Paths of the claims to forward. */
   readonly forwarded: readonly string[]
-  /** Names of the plans that are configured. */
+  /** Names of the configured plans. */
   readonly plans: ReadonlySet<string>
 }
 
 /**
- * The plan, the organisation, the day with which months begin and the claims that are forwarded. A claim that is missing, or null, says
- * nothing; one that can be no name, or no day, is refused: a caller without his organisation would pass by its limits.
+ * Reads the plan, the organisation, the first day of months and the claims to forward. A claim that is missing or null is ignored. A
+ * claim of a wrong form is refused, because a caller without his organisation would evade its limits.
  */
 export function readFacts(payload: Payload, claims: FactClaims, { forwarded, plans }: WantedFacts): Facts | Denial {
   const { planClaim = null, organisationClaim = null, periodDayClaim = null } = claims
@@ -75,15 +75,15 @@ export function readFacts(payload: Payload, claims: FactClaims, { forwarded, pla
 
 const DAY = /^([1-9]|[12]\d|3[01])$/
 
-/** As of a plan, what identity providers write for users without a day names none. */
+/** As for plans, the values that identity providers write for users without a day are ignored. */
 function dayIn(claim: unknown): number | 'wrong' | null {
   if (claim === undefined || claim === null || claim === '' || claim === false) return null
   return typeof claim === 'string' && DAY.test(claim) ? Number(claim) : 'wrong'
 }
 
 /**
- * What may be the name of a plan. Of a list, which has groups and roles too, it is the first plan that is configured, and else the first
- * name, so that whoever has misspelt his plans learns of it. Identity providers write `""` and `false` for users without a plan.
+ * Returns what may be the name of a plan. A list, which may also contain groups and roles, gives the first configured plan, or else its
+ * first name, so that a misspelt plan is noticed. Identity providers write `""` and `false` for users without a plan.
  */
 function planIn(claim: unknown, plans: ReadonlySet<string>): unknown {
   if (claim === undefined || claim === '' || claim === false) return null
@@ -104,8 +104,8 @@ function forwardedClaims({ bytes }: Payload, paths: readonly string[]): Record<s
 }
 
 /**
- * What may be an id: a text, or the digits of a whole number, as issuers that number their users seldom write the number as
- * a text. Anything else as it is; undefined if there is no such claim.
+ * Returns what may be an id: a text, or the digits of a whole number, which some issuers use to number their users. Any
+ * other value is returned as it is; undefined if there is no such claim.
  */
 export function idOf({ object, bytes }: Payload, path: string): unknown {
   const plain = member(object, path)
@@ -115,14 +115,14 @@ export function idOf({ object, bytes }: Payload, path: string): unknown {
   return integerOf(json) ?? (JSON.parse(json) as unknown)
 }
 
-/** The same for what may be a list. */
+/** The same for a claim that may be a list. */
 function textsOf({ object, bytes }: Payload, path: string): unknown {
   const plain = member(object, path)
   const json = plain === undefined && path.includes('.') ? jsonAt(textOf(bytes), path) : null
   return json === null ? plain : JSON.parse(json)
 }
 
-/** Whoever has parsed it knows that it is UTF-8. */
+/** The bytes are UTF-8, because they were parsed before. */
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }

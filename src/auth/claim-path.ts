@@ -1,22 +1,22 @@
-/** Claims as they are forwarded. What a path names is in lib/json-path.ts. */
+/** Makes claims ready for forwarding. lib/json-path.ts says what a path means. */
 
-/** The largest integer of which the one before and the one behind it are other numbers has 16 digits. */
+/** Up to 16 digits every integer differs from its neighbours, in every JSON reader. */
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/
 
 /**
- * The digits of a whole number, as the JSON spells it; `null` for any other value, and for a spelling beside the usual one
- * (`42.0`, `4.2e1`, `-0`) or a number that JSON readers round.
+ * The digits of a whole number as written in the JSON; `null` for any other value, for an unusual spelling (`42.0`,
+ * `4.2e1`, `-0`), and for a number that JSON readers round.
  */
 export function integerOf(json: string): string | null {
   return INTEGER.test(json) && Number.isSafeInteger(Number(json)) ? json : null
 }
 
-/** In bytes: what is longer is not forwarded. */
+/** In bytes. A longer claim is not forwarded. */
 const MAX_FORWARDED = 4096
 
 /**
- * A claim as the text that a field of a request can hold: a text, a number, `true`, `false`, or a list of them, joined by commas. `null`
- * for anything else: also for a list with an element that is empty or holds a comma, which could pass for two.
+ * A claim as the text of a header field: a text, a number, `true`, `false`, or a list of these, joined by commas. `null` for any other
+ * value, and for a list with an element that is empty or contains a comma, which could be taken for two elements.
  */
 export function forwardable(json: string): string | null {
   const value: unknown = JSON.parse(json)

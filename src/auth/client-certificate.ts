@@ -7,24 +7,24 @@ import type { Asking } from './asking.ts'
 import { type Caller, callerOf, invalid } from './verdict.ts'
 import { identityOf, type NameType, namesIn } from './x509.ts'
 
-/** What client certificates are held against now. It is another object when a file has changed. */
+/** The present rules for client certificates. A changed file makes another object. */
 export interface CertificateRules {
   readonly authorities: readonly X509Certificate[]
-  /** `identityOf` those that are revoked. */
+  /** Revoked certificates, by `identityOf`. */
   readonly revoked: ReadonlySet<string>
-  /** The type of name that is the user. */
+  /** The type of the name that becomes the user. */
   readonly user: NameType
-  /** How long after its issue one is good, in milliseconds; `null` for as long as it says. */
+  /** How long after its issue a certificate is accepted, in milliseconds; `null` for as long as it says. */
   readonly maxAgeMs: number | null
 }
 
-/** What the id of such a user begins with. */
+/** The prefix of such a user's id. */
 export const CERTIFICATE_PREFIX = 'certificate:'
 
 interface Judged {
   readonly rules: CertificateRules
   readonly result: Caller | Denial
-  /** Of the certificate, in milliseconds since the epoch. */
+  /** When the certificate begins to be valid, in milliseconds since the epoch. */
   readonly from: number
   readonly until: number
 }
@@ -34,8 +34,8 @@ const judged = new WeakMap<TLSSocket, Judged>()
 const ENDED = invalid('the client certificate has ended, or is older than max_age', 'The client certificate has ended.')
 
 /**
- * Whom the certificate of a connection names; `null` if it has none. The handshake has verified the chain by the authorities of
- * that moment: what has changed since is held against it, once for each change of the rules.
+ * The user that the certificate of a connection names; `null` without one. The handshake has verified the chain by the
+ * authorities of that time. Later changes of the rules are applied here, once for each change.
  * @param now milliseconds since the epoch
  */
 export function certificateCaller(socket: Socket, rules: CertificateRules, now = Date.now()): Caller | Denial | null {
@@ -51,7 +51,7 @@ export function certificateCaller(socket: Socket, rules: CertificateRules, now =
   return now >= known.from && now < known.until ? known.result : ENDED
 }
 
-/** Of the connection that a request came by. That of a trusted proxy is the proxy's own, and names nobody of those whom it asks for. */
+/** Reads the certificate of a request's connection, except a trusted proxy's, which does not name the proxy's clients. */
 export function createCertificateReader(rules: () => CertificateRules, isProxy: (address: string) => boolean) {
   return ({ req: { socket }, client }: Asking): Caller | Denial | null =>
     socket === undefined || isProxy(client.address) ? null : certificateCaller(socket, rules())
@@ -79,8 +79,8 @@ function judge(socket: TLSSocket, leaf: X509Certificate, rules: CertificateRules
 }
 
 /**
- * From the leaf to one of the authorities, each signed by the next; `null` if it leads to none. As Node hands out what the client has sent, a
- * chain is linked by names alone.
+ * The chain from the leaf to one of the authorities, each signed by the next; `null` if there is none. Node links the certificates that a
+ * client has sent by their names only.
  */
 function chainOf(leaf: X509Certificate, authorities: readonly X509Certificate[]): X509Certificate[] | null {
   const chain: X509Certificate[] = []

@@ -7,9 +7,9 @@ import { invalid } from './verdict.ts'
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * A browser sends a cookie with what a page of any origin asks for. Whether the page is of an origin that may use the cookies of its
- * visitors: the gateway's own host, or one that is named. Asked for whatever can change something: unsafe methods, and WebSockets,
- * which no rule of the browser keeps to one origin. A client that is no browser sends no Origin.
+ * A browser sends cookies with requests of pages from any origin. This says whether the page is of an origin that may not use them,
+ * so neither on the gateway's own host nor configured. It is asked for everything that can change something: unsafe methods, and
+ * WebSockets, which browsers allow to every origin. A client that is no browser sends no Origin.
  */
 function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (address: string) => boolean): boolean {
   const { req, client } = asking
@@ -21,11 +21,11 @@ function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (a
   if (origins.has(origin.origin)) return false
   const { host = '' } = req.headers
   const outer = isProxy(client.address) ? hostBefore(req.headers) : ''
-  // The scheme of the page's origin: a proxy that nobody named may have taken TLS away.
+  // The scheme comes from the page's origin, because an unknown proxy may have removed TLS.
   return URL.parse(`${origin.protocol}//${outer || host}`)?.host !== origin.host
 }
 
-/** The host that the first proxy was asked for; empty if none says it. Forwarded counts where there is no X-Forwarded-For. */
+/** The host for which the first proxy was asked; empty if unknown. Forwarded is read only if there is no X-Forwarded-For. */
 function hostBefore(headers: IncomingHttpHeaders): string {
   const { 'x-forwarded-host': host, 'x-forwarded-for': hops, forwarded } = headers
   const [first = ''] = String(host ?? '').split(',', 1)
@@ -33,11 +33,11 @@ function hostBefore(headers: IncomingHttpHeaders): string {
   return saidIn(forwarded?.split(',', 1)[0] ?? '', 'host')
 }
 
-/** For a request whose only credential is one that a browser sends by itself: why it is none; `null` if it may be one. */
+/** Says why a credential that browsers send by themselves does not count for a request; `null` if it counts. */
 export type PageRule = (asking: Asking) => Denial | null
 
 /**
- * @param origins of pages that may use cookies, besides those of the gateway's own host
+ * @param origins of pages that may use cookies, besides the gateway's own host
  * @param isProxy whether an address is a trusted proxy
  */
 export function createPageRule(origins: ReadonlySet<string>, isProxy: (address: string) => boolean): PageRule {

@@ -8,12 +8,12 @@ import { type Asking, linesOf, opensWebSocket, queryOf } from './asking.ts'
 import { unclear } from './verdict.ts'
 
 /**
- * What a request has in one source: mostly nothing or one text, which need not be a credential. An empty text stands behind a
- * scheme with nothing after it; elsewhere an empty value is none.
+ * Reads one source of a request: usually nothing or one text, which need not be a credential. An empty text stands for a
+ * scheme with nothing behind it. Any other empty value is left out.
  */
 export type Reader = (asking: Asking) => readonly string[] | Denial
 
-/** @param isForwarded whether the upstream gets what is read, so that it must read the same */
+/** @param isForwarded whether the upstream gets the value too, so that both must read the same */
 export function readerOf(source: CredentialSource, isForwarded = false): Reader {
   switch (source.kind) {
     case 'bearer':
@@ -48,7 +48,7 @@ function clear(
   }
 }
 
-/** Those that are not empty. Of an empty one beside them some services take the first, and some the last. */
+/** The values that are not empty. If there is also an empty one, services differ about which they take. */
 function withValue(values: readonly string[], isForwarded: boolean): readonly string[] | Denial {
   const there = values.filter((value) => value !== '')
   return isForwarded && there.length > 0 && there.length < values.length ? unclear() : there
@@ -63,7 +63,7 @@ function behindScheme(lower: string, scheme: string): Reader {
     })
 }
 
-/** `Authorization` has a scheme, so what has a space there belongs to somebody else. */
+/** In `Authorization` a value with a space has a scheme, so it is not a credential by itself. */
 function alone(name: string, isForwarded: boolean): Reader {
   const lower = name.toLowerCase()
   if (lower === 'authorization')

@@ -1,4 +1,4 @@
-/** The little of DER (X.690) that is read of certificates and their revocation lists. Node reads names as a text that has to be parsed again. */
+/** The few parts of DER (X.690) that certificates and revocation lists need. Node offers names only as a text that would have to be parsed. */
 
 export interface Node {
   readonly tag: number
@@ -12,14 +12,14 @@ export const INTEGER = 0x02
 export const OID = 0x06
 export const OCTET_STRING = 0x04
 
-/** @throws Error if the bytes are no DER */
+/** @throws Error if the bytes are not valid DER */
 export function readNode(bytes: Buffer): Node {
   const [node, ...more] = readNodes(bytes)
   if (node === undefined || more.length > 0) throw malformed()
   return node
 }
 
-/** What is within a constructed value, in its order. @throws Error if that is no DER */
+/** The content of a constructed value, in order. @throws Error if it is not valid DER */
 export function readNodes(bytes: Buffer): Node[] {
   const nodes: Node[] = []
   for (let at = 0; at < bytes.length; ) {

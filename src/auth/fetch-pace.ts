@@ -1,15 +1,15 @@
 /**
- * How often an issuer is asked for its keys, whatever tokens come: anybody can make up one that calls for it.
+ * How often an issuer is asked for its keys. Anybody can make up a token that seems to need new keys, so tokens do not decide.
  *
- * - Without keys, once in two seconds: every credential of the issuer waits.
- * - With keys, three times at once, and once more each ten seconds from then on. So a rotation is seen at once, also just after another fetch,
- *   and where somebody uses the fetches up, ten seconds later at most.
- * - After a fetch that failed, five seconds later at the earliest: the next three would fail too.
+ * - Without keys, once in two seconds, because every credential of the issuer waits.
+ * - With keys, three times at once, and then once every ten seconds. So a rotation is noticed at once, or ten seconds later if somebody has
+ *   used the fetches up.
+ * - After a failed fetch, five seconds later at the earliest, because the next three would fail too.
  */
 export interface FetchPace {
   /** How long until the next fetch may start, in milliseconds; 0 for now. */
   waitMs(): number
-  /** A fetch starts. */
+  /** Notes that a fetch starts. */
   started(): void
 }
 
@@ -23,10 +23,10 @@ export interface FetchState {
   readonly hasFailed: boolean
 }
 
-/** @param now milliseconds since the epoch: a clock that is set back must not stop the fetching */
+/** @param now milliseconds since the epoch. A clock that is set back must not stop the fetching */
 export function createFetchPace(state: () => FetchState, now: () => number): FetchPace {
   let lastStart = Number.NEGATIVE_INFINITY
-  /** The moment at which all fetches are there again: each takes REFILL_MS of the time before. */
+  /** When all fetches are available again. Each fetch takes REFILL_MS to come back. */
   let fullAt = Number.NEGATIVE_INFINITY
 
   function waitMs(): number {
@@ -40,7 +40,7 @@ export function createFetchPace(state: () => FetchState, now: () => number): Fet
 
   function started(): void {
     const at = now()
-    // Whatever was used before the clock was set back says nothing.
+    // Fetches from before the clock was set back are ignored.
     fullAt = Math.max(at, at < lastStart ? at : fullAt) + REFILL_MS
     fullAt = Math.min(fullAt, at + MOST * REFILL_MS)
     lastStart = at

@@ -5,13 +5,13 @@ import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
 import { findKeys, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
 
-/** Keys that stay as they are until the configuration is loaded again. */
+/** Keys that stay the same until the configuration is reloaded. */
 
 const NO_OTHER = { is: 'unknown' } as const
 const ALWAYS_THERE = { hasKeys: () => true, wasRead: () => true, prepare: async () => {}, close: () => {} }
 
 /**
- * A JWK set in a file. Nobody else can mend it, so a key that must not be used is an error here, not a warning.
+ * Reads a JWK set from a file. Only its operator can repair it, so an unusable key is an error, not a warning.
  * @throws Error naming the file
  */
 export async function keysFromFile(path: string, algorithms: readonly string[]): Promise<KeySource> {
@@ -30,7 +30,7 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   }
 }
 
-/** The error of `JSON.parse` would show a piece of the text, line ends and all, and that may be one of a private key. */
+/** The error of `JSON.parse` would show a part of the text with its line ends, which may be part of a private key. */
 function parse(text: string): unknown {
   const fault = jsonFault(text)
   if (fault !== null) throw new Error(fault)
@@ -38,8 +38,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Shared secrets, their UTF-8 bytes as they are. They have no kid: a token's is not looked at, and each secret is tried.
- * @param secrets one, or two while it is rotated
+ * Shared secrets, as their UTF-8 bytes. They have no kid, so each secret is tried, and the kid of a token is ignored.
+ * @param secrets one, or two during a rotation
  * @throws Error if a secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
  */
 export async function keysFromSecrets(secrets: readonly string[], algorithms: readonly string[]): Promise<KeySource> {

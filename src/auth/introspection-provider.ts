@@ -5,7 +5,7 @@ import type { Payload } from './claim-facts.ts'
 import { parseObject } from './jwt-encoding.ts'
 import { type Asker, createProviderPlaces, PLACES } from './provider-places.ts'
 
-/** The endpoint of one provider: how it is asked, and how long nobody asks it while it is out. */
+/** The endpoint of one provider: how to ask it, and how long not to ask it while it is out. */
 
 export interface ProviderOptions {
   /** https, or http to this machine. */
@@ -23,32 +23,32 @@ export interface Unanswered {
 export interface Provider {
   /** Never rejects. */
   ask(credential: string, asker: Asker): Promise<Payload | Unanswered>
-  /** Without query. */
+  /** Without the query. */
   readonly address: string
-  /** Whether it has responded to a question once, by anything but a failure. */
+  /** Whether it has responded once with anything but a failure. */
   hasAnswered(): boolean
-  /** Asks about a credential that is made up, as long as it has not responded once. */
+  /** Asks about a made-up credential, until the provider has responded once. */
   prepare(): Promise<void>
-  /** Whoever waits already is still asked about. */
+  /** Questions that already wait are still asked. */
   close(): void
 }
 
-/** For the whole of one question, without the wait for a place. */
+/** The time for one question, without the wait for a place. */
 const DEADLINE_MS = 2000
 const MAX_BYTES = 64 * 1024
 
-/** After so many failures one after the other the provider is out, unless it has just answered. */
+/** After this many consecutive failures the provider is out, unless it responded a moment ago. */
 const FAILURES = 3
-/** As long as others get responses, a few credentials on which it fails do not make it out for everybody. */
+/** How recent that response must be. So a few credentials that make the provider fail do not put it out for everybody. */
 const JUST_MS = 1000
 /**
- * While it is out it is asked so often for each address, or IPv6 /48: one that brings credentials on which the provider fails does not
- * keep it out for others. All others need not wait to learn that it still is.
+ * While the provider is out, each address, or IPv6 /48, may ask once in this time. So credentials that make it fail do not keep it out
+ * for others, and all others are refused at once.
  */
 const PAUSE_MS = 1000
-/** Questions at a time while it is out. */
+/** The most questions at a time while the provider is out. */
 const MOST_PROBES = 8
-/** Those who asked meanwhile that are remembered. */
+/** How many addresses that have asked meanwhile are remembered. */
 const MOST_ASKED = 1000
 
 class Failure extends Error {
@@ -64,7 +64,7 @@ class Failure extends Error {
 
 export function openProvider({ url, clientId, clientSecret }: ProviderOptions, observe: Observer): Provider {
   const address = new URL(url)
-  /** Without a query, which may hold a secret. */
+  /** Without the query, which may contain a secret. */
   const provider = `${address.origin}${address.pathname}`
   const poster = openPoster({
     url: address,
@@ -79,7 +79,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   })
   const availability = createAvailability(provider, observe)
   const places = createProviderPlaces()
-  /** Credentials that are asked about or wait. */
+  /** Credentials that are asked about, or that wait. */
   let underWay = 0
   let isClosed = false
 
@@ -95,7 +95,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     }
   }
 
-  /** The provider may have gone out meanwhile. */
+  /** While this waited, the provider may have gone out. */
   async function askInPlace(credential: string, asker: Asker): Promise<Payload | Unanswered> {
     try {
       return availability.mayAsk(asker.party) ? await question(credential, asker.party) : OUT
@@ -161,22 +161,22 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   return { ask, close, address: provider, hasAnswered: availability.hasSucceeded, prepare }
 }
 
-/** Not good with any provider, and so short that none takes it for a credential that leaked. */
+/** No provider accepts this, and it is so short that none takes it for a leaked credential. */
 const MADE_UP = 'tollgate'
-/** No address. */
+/** Stands for this gateway, because it is not an address. */
 const OURSELVES: Asker = { party: 'tollgate', isKnown: false }
 
 const OUT: Unanswered = { problem: 'the provider is out', wasAsked: false }
 
 /**
- * A firewall before it answers 403 to a credential that looks like a path, a server 413 to a long one. A 401 is about our own
- * name and secret (RFC 7662, section 2.3), a 429 about how much all ask.
+ * A firewall before the provider may send 403 for a credential that looks like a path, and a server 413 for a long one. A 401
+ * is about our own name and secret (RFC 7662, section 2.3), and a 429 about the number of questions.
  */
 function isOfRequest(status: number): boolean {
   return status >= 400 && status <= 499 && status !== 401 && status !== 429
 }
 
-/** RFC 6749, section 2.3.1: both are form-encoded before. */
+/** RFC 6749, section 2.3.1: both are form-encoded first. */
 function basic(id: string, secret: string): string {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
@@ -191,13 +191,13 @@ function describe(error: unknown): Pick<Failure, 'message' | 'isOfCredential'> &
 }
 
 /**
- * `up`: asked by everybody. `out`: the last questions failed; one of each party is asked in each pause, and the first that succeeds
- * ends it.
+ * `up`: everybody may ask. `out`: the last questions failed, so each party may ask one question in each pause. The first success
+ * ends this state.
  */
 function createAvailability(provider: string, observe: Observer) {
   let failures = 0
   let answeredAt = Number.NEGATIVE_INFINITY
-  /** Monotonic milliseconds, and who asked last when; `null` while it is up. */
+  /** Monotonic milliseconds, and when each party last asked; `null` while the provider is up. */
   let out: { readonly since: number; readonly askedAt: Map<string, number> } | null = null
   let probes = 0
 
@@ -207,7 +207,7 @@ function createAvailability(provider: string, observe: Observer) {
     return probes < MOST_PROBES && performance.now() - askedAt >= PAUSE_MS
   }
 
-  /** @returns whether it is out, and so is told when the question is over */
+  /** @returns whether the provider is out, which is needed again when the question ends */
   function asked(party: string): boolean {
     if (out === null) return false
     if (out.askedAt.size >= MOST_ASKED) out.askedAt.clear()

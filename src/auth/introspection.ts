@@ -18,10 +18,10 @@ import { member } from './jwt-encoding.ts'
 import type { Asker } from './provider-places.ts'
 import { invalid, unknowable, type Verified } from './verdict.ts'
 
-/** Credentials that say nothing by themselves: whoever issued them is asked (RFC 7662). */
+/** Credentials that contain no facts, so that their issuer is asked about them (RFC 7662). */
 
 export interface IntrospectionOptions extends ProviderOptions, FactClaims {
-  /** A credential must be meant for one of these; empty for any. */
+  /** The credential must be meant for one of these; empty to allow any. */
   readonly audiences: readonly string[]
   /** By path, as in `IssuerOptions`. */
   readonly audienceClaim: string
@@ -31,29 +31,29 @@ export interface IntrospectionOptions extends ProviderOptions, FactClaims {
 export interface Introspection {
   /** Never rejects for a fault of a provider. @param at milliseconds since the epoch */
   introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
-  /** Addresses of the providers that have not responded once. */
+  /** Addresses of the providers that have not responded yet. */
   unheard(): readonly string[]
-  /** Asks those. */
+  /** Asks them once more. */
   prepare(): Promise<void>
-  /** What is asked already is waited for. */
+  /** Questions that are under way are still waited for. */
   close(): void
 }
 
-/** How long "no" is remembered: a credential that was used before its issuer knew it is good soon after. */
+/** How long a refusal is remembered. A credential that was used before its issuer knew it is accepted soon afterwards. */
 const REFUSED_MS = 10_000
-/** Each has about 200 bytes. */
+/** Each takes about 200 bytes. */
 const MOST_REFUSED = 10_000
-/** A credential whose "yes" is no longer remembered was good lately for as long as this. */
+/** For how long a credential counts as recently accepted after its result is no longer remembered. */
 const LATELY_MS = 3_600_000
-/** Fewest of those that are known to have been good lately; each has about 200 bytes. */
+/** At least this many recently accepted credentials are known. Each takes about 200 bytes. */
 const MOST_GOOD = 10_000
 /**
- * What a credential costs the address that brought it, unless it is a good one, in tenths of a millisecond: an address has 40 asked about
- * for nothing at once, and 10 a second from then on. One on which the provider fails costs as much: else it could be brought without end.
+ * In tenths of a millisecond. An address pays this for each credential that is not accepted, so it may bring 40 at once and then 10 a
+ * second. It pays even if the provider fails, because otherwise one credential could be brought without end.
  */
 const COST = 50
 
-/** For clocks that differ, in seconds. */
+/** Allowed difference of clocks, in seconds. */
 const TOLERANCE = 30
 
 const INACTIVE = invalid('the issuer does not know the credential, or it has ended')
@@ -64,10 +64,10 @@ interface Rules {
 }
 
 export interface IntrospectionSetup {
-  /** Asked in this order, each only if the ones before say "no". */
+  /** Asked in this order, each only if those before have refused. */
   readonly providers: readonly IntrospectionOptions[]
   readonly wanted: WantedFacts
-  /** What whoever asks remembers of credentials that are good. */
+  /** How the authenticator remembers accepted credentials. */
   readonly cache: { readonly max: number; readonly ttlMs: number }
   readonly observe: Observer
   readonly now: () => number
@@ -86,7 +86,7 @@ export function createIntrospection({ providers, wanted, cache, observe, now }: 
     const held = places()
     let spent = 0
     try {
-      // This takes no place for long signatures, because a provider has places of its own (provider-places.ts).
+      // This uses no place for long checks, because providers have places of their own (provider-places.ts).
       const noPlace = isKnown ? null : held.enter(COST, false)
       if (noPlace !== null) return noPlace
       const { result, wasAsked } = await ask(rules, credential, { at, wanted, isKnown, party: held.party })
@@ -128,7 +128,7 @@ interface Question extends Asker {
 
 interface Judged {
   readonly result: Verified | Denial
-  /** Whether some provider was asked. */
+  /** Whether any provider was asked. */
   readonly wasAsked: boolean
 }
 
@@ -140,20 +140,20 @@ async function ask(rules: readonly Rules[], credential: string, question: Questi
     wasAsked ||= !('problem' in known) || known.wasAsked
     const result = 'problem' in known ? out(known.problem) : judge(known, options, question)
     if ('caller' in result) return { result, wasAsked }
-    // "Cannot know" outweighs "no": whoever would say yes may be the one that cannot be asked.
+    // "Unknown" outweighs "no", because the provider that cannot be asked may be the one that knows the credential.
     if (refused.code === 'unauthorized') refused = result
   }
   return { result: refused, wasAsked }
 }
 
-/** As soon as this a client may ask again. */
+/** A client may ask again after this time. */
 const RETRY_SECONDS = 1
 
 function out(problem: string): Denial {
   return unknowable('overloaded', `introspection: ${problem}`, RETRY_SECONDS)
 }
 
-/** What a provider says of a credential, held against our rules: it may be active and yet not be for us. */
+/** Applies our rules to the response of a provider, because an active credential may still be meant for another service. */
 function judge(payload: Payload, options: IntrospectionOptions, { at, wanted }: Question): Verified | Denial {
   const { object } = payload
   if (member(object, 'active') !== true) return INACTIVE
@@ -173,7 +173,7 @@ function judge(payload: Payload, options: IntrospectionOptions, { at, wanted }: 
   return 'code' in facts ? facts : { caller: { user, kind: 'introspected', ...facts }, until }
 }
 
-/** Why a credential is good only with a proof that is not asked for here (RFC 8705, RFC 9449); `null` if its bearer is enough. */
+/** Why a credential needs a proof of possession that the gateway does not check (RFC 8705, RFC 9449); `null` if it needs none. */
 function proofOf({ object }: Payload): string | null {
   const type = member(object, 'token_type')
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer') return 'the credential is no Bearer token'

@@ -11,37 +11,37 @@ import type { Tenants } from './tenants.ts'
 
 export interface IssuerOptions extends FactClaims {
   /**
-   * Compared with `iss` character by character, with `tenants` as a template (tenants.ts). Several issuers may have one name and different
-   * audiences.
+   * Compared with `iss` character by character, or as a template if there are `tenants` (tenants.ts). Several issuers may have the same
+   * name and different audiences.
    */
   readonly issuer: string
-  /** Default: the issuer has one name, and `tid` is not looked at. */
+  /** Default: the issuer has one name, and `tid` is ignored. */
   readonly tenants?: Tenants
   /** A token must be meant for one of these. At least one. */
   readonly audiences: readonly string[]
-  /** The claim that names them, by path; `aud` by default. */
+  /** The claim with the audiences, by path. Default `aud`. */
   readonly audienceClaim?: string
-  /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key, and those of `previous` are good too. */
+  /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key, and those of `previous` are accepted too. */
   readonly keys:
     | { readonly kind: 'url'; readonly url: string }
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'secret'; readonly secret: string; readonly previous?: string }
-  /** Allowed values of `alg`. HS256, HS384 and HS512 go with a secret only, and a secret only with them. */
+  /** Allowed values of `alg`. HS256, HS384 and HS512 need a secret, and a secret needs one of these. */
   readonly algorithms: readonly string[]
   /** The claim that holds the user id, by path, for example `sub` or `app.user` (lib/json-path.ts). */
   readonly userClaim: string
-  /** Allowed difference of clocks in seconds, 0 or more. A token is never remembered past its `exp` all the same. */
+  /** Allowed difference of clocks in seconds, 0 or more. A token is still never remembered beyond its `exp`. */
   readonly clockToleranceSeconds: number
-  /** Allowed values of the header's `typ`, for example `at+jwt`; any where not given. */
+  /** Allowed values of the header's `typ`, for example `at+jwt`. Default any. */
   readonly typ?: readonly string[]
 }
 
-/** An issuer with its keys at hand. */
+/** An issuer with its keys. */
 export interface Issuer extends Omit<IssuerOptions, 'keys'> {
   readonly source: KeySource
 }
 
-/** What is wrong with the issuers as configured; each problem begins with its place, for example `auth.jwt[0].algorithms`. */
+/** What is wrong with the configured issuers. Each problem begins with its place, for example `auth.jwt[0].algorithms`. */
 export class AuthSetupError extends Error {
   readonly problems: readonly string[]
 
@@ -52,12 +52,12 @@ export class AuthSetupError extends Error {
   }
 }
 
-/** Sources of keys by URL, under the names of issuer and URL. */
+/** Sources of keys, keyed by issuer and URL. */
 export type FetchedKeys = ReadonlyMap<string, KeySource>
 
 /**
- * @param before sources that were opened earlier: those that are named again go on, with the keys that they have fetched
- * @throws AuthSetupError with the problems of all issuers; what was opened is then closed, and nothing of `before`
+ * @param before sources that were opened earlier. Those that are named again go on with the keys that they have fetched
+ * @throws AuthSetupError with the problems of all issuers. The new sources are then closed, but none of `before`
  */
 export async function openIssuers(
   all: readonly IssuerOptions[],
@@ -65,7 +65,7 @@ export async function openIssuers(
   surroundings: { readonly kept: KeySetStore; readonly observe: Observer; readonly now: () => number },
 ): Promise<{ readonly issuers: readonly Issuer[]; readonly fetched: FetchedKeys }> {
   const fetched = new Map<string, KeySource>()
-  // Two audiences of one issuer share its keys, and with them the bound on fetches.
+  // Two audiences of one issuer share its keys, and so the limit on fetches.
   function fetchedFrom(issuer: string, url: string): KeySource {
     const name = JSON.stringify([issuer, url])
     const source =

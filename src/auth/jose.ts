@@ -1,9 +1,9 @@
 import { createSecretKey, KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 
-/** The one door to jose, which imports public keys and is loaded with the first. What a token says is read and judged by us. */
+/** Only this file imports jose, which imports public keys and is loaded with the first. Other files judge tokens. */
 
-/** @throws on a key that is malformed, not on its curve, or not for the algorithm */
+/** @throws if a key is malformed, not on its curve, or not for the algorithm */
 export async function importPublicKey(jwk: JWK, alg: string): Promise<KeyObject> {
   const { importJWK } = await import('jose')
   const key = await importJWK(jwk, alg)

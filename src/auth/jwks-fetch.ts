@@ -10,9 +10,9 @@ const MOST_FRESH = 24 * 60 * MINUTE
 
 export interface FetchedJson {
   readonly json: unknown
-  /** How long it may be used without asking again, in milliseconds: 1 minute to 1 day, 10 minutes if the response does not say. */
+  /** For how many milliseconds it may be used: 1 minute to 1 day, and 10 minutes if the response does not say. */
   readonly freshMs: number
-  /** How long ago the issuer sent it, as a cache on the way says (`Age`), in milliseconds. */
+  /** How long ago the issuer sent the document, in milliseconds, according to a cache on the way (`Age`). */
   readonly ageMs: number
 }
 
@@ -34,10 +34,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-/**
- * Fetches a JSON document: 5 seconds for all of it, 256 KiB at most, no redirect followed.
- * @throws Error
- */
+/** Fetches a JSON document in at most 5 seconds, of at most 256 KiB, and follows no redirect. @throws Error */
 export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJson> {
   const headers = { accept: 'application/jwk-set+json, application/json' }
   const request = { url, headers, deadlineMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal: closed }
@@ -47,13 +44,13 @@ export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJ
   return { json, freshMs: freshness(header('cache-control')), ageMs: ageOf(header('age')) }
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** The message `fetch failed` says nothing, so its cause is shown. */
 export function why(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }
 
-/** The error of `JSON.parse` would show a piece of the text, and not what to do. */
+/** The error of `JSON.parse` would show a part of the text, and not what to do. */
 function parse(text: string, type: string | null): unknown {
   try {
     return JSON.parse(text)

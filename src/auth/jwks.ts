@@ -13,30 +13,30 @@ import {
   type VerifyingKey,
 } from './key-set.ts'
 
-/** While fetches fail, none further apart than this, nobody waits for another where there are keys: it may take 5 seconds to fail. */
+/** While fetches fail, and none is further apart than this, requests use the present keys without waiting. */
 const KNOWN_DOWN = 60_000
 /**
- * Requests that wait for one fetch; more are refused at once. They are not verified yet, and all of them
- * together must not take the places of those that need no key of this issuer.
+ * How many requests may wait for one fetch; others are refused at once. Waiting requests are not verified yet, so they
+ * must not take all places from requests that need no new key.
  */
 const MAX_WAITING = 100
-/** The same while there are no keys, when nearly all of them are honest: a gateway that starts under load. */
+/** The same if there are no keys. Nearly all requests are honest then, because the gateway starts under load. */
 const MAX_WAITING_WITHOUT_KEYS = 500
-/** How long keys that ought to be fetched again are used while that fails. */
+/** How long keys are used after the time at which they should have been fetched again. */
 const STALE_IF_ERROR = KEEP_KEY_SET_MS
 
-/** It is no failure: who takes all keys out of use is obeyed. But nobody of this issuer comes in from then on. */
+/** This is no failure, because an issuer may withdraw all its keys. But none of its users is accepted from then on. */
 const NO_KEY =
   'the set has no key that can be used, so every JWT of this issuer gets 401: publish one at the address under jwks'
 
-/** Kids of keys that were taken out of use which are remembered; real sets have 1 to 10. */
+/** How many kids of withdrawn keys are remembered. Real sets have 1 to 10. */
 const MOST_RETIRED = 100
 
 const UNKNOWN: KeyResponse = { is: 'unknown' }
 
 interface Held {
   readonly keys: KeySet
-  /** Milliseconds since the epoch, as `freshUntil`, which before it (the clock was ahead then) says nothing. */
+  /** Milliseconds since the epoch, like `freshUntil`. Before this time the clock was ahead, so `freshUntil` is ignored. */
   readonly since: number
   readonly freshUntil: number
 }
@@ -44,14 +44,14 @@ interface Held {
 export interface KeysByUrl {
   readonly issuer: string
   readonly url: URL
-  /** What this process has fetched is kept there, and what others have is read there. */
+  /** Where this process keeps what it has fetched, and reads what others have fetched. */
   readonly kept: KeySetStore
   readonly observe: Observer
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** The name under which all gateways of a store keep the key set that an issuer has at an address, which may hold a secret. */
+/** The name under which gateways keep the key set of an issuer and address. It hides the address, which may be secret. */
 export function keySetId(issuer: string, { href }: URL): string {
   return createHash('sha256')
     .update(JSON.stringify([issuer, href]))
@@ -59,8 +59,8 @@ export function keySetId(issuer: string, { href }: URL): string {
 }
 
 /**
- * The keys of an issuer by URL. The first fetch starts at once and nobody waits for it here: a gateway starts while its
- * identity provider is down. As long as it has fetched none, it goes by those that another process has fetched within a day.
+ * Fetches the keys of an issuer from a URL. Nobody waits here for the first fetch, so a gateway can start while its identity
+ * provider is down. Until a fetch succeeds, it uses keys that another process has fetched within a day.
  */
 export function keysFromUrl(of: KeysByUrl): KeySource {
   const keys = new FetchedKeySet(of)
@@ -74,15 +74,15 @@ class FetchedKeySet implements KeySource {
   readonly #closed = new AbortController()
   #held: Held | null = null
   #lastStart = Number.NEGATIVE_INFINITY
-  /** The issuer may have other keys than these: the last fetch failed, or they are those of another process. */
+  /** Whether the issuer may have newer keys, because the last fetch failed, or the keys come from another process. */
   #mayBeOld = false
   #hasFailed = false
   #readOnce = false
-  /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
+  /** A fetched set that the store does not have yet, for example because it is not connected yet at the start. */
   #unkept: { readonly text: string; readonly sentAt: number } | null = null
   #pending: Promise<void> | null = null
   #waiting = 0
-  /** Fetches that have ended. */
+  /** How many fetches have ended. */
   #fetches = 0
   #retired: ReadonlySet<string> = new Set()
 
@@ -91,7 +91,7 @@ class FetchedKeySet implements KeySource {
     this.#pace = createFetchPace(() => ({ hasKeys: this.#held !== null, hasFailed: this.#hasFailed }), of.now)
   }
 
-  /** Without what may be secret: user, password and query. */
+  /** Without the parts that may be secret: user, password and query. */
   get #address(): string {
     return `${this.#of.url.origin}${this.#of.url.pathname}`
   }
@@ -104,7 +104,7 @@ class FetchedKeySet implements KeySource {
     if (this.#held === null || this.#of.now() >= this.#held.freshUntil) {
       const mayWait = this.#held === null || !this.#isKnownDown()
       const fetched = this.#refresh()
-      // Keys that are due still serve, as they do when a fetch fails: only if there are none must everybody wait.
+      // Keys that are due still serve, as they do when a fetch fails. Only without any keys must everybody wait.
       if (mayWait && !(await this.#waited(fetched)) && this.#held === null) return this.#unavailable()
     }
     const known = this.#lookUp(alg, kid)
@@ -112,8 +112,8 @@ class FetchedKeySet implements KeySource {
   }
 
   /**
-   * Without a kid a key may have taken the place of another one. Under a kid none should, and anybody can put a bad signature under a
-   * known kid: what cannot be found out then is a "no".
+   * Without a kid, a new key may have replaced another one unnoticed. Under the same kid this should not happen, and anybody can put
+   * a wrong signature under a known kid. So if nothing can be found out now, the result for a known kid is "no".
    */
   async findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyResponse> {
     const found = await this.#findNew(alg, kid, tried, this.#fetches)
@@ -121,7 +121,7 @@ class FetchedKeySet implements KeySource {
   }
 
   /**
-   * A key that is not there may have come since the last fetch: it is unknown if no fetch since then brings it.
+   * A missing key may have been published since the last fetch. It is unknown if no later fetch brings it.
    * @param before how many fetches had ended when the token came
    */
   async #findNew(
@@ -139,7 +139,7 @@ class FetchedKeySet implements KeySource {
     return response.is === 'unknown' && this.#mayBeOld ? this.#unavailable() : response
   }
 
-  /** @returns false, at once, where too many wait already */
+  /** @returns false at once if too many requests wait already */
   async #waited(fetched: Promise<void>): Promise<boolean> {
     if (this.#pending !== null && this.#waiting >= (this.#held === null ? MAX_WAITING_WITHOUT_KEYS : MAX_WAITING))
       return false
@@ -162,7 +162,7 @@ class FetchedKeySet implements KeySource {
     return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(this.#pace.waitMs() / 1000)) }
   }
 
-  /** Fetches unless that was done just now; all who ask meanwhile share one fetch. */
+  /** Fetches the keys, unless that was done a moment ago. All who ask meanwhile share one fetch. */
   async #refresh(): Promise<void> {
     if (this.#pending !== null) return this.#pending
     if (this.#pace.waitMs() > 0) return
@@ -207,7 +207,7 @@ class FetchedKeySet implements KeySource {
     this.#readOnce = true
   }
 
-  /** Also one without any key, and none of one that is too long: nobody is to begin with those that were taken out of use. */
+  /** Keeps even a set without keys, so that nobody begins with withdrawn ones, but not a set that is too long. */
   async #keep(): Promise<void> {
     const fetched = this.#unkept
     if (fetched === null) return
@@ -220,11 +220,11 @@ class FetchedKeySet implements KeySource {
         () => {
           if (this.#unkept === fetched) this.#unkept = null
         },
-        () => {}, // tried again when the store is there (`prepare`)
+        () => {}, // tried again when the store is back (`prepare`)
       )
   }
 
-  /** What another process has fetched is due at once: a fetch of our own has the last word. */
+  /** Keys from another process are due at once, so that a fetch of our own decides. */
   async #recall(): Promise<void> {
     if (this.#held !== null || this.#closed.signal.aborted) return
     const found = await readKept(this.#of.kept, keySetId(this.#of.issuer, this.#of.url))
@@ -252,8 +252,8 @@ class FetchedKeySet implements KeySource {
 }
 
 /**
- * The kids of keys that were in use and are no more: their tokens are told so at once, also where the set may not be asked for now. After a
- * rotation of all keys, clients sign in anew by that.
+ * The kids of withdrawn keys. Tokens with such a kid are refused at once, even if the set cannot be fetched now. So clients sign in anew
+ * after all keys were rotated.
  */
 function retiredBy(before: ReadonlySet<string>, old: KeySet, next: KeySet): ReadonlySet<string> {
   const [gone, there] = [kidsOf(old), kidsOf(next)]
@@ -267,7 +267,7 @@ function kidsOf(keys: KeySet): ReadonlySet<string> {
 
 const NO_KEYS_KEPT = '{"keys":[]}'
 
-/** `null` too where the store is out, or what is kept there is no key set. */
+/** `null` also if the store is out, or if its value is no key set. */
 async function readKept(kept: KeySetStore, id: string): Promise<(ReadKeySet & { readonly ageMs: number }) | null> {
   try {
     const found = await kept.readKeySet(id)

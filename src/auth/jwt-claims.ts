@@ -6,7 +6,7 @@ import { member } from './jwt-encoding.ts'
 import { isIssuedBy } from './tenants.ts'
 import { invalid } from './verdict.ts'
 
-/** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
+/** Reads the claims of a JWT by the rules of one issuer (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
 
 export interface Claims {
   readonly user: string
@@ -14,10 +14,7 @@ export interface Claims {
   readonly expiresAt: number
 }
 
-/**
- * Reads user and times, and judges whose token it is and for whom.
- * @param now milliseconds since the epoch
- */
+/** Reads user and times, and checks issuer and audience. @param now milliseconds since the epoch */
 export function readClaims(payload: Payload, issuer: Issuer, now: number): Claims | Denial {
   const { object } = payload
   if (!isIssuedBy(issuer, object)) return invalid('unknown issuer, or tid is another tenant than that of iss')

@@ -1,14 +1,14 @@
 import { isObject } from '../lib/json.ts'
 import { topLevelMembers } from '../lib/json-members.ts'
 
-/** Strict reading of what a JWT is made of. Whatever has two spellings is refused: two readers might differ on it. */
+/** Strict readers for the parts of a JWT. A text that is not the only spelling is refused, since readers might differ on it. */
 
-// ignoreBOM keeps a byte order mark in the text, where JSON.parse refuses it.
+// ignoreBOM keeps a byte order mark in the text, so that JSON.parse refuses it.
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The bytes of a base64url text without padding, or `null` if it is not the one canonical spelling of them.
- * Decoders commonly skip white space and ignore unused bits, which makes tokens malleable: many texts, one meaning.
+ * The bytes of a base64url text without padding; `null` if it is not their only canonical spelling. Many decoders skip
+ * white space and ignore unused bits, so that different texts would be the same token.
  */
 export function decodeBase64url(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url')
@@ -17,30 +17,30 @@ export function decodeBase64url(text: string): Buffer | null {
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** What one look over a JSON text finds, before the text is parsed or known to be valid. */
+/** What one pass over a JSON text finds. The text need not be valid. */
 export interface Outline {
-  /** Keys that the outermost object spells out, each duplicate counted. */
+  /** How many keys the outermost object has, with duplicates. */
   readonly keys: number
-  /** Commas, which bound how many values there are to parse. */
+  /** How many commas there are, which bounds the number of values to parse. */
   readonly commas: number
-  /** The value of the member of the outermost object that was asked for, if it is a string; else `null`. */
+  /** The value of the requested member of the outermost object, if it is a string; else `null`. */
   readonly text: string | null
 }
 
-/** Objects and arrays within each other. Real claims have four or five. */
+/** The deepest nesting of objects and arrays. Real claims have four or five levels. */
 const MAX_DEPTH = 32
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
 /**
- * Looks over a JSON text in one loop that allocates nothing: whoever sends the text may be anybody. `null` if it is nested
- * deeper than 32 or ends within a string. Of what is no JSON it may say anything: only the parser knows.
- * @param bytes UTF-8, in which no byte of another character looks like one of those sought
+ * Passes over a JSON text once without allocating, because anybody may have sent it. `null` if it is nested deeper than 32
+ * levels or ends within a string. For invalid JSON the result has no meaning, which only the parser can tell.
+ * @param bytes UTF-8, in which no byte of another character looks like the ASCII characters that matter here
  * @param member plain ASCII. A key that is spelt with escapes is not found
  */
 export function outlineOf(bytes: Uint8Array, member = ''): Outline | null {
   let [depth, keys, commas] = [0, 0, 0]
-  /** Where the last string begins and ends, and whether the next one is the value that is sought. */
+  /** Where the last string begins and ends, and whether the next string is the requested value. */
   let [start, end, isSought] = [0, 0, false]
   let [foundAt, foundEnd] = [0, 0]
   for (let i = 0; i < bytes.length; i++) {
@@ -74,7 +74,7 @@ function stringOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** The place of the quote that ends a string, or that of the end of the bytes. */
+/** The position of the quote that ends a string, or the end of the bytes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let i = start
   while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
@@ -87,10 +87,7 @@ function spells(bytes: Uint8Array, start: number, end: number, text: string): bo
   return true
 }
 
-/**
- * A JSON object in UTF-8 whose own keys are all different, or `null`.
- * @param outline of the same bytes
- */
+/** A JSON object in UTF-8 without duplicate keys; else `null`. @param outline of the same bytes */
 export function parseObject(bytes: Uint8Array, outline: Outline | null = outlineOf(bytes)): JsonObject | null {
   if (outline === null) return null
   try {
@@ -105,15 +102,15 @@ export function parseObject(bytes: Uint8Array, outline: Outline | null = outline
 }
 
 /**
- * V8 takes a name that is spelt with escapes for the one that an object read before had in its place: after `{"a":1,"\\":1}`,
- * `JSON.parse` reads `{"a":1,"\u0062":1}` as `{ a: 1, '\\': 1 }` (nodejs/node#63785, also in Node 26.10). Without this anybody could have the
- * claims of others misread.
+ * V8 may take a name that is spelt with escapes for the name at that place in an object that it read before: after `{"a":1,"\\":1}`,
+ * `JSON.parse` reads `{"a":1,"\u0062":1}` as `{ a: 1, '\\': 1 }` (nodejs/node#63785, also in Node 26.10). Anybody could use this to have
+ * the claims of others misread.
  */
 function readMembers(text: string): JsonObject {
   return Object.fromEntries(topLevelMembers(text).map(({ key, value }) => [key, JSON.parse(value)]))
 }
 
-/** A member of the object itself: `constructor` and `__proto__` are found only where the JSON has them. */
+/** A member of the object itself, so that `constructor` and `__proto__` are found only if the JSON has them. */
 export function member(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }

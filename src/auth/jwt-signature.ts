@@ -1,7 +1,7 @@
 import { constants, createHmac, type KeyObject, timingSafeEqual, type VerifyKeyObjectInput, verify } from 'node:crypto'
 import { ALGORITHMS } from './algorithms.ts'
 
-/** What was signed and how, as a token has it. */
+/** The signed text of a token and its signature. */
 export interface Signed {
   readonly alg: string
   /** The text of header and payload. */
@@ -9,11 +9,11 @@ export interface Signed {
   readonly signature: Uint8Array
 }
 
-/** From this cost on a check is no matter of the event loop: by way of the pool it takes twice the CPU, of which the loop has the most. */
+/** From this cost on a check runs in the thread pool. There it takes twice the CPU, mostly of the event loop. */
 export const LONG = 5
 
 /**
- * What a check costs, in tenths of a millisecond (Node 26.10). None if it is a third of an accepted request: RSA of up to 3072 bits takes 0.02
+ * What a check costs, in tenths of a millisecond (Node 26.10). It is 0 up to a third of an accepted request: RSA up to 3072 bits takes 0.02
  * to 0.03 ms, and a shared secret less.
  */
 export function costOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, alg: string): number {
@@ -24,7 +24,7 @@ export function costOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, a
   return bits <= 4096 ? 1 : LONG
 }
 
-/** A check on the event loop, for keys whose checks are not long. */
+/** Checks a signature on the event loop. For keys with short checks. */
 export function holds({ alg, input, signature }: Signed, key: KeyObject): boolean {
   const hash = hashOf(alg)
   if (key.type === 'secret') {
@@ -37,7 +37,7 @@ export function holds({ alg, input, signature }: Signed, key: KeyObject): boolea
   return verify(hash, Buffer.from(input, 'latin1'), optionsOf(alg, key), signature)
 }
 
-/** The same in the thread pool, for keys whose checks are. */
+/** The same in the thread pool, for keys with long checks. */
 export function holdsInPool({ alg, input, signature }: Signed, key: KeyObject): Promise<boolean> {
   if (!hasLengthOf(alg, signature)) return Promise.resolve(false)
   return new Promise((resolve, reject) => {
@@ -57,12 +57,12 @@ function optionsOf(alg: string, key: KeyObject): VerifyKeyObjectInput {
   return { key }
 }
 
-/** `null` where the algorithm has its own. */
+/** `null` if the algorithm has its own hash. */
 function hashOf(alg: string): string | null {
   return alg.startsWith('Ed') ? null : `sha${alg.slice(-3)}`
 }
 
-/** Numbers of a point are as long as its curve, and a signature is two of them (RFC 7518, section 3.4). */
+/** A signature is two numbers, each as long as the curve (RFC 7518, section 3.4). */
 function hasLengthOf(alg: string, { length }: Uint8Array): boolean {
   return !alg.startsWith('E') || length === 2 * curveBytesOf(alg)
 }

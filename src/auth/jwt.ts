@@ -9,12 +9,12 @@ import type { VerifyingKey } from './key-set.ts'
 import { mayIssue, maySignFor } from './tenants.ts'
 import { invalid, unknowable, type Verified } from './verdict.ts'
 
-/** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
+/** A JWT in compact serialisation that one of our issuers may have made. Nothing is verified yet. */
 export interface ReadJwt extends Signed {
   readonly kid: string | undefined
   readonly payloadBytes: Uint8Array
   readonly outline: Outline
-  /** Those whose rules the header and `iss` meet. At least one. */
+  /** Those whose rules fit the header and `iss`. At least one. */
   readonly issuers: readonly Issuer[]
 }
 
@@ -24,38 +24,38 @@ interface Header {
   readonly typ: string | undefined
 }
 
-/** In characters of base64url: 1 KiB. Real headers have 50 to 150 bytes; one with a chain of certificates says nothing to us. */
+/** In characters of base64url: 1 KiB. Real headers have 50 to 150 bytes, and certificate chains are ignored anyway. */
 const MAX_HEADER = Math.ceil((1024 * 4) / 3)
 
 /**
- * A payload with fewer commas is parsed at once, which is cheaper than a check of its signature. One with more is parsed when its
- * signature holds, because anybody can make one that takes longer to parse than to check.
+ * A payload with up to this many commas is parsed at once, which costs less than checking its signature. Any other is parsed only
+ * after its signature was verified, because anybody can make one that takes longer to parse.
  */
 const MOST_COMMAS = 64
 
 /**
- * A payload of more bytes takes as long to read as a check by ES256, and real ones have 300 to 1500. It is parsed when its signature
- * holds, too, so that a refusal of one is always a failed check, of which an address has few.
+ * Reading a longer payload takes as long as an ES256 check, and real ones have 300 to 1500 bytes. It too is parsed only after its
+ * signature was verified, so that refusing it always counts as a failed check, of which an address has few.
  */
 const LARGE = 2048
 
-/** Header parameters that change what the signature covers or how the payload is read (RFC 7515, RFC 7797). We have no use for any. */
+/** Header parameters that change what is signed or how the payload is read (RFC 7515, RFC 7797). The gateway supports none of them. */
 const REFUSED_PARAMETERS = ['crit', 'b64', 'zip']
 
 const MALFORMED = invalid('malformed JWT')
 const BAD_SIGNATURE = invalid('bad signature')
 
 export interface JwtVerifier {
-  /** What is found out without a key and without parsing the claims: cheap, since anybody may have made the token. */
+  /** Finds out what needs neither a key nor parsed claims. This is cheap, because anybody may have made the token. */
   read(token: string): ReadJwt | Denial
   verify(jwt: ReadJwt, now: number, places: () => CheckPlaces): Promise<Verified | Denial>
 }
 
 /**
- * Verifies JWTs by the rules of RFC 8725, what is cheapest first: the header, the issuer, the claims of a payload that is small, the
- * signature, the claims of any other. So a token that is refused anyway mostly costs no signature check and causes no fetch of keys. The
- * signature covers the very bytes that are judged, and none is accepted whose claims have not been read whole.
- * `jwk`, `jku`, `x5u` and `x5c` in a token are never looked at.
+ * Verifies JWTs by the rules of RFC 8725, the cheapest checks first: the header, the issuer, the claims of a small payload, the
+ * signature, the claims of a large payload. So most refused tokens cost no signature check and no fetch of keys. The signature covers
+ * exactly the bytes that are judged, and no token is accepted before all its claims are read. `jwk`, `jku`, `x5u` and `x5c` in a token
+ * are ignored.
  */
 export function createJwtVerifier(issuers: readonly Issuer[], wanted: WantedFacts): JwtVerifier {
   const algorithms = new Set(issuers.flatMap((issuer) => issuer.algorithms))
@@ -122,13 +122,13 @@ async function verifyForAny(
   for (const issuer of jwt.issuers) {
     const result = await verifyFor(issuer, jwt, payload, verification)
     if ('caller' in result) return result
-    // "Cannot know" outweighs "no": the key that would say yes may be among those we could not fetch.
+    // "Unknown" outweighs "no", because the right key may be among those that could not be fetched.
     if (refused === undefined || result.code !== 'unauthorized') refused = result
   }
   return refused ?? invalid('no issuer')
 }
 
-/** @param small undefined where the payload is parsed only when the signature holds */
+/** @param small undefined if the payload may be parsed only after its signature was verified */
 async function verifyFor(
   issuer: Issuer,
   jwt: ReadJwt,
@@ -148,7 +148,7 @@ async function verifyFor(
   return { caller: { user: claims.user, kind: 'jwt', ...facts }, until: claims.expiresAt }
 }
 
-/** `null` where a key of the issuer has signed the token. */
+/** `null` if a key of the issuer has signed the token. */
 async function faultOfSignature(issuer: Issuer, jwt: ReadJwt, checks: Checks): Promise<Denial | null> {
   const { alg, kid } = jwt
   const { source } = issuer
@@ -174,7 +174,7 @@ async function faultOfSignature(issuer: Issuer, jwt: ReadJwt, checks: Checks): P
   }
 }
 
-/** Its key may be a new one, and the key set cannot be fetched, or was fetched as often as it may be. */
+/** The token may have a new key, but the key set cannot be fetched now, or was fetched too often. */
 function unfetched(retryAfter: number): Denial {
   return unknowable(
     'overloaded',
@@ -183,7 +183,7 @@ function unfetched(retryAfter: number): Denial {
   )
 }
 
-/** The issuers whose rules this token can meet, or at which of them it fails. */
+/** The issuers whose rules this token may fit, or the rule that it breaks. */
 function chooseIssuers(
   issuers: readonly Issuer[],
   iss: string | null,

@@ -7,54 +7,54 @@ import { type JsonObject, member } from './jwt-encoding.ts'
 import { costOf } from './jwt-signature.ts'
 import { rsaWeakness } from './weak-rsa.ts'
 
-/** `keys`: those to verify with, `MAX_FITTING` at most. `unknown`: no such key. `ambiguous`: more fit and the token does not say which. */
+/** `keys`: at most `MAX_FITTING` keys to verify with. `unknown`: no such key. `ambiguous`: more fit, and none is named. */
 export type KeyResponse =
   | { readonly is: 'keys'; readonly keys: readonly VerifyingKey[] }
   | { readonly is: 'unknown' }
   | { readonly is: 'ambiguous' }
-  /** Nothing can be said now; `retryAfter` in whole seconds. */
+  /** Nothing is known now. `retryAfter` is in whole seconds. */
   | { readonly is: 'unavailable'; readonly retryAfter: number }
 
 /** Where the keys of an issuer come from. Never rejects. */
 export interface KeySource {
   find(alg: string, kid: string | undefined): KeyResponse | Promise<KeyResponse>
-  /** The same when none of `tried` verifies: without those. An issuer may have a new key under an old kid, or under none. */
+  /** The same without the keys in `tried`, because an issuer may have a new key under an old kid, or without one. */
   findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyResponse | Promise<KeyResponse>
-  /** Whether there is any key: without one nobody of the issuer comes in. */
+  /** Whether there is any key. Without keys no user of the issuer is accepted. */
   hasKeys(): boolean
-  /** Whether a key set was had once, with keys in it or without. */
+  /** Whether a key set was read once, even if it was empty. */
   wasRead(): boolean
-  /** Goes for a key set as long as there is none, and keeps what the store could not take. */
+  /** Tries to get a key set if there is none, and stores what the store could not take before. */
   prepare(): Promise<void>
   close(): void
 }
 
-/** How many keys are tried at most for a token that names none: each costs the check of a signature. */
+/** How many keys are tried for a token that names none. Each costs a signature check. */
 const MAX_FITTING = 5
 
 export interface VerifyingKey {
-  /** One for each key: what it is made of. */
+  /** Identifies the key by its content. */
   readonly id: string
   readonly key: KeyObject
-  /** Of a check with it, as `costOf` has it. */
+  /** The cost of a check with this key, by `costOf`. */
   readonly cost: number
-  /** As the set names it; most sets name none. */
+  /** The issuer that the set names for this key, which most sets do not. */
   readonly issuer: string | undefined
 }
 
 interface UsableKey extends VerifyingKey {
-  /** Place in the document. */
+  /** Its position in the document. */
   readonly index: number
   readonly kid: string | undefined
 }
 
-/** The public keys of a JWK set that may verify, by algorithm. */
+/** The public keys of a JWK set with which to verify, by algorithm. */
 export type KeySet = ReadonlyMap<string, readonly UsableKey[]>
 
-/** A key set as read, and what of it was refused and why. Keys for other purposes are passed over in silence. */
+/** A key set, and which of its keys were refused and why. Keys for other purposes are skipped silently. */
 export interface ReadKeySet {
   readonly keys: KeySet
-  /** Different keys that can be used. */
+  /** How many different keys can be used. */
   readonly count: number
   readonly refused: readonly string[]
 }
@@ -71,10 +71,7 @@ export function findKeys(
   return others.length === 0 ? { is: 'unknown' } : { is: 'keys', keys: others }
 }
 
-/**
- * Reads a JWK set (RFC 7517, section 5), a parsed JSON value.
- * @throws Error if it is none
- */
+/** Reads a JWK set (RFC 7517, section 5) from a parsed JSON value. @throws Error if it is no JWK set */
 export async function readKeySet(json: unknown): Promise<ReadKeySet> {
   const jwks = isObject(json) ? member(json, 'keys') : undefined
   if (!Array.isArray(jwks) || !jwks.every(isObject)) throw new Error(whatElse(json))
@@ -91,7 +88,7 @@ export async function readKeySet(json: unknown): Promise<ReadKeySet> {
   return { keys, count: countKeys(keys), refused }
 }
 
-/** What issuers have beside their key set, and people take for it. */
+/** Recognises other documents of issuers that are often taken for the key set. */
 function whatElse(json: unknown): string {
   const uri = isObject(json) ? member(json, 'jwks_uri') : undefined
   if (typeof uri === 'string') {
@@ -111,7 +108,7 @@ function isForSigning(jwk: JsonObject): boolean {
 
 function faultOf(jwk: JsonObject): string | null {
   const kty = member(jwk, 'kty')
-  // A secret in a document that everyone may read is none; and HS256 with public data as its key is the classic confusion.
+  // A secret in a public document is no secret, and HS256 with public data as its key is a well-known attack.
   if (kty === 'oct') return 'a symmetric key'
   if (member(jwk, 'd') !== undefined) return 'a private key, which is no longer private'
   const kid = member(jwk, 'kid')
@@ -119,7 +116,7 @@ function faultOf(jwk: JsonObject): string | null {
   return kty === 'RSA' ? rsaWeakness(jwk) : null
 }
 
-/** Adds a key under each algorithm it fits. Answers with what is wrong with it, if anything. */
+/** Adds a key under each algorithm that it fits. Returns what is wrong with it, if anything. */
 async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: number): Promise<string | null> {
   const kid = member(jwk, 'kid') as string | undefined
   try {
@@ -136,7 +133,7 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
   }
 }
 
-/** No member of RFC 7517: Microsoft has it. */
+/** Not a member of RFC 7517, but Microsoft has it. */
 function issuerIn(jwk: JsonObject): string | undefined {
   const issuer = member(jwk, 'issuer')
   return typeof issuer === 'string' ? issuer : undefined
@@ -151,7 +148,7 @@ function fits(jwk: JsonObject, alg: string, { kty, crv }: Algorithm): boolean {
   )
 }
 
-/** The numbers only: no certificate chain, URL or usage of the document gets any further. */
+/** Only the numbers. Certificate chains, URLs and usages of the document are ignored. */
 function publicPart(jwk: JsonObject) {
   const part = { kty: String(member(jwk, 'kty')) }
   for (const name of ['n', 'e', 'crv', 'x', 'y']) {
@@ -161,7 +158,7 @@ function publicPart(jwk: JsonObject) {
   return part
 }
 
-/** Two keys of one kid for one algorithm: which is meant cannot be known, so neither is used. */
+/** If two keys have the same kid and algorithm, neither is used, because the right one is unknown. */
 function withoutTwins(list: readonly UsableKey[], twins: Set<number>): UsableKey[] {
   const isTwin = (a: UsableKey) => a.kid !== undefined && list.some((b) => b !== a && b.kid === a.kid)
   for (const { index } of list.filter(isTwin)) twins.add(index)

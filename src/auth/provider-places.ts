@@ -1,23 +1,23 @@
 import { FairQueue } from '../lib/fair-queue.ts'
 
-/** Whose credential a provider is asked about. */
+/** A client that asks a provider about a credential. */
 export interface Asker {
-  /** Whether the credential was good lately. Of any other it is not known whether it is anything but made up. */
+  /** Whether the credential was accepted recently. Any other may be made up. */
   readonly isKnown: boolean
-  /** Who has one turn in each round with all others: an address, or an IPv6 /48. */
+  /** An address, or an IPv6 /48. In each round every party has one turn. */
   readonly party: string
 }
 
 /** Questions to one provider at a time. */
 export const PLACES = 64
 /**
- * Most of them about credentials that were good lately, and about others: so each kind always has places that the other cannot take. A
- * credential that was good lately goes first where one of them is free, and waits for none of the others.
+ * The most questions of each kind: about recently accepted credentials, and about others. So each kind has places that the other
+ * cannot take. Recently accepted credentials are served first if one of their places is free.
  */
 const MOST = { known: 48, unknown: 32 }
-/** Most that wait, of each kind. */
+/** How many questions of each kind may wait. */
 const MOST_WAITING = 256
-/** Whoever has waited so long, in milliseconds, is not asked about. */
+/** In milliseconds. A question that has waited for this long is not asked. */
 const WAIT_MS = 2000
 
 /** The questions of one kind. */
@@ -32,7 +32,7 @@ class Lane {
 }
 
 export interface ProviderPlaces {
-  /** Waits for a place. @returns whether there is one, which is to be given back */
+  /** Waits for a place. @returns whether there is one, which must be given back */
   take(asker: Asker): boolean | Promise<boolean>
   give(asker: Asker): void
 }
@@ -66,7 +66,7 @@ export function createProviderPlaces(): ProviderPlaces {
     })
   }
 
-  /** A place that is given back is handed on at once: nobody waits while one is free. */
+  /** Hands a free place on at once, so that nobody waits while a place is free. */
   function give(asker: Asker): void {
     laneOf(asker).held--
     const next = [known, unknown].find((lane) => lane.waiting.size > 0 && isFree(lane))

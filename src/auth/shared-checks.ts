@@ -4,20 +4,20 @@ import { type Caller, unknowable } from './verdict.ts'
 
 type Result = Promise<Caller | Denial>
 
-/** How long others may join a check, which may wait for keys: a credential must not end meanwhile by more than this. */
+/** How long after its begin others may join a check, in milliseconds. A credential may end by no more than this meanwhile. */
 const JOIN_MS = 1500
-/** Who have joined at a time: to join costs nothing, so anybody could bring one credential that is made up in as many requests as he likes. */
+/** How many requests may have joined at a time. Joining is free, so anybody could bring one made-up credential in any number of requests. */
 const MAX_JOINED = 256
 const CROWDED = unknowable('overloaded', 'too many wait for checks of credentials that others brought', 1)
 
-/** Checks under way. Whoever brings the same credential meanwhile waits for the same result. */
+/** Checks under way. Requests with the same credential wait for the same result. */
 export class SharedChecks {
   readonly #running = new Map<string, { readonly startedAt: number; readonly result: Result }>()
   readonly #joined = new FairQueue<() => void>(MAX_JOINED)
 
   /**
-   * @param party who joins: if too many have, the last one of the party that has most waits no longer
-   * @returns `undefined` if there is none, or only one that has begun too long ago
+   * @param party of the request. If too many have joined, the last one of the party with most of them stops waiting
+   * @returns `undefined` if there is no such check, or if it began too long ago
    */
   join(key: string, at: number, party: () => string): Result | undefined {
     const check = this.#running.get(key)

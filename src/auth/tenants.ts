@@ -1,26 +1,26 @@
 import { TENANT } from '../lib/tenant-placeholder.ts'
 import { type JsonObject, member } from './jwt-encoding.ts'
 
-/** Issuers that have a name for each of their tenants, such as `https://login.microsoftonline.com/{tenantid}/v2.0`. */
+/** Issuers with a name for each of their tenants, such as `https://login.microsoftonline.com/{tenantid}/v2.0`. */
 
-/** Whose tokens are accepted. */
+/** The tenants whose tokens are accepted. */
 export type Tenants = 'any' | readonly string[]
 
 interface Named {
   readonly issuer: string
-  /** `issuer` has `TENANT` exactly once then. Default: it is the name itself. */
+  /** `issuer` then contains `TENANT` exactly once. Default: `issuer` is the name itself. */
   readonly tenants?: Tenants
 }
 
-/** A GUID, or the name of a domain: nothing that ends the part of a URL in which it stands. */
+/** A GUID or a domain name. It contains nothing that ends this part of a URL. */
 const TENANT_NAME = /^[\w.-]{1,128}$/
 
-/** Whether tokens with this `iss` may be of the issuer. */
+/** Whether tokens with this `iss` may come from the issuer. */
 export function mayIssue({ issuer, tenants }: Named, iss: string | null): boolean {
   return tenants === undefined || iss === null ? issuer === iss : isAccepted(tenantIn(issuer, iss), tenants)
 }
 
-/** Whether claims are of the issuer: `iss` must name the tenant that `tid` names, and be nothing else than the template with it. */
+/** Whether claims come from the issuer: `iss` must be the template with exactly the tenant of `tid`. */
 export function isIssuedBy({ issuer, tenants }: Named, claims: JsonObject): boolean {
   const iss = member(claims, 'iss')
   if (tenants === undefined || typeof iss !== 'string') return iss === issuer
@@ -29,9 +29,8 @@ export function isIssuedBy({ issuer, tenants }: Named, claims: JsonObject): bool
 }
 
 /**
- * Whether a key that names an issuer in its set may sign for the tenant of a token: Microsoft publishes keys that are for one tenant only
- * in the set that all tenants share.
- * @param ofKey as the key names it
+ * Whether a key may sign for the tenant of a token. Microsoft publishes keys for single tenants in the set that all tenants share.
+ * @param ofKey the issuer that the key names
  * @param iss of a token that the issuer may have made
  */
 export function maySignFor(ofKey: string | undefined, { issuer, tenants }: Named, iss: string | null): boolean {
@@ -39,7 +38,7 @@ export function maySignFor(ofKey: string | undefined, { issuer, tenants }: Named
   return iss !== null && ofKey.split('/').includes(tenantIn(issuer, iss) ?? '')
 }
 
-/** What `iss` has in the place of `TENANT`; `null` if it is of another form. */
+/** The part of `iss` in the place of `TENANT`; `null` if `iss` has another form. */
 function tenantIn(template: string, iss: string): string | null {
   const [before = '', after = ''] = template.split(TENANT)
   const isOfForm = iss.length > before.length + after.length && iss.startsWith(before) && iss.endsWith(after)

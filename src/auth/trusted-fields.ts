@@ -4,7 +4,7 @@ import { type FactEncoding, trustedText } from '../inputs/trusted-text.ts'
 import { type Asking, linesOf } from './asking.ts'
 import { type Caller, callerOf, invalid } from './verdict.ts'
 
-/** Fields in which a proxy of ours names the caller. In lower case; `null` for what it does not name. */
+/** Fields in which our proxy names the caller, in lower case. A field is `null` if the proxy does not send it. */
 export interface TrustedFields {
   readonly user: string
   readonly organisation: string | null
@@ -13,7 +13,7 @@ export interface TrustedFields {
 }
 
 /**
- * Callers whom a trusted proxy has verified. Of any other peer the fields are nothing: whoever sends them asks without a credential.
+ * Reads callers that a trusted proxy has verified. The fields of any other peer are ignored.
  * @param isProxy whether an address is a trusted proxy
  */
 export function createTrustedReader(
@@ -31,12 +31,12 @@ export function createTrustedReader(
   }
 }
 
-/** Whether somebody who is no proxy of ours names a user. If a proxy is missing in the configuration, all its requests are like that. */
+/** Whether a peer that is no trusted proxy names a user. If a proxy is missing in the configuration, all its requests are like that. */
 export function createStrangerCheck({ user }: TrustedFields, isProxy: (address: string) => boolean) {
   return (asking: Asking): boolean => asking.req.headers[user] !== undefined && !isProxy(asking.client.address)
 }
 
-/** `null` if it is not there, or empty: some proxies send it for everybody. */
+/** `null` if the field is missing or empty, because some proxies send it empty for everybody. */
 function idIn(asking: Asking, lower: string | null, encoding: FactEncoding): string | Denial | null {
   if (lower === null) return null
   const [value = '', ...others] = linesOf(asking, lower)
@@ -50,7 +50,7 @@ function isFault(value: string | Denial | null): value is Denial {
   return value !== null && typeof value !== 'string'
 }
 
-/** A client that could add a line or an element to what the proxy says would choose who it is. */
+/** If a client could add a line or an element to the proxy's value, it could choose its own identity. */
 function listed(lower: string): Denial {
   return denial('bad_request', `The request must name one caller in ${lower}.`, { reason: `a list in ${lower}` })
 }

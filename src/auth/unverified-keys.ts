@@ -11,19 +11,19 @@ import { readerOf } from './credential-sources.ts'
 import { decodeBase64url, parseObject } from './jwt-encoding.ts'
 import { type Caller, callerOf, invalid, several } from './verdict.ts'
 
-/** Where a key is that only the upstream can check. */
+/** Where a key may be that only the upstream can check. */
 export type KeySource = CredentialSource & {
-  /** The claim that names the user of a key that is a JWT, which nobody verifies. By default each JWT is a user of its own. */
+  /** The claim that names the user if the key is a JWT, which nobody verifies. By default each JWT is a user of its own. */
   readonly userClaim?: string
 }
 
-/** Whether nobody is refused now: only then a claim that nobody verifies may name a user, whose quota anybody could use up. */
+/** Whether nothing is refused now. Only then an unverified claim may name a user, whose quota anybody could use up. */
 export type IsWatchedOnly = () => boolean
 
 /**
- * Callers by keys that only the upstream can check: the user is the SHA-256 of the key, so that one key is one user, and
- * nothing that is stored, logged or shown is a key. What many upstreams read as another spelling of a key is refused, or read as
- * that key: else each spelling would be a user with limits of its own.
+ * Identifies callers by keys that only the upstream can check. The user is the SHA-256 of the key, so that no key is stored,
+ * logged or shown. If many upstreams accept another spelling of a key, that spelling is refused or read as the same key.
+ * Otherwise each spelling would be a user with limits of its own.
  */
 export function createKeyReader(
   source: KeySource,
@@ -51,10 +51,10 @@ export function createKeyReader(
   }
 }
 
-/** Of a JWT that is read, in characters: strangers write it, and nobody remembers what it said. */
+/** The longest payload of such a JWT in characters. Strangers write it, and it is parsed each time. */
 const LONGEST_PAYLOAD = 4096
 
-/** The user of a JWT whose signature nobody has checked; `null` if it is none, or names nobody. */
+/** The user in a JWT with an unchecked signature; `null` if it is no JWT or names no user. */
 function namedBy(key: string, claim: string): string | null {
   const [, payload = '', signature, ...more] = key.split('.')
   if (signature === undefined || more.length > 0 || payload.length > LONGEST_PAYLOAD) return null
@@ -66,11 +66,11 @@ function namedBy(key: string, claim: string): string | null {
   return isUserId(id) && isUserId(user) ? user : null
 }
 
-/** Python trims more characters than HTTP does, and what stands behind a scheme is taken apart at blanks. */
+/** Python trims more characters than HTTP does, and the part after a scheme is split at blanks. */
 function formOf(source: CredentialSource): (key: string) => boolean {
   if (source.kind === 'header' && source.scheme === null) return (key) => /^[!-~]+(?: [!-~]+)*$/.test(key)
-  // A blank in a query may be written as a plus sign, too.
+  // In a query a plus sign also stands for a blank.
   if (source.kind !== 'header' || source.scheme?.toLowerCase() !== 'basic') return (key) => /^[!-~]+$/.test(key)
-  // Decoders pass over padding, over the last bits, and over characters that are none of the alphabet.
+  // Decoders ignore padding, the last bits, and characters outside the alphabet.
   return (key) => key !== '' && Buffer.from(key, 'base64').toString('base64') === key
 }

@@ -1,8 +1,8 @@
 import { type Denial, denial } from '../errors.ts'
 
 /**
- * How a user came to be known. Kinds that are not verified tell callers apart, and do not say who somebody is, so the upstream is told of
- * none of them. A plain id comes as it is from whoever verified it; other ids begin with their kind. The usual kinds need no word in the log.
+ * How a user was identified. Unverified kinds tell callers apart without saying who they are, so the upstream does not learn of them. A
+ * plain id comes unchanged from a verified source; other ids begin with their kind. The log does not name the usual kinds.
  */
 const KINDS = {
   jwt: { isVerified: true, isPlain: true, isUsual: true },
@@ -16,7 +16,7 @@ const KINDS = {
 
 export type CallerKind = keyof typeof KINDS
 
-/** Whether it is known who a caller is. */
+/** Whether the identity of a caller is verified. */
 export function isVerified({ kind }: Pick<Caller, 'kind'>): boolean {
   return KINDS[kind].isVerified
 }
@@ -25,26 +25,26 @@ export function hasPlainId({ kind }: Pick<Caller, 'kind'>): boolean {
   return KINDS[kind].isPlain
 }
 
-/** How a caller came to be known, for the log; `null` for the usual kinds. */
+/** How a caller was identified, for the log; `null` for the usual kinds. */
 export function kindOf({ kind }: Pick<Caller, 'kind'>): string | null {
   return KINDS[kind].isUsual ? null : kind
 }
 
-/** Whom a request is charged to. */
+/** The user to whom a request is charged. */
 export interface Caller {
   /**
-   * The user id. A verified one is as it stood in the credential: never folded, trimmed or normalised. One of the kinds that
-   * could name the user of another kind begins with its kind, as in `address:192.0.2.1`.
+   * The user id. A verified id is exactly the text in the credential. Ids of other kinds that could equal it begin with
+   * their kind, as in `address:192.0.2.1`.
    */
   readonly user: string
   readonly kind: CallerKind
-  /** `null` if nothing names one. */
+  /** `null` for none. */
   readonly organisation: string | null
-  /** `null` if nothing names one. */
+  /** `null` for none. */
   readonly plan: string | null
-  /** The day with which months begin; missing if nothing names one. */
+  /** The first day of months. Absent for none. */
   readonly periodDay?: number
-  /** The claims that are forwarded, as texts by their path. */
+  /** The claims to forward, as texts by their path. */
   readonly claims: Readonly<Record<string, string>>
 }
 
@@ -55,7 +55,7 @@ export function callerOf(user: string, kind: CallerKind): Caller {
   return { user, kind, organisation: null, plan: null, claims: NO_CLAIMS }
 }
 
-/** A caller, and the moment from which the credential no longer holds (milliseconds since the epoch; may be Infinity). */
+/** A caller, and when the credential ends (milliseconds since the epoch, perhaps Infinity). */
 export interface Verified {
   readonly caller: Caller
   readonly until: number
@@ -63,12 +63,12 @@ export interface Verified {
 
 const CHALLENGE = 'Bearer realm="tollgate"'
 
-/** No credential came. Whoever takes callers without one looks for this. */
+/** The request has no credential. Some routes let such callers in. */
 export interface Missing extends Denial {
   readonly isMissing: true
 }
 
-/** The challenge has no error code then (RFC 6750, section 3.1). @param msg for the client */
+/** The challenge then has no error code (RFC 6750, section 3.1). @param msg for the client */
 export function missing(reason: string, msg = 'A Bearer credential is required.'): Missing {
   return {
     ...denial('unauthorized', msg, { headers: { 'WWW-Authenticate': CHALLENGE }, reason }),
@@ -81,7 +81,7 @@ export function isMissing(refused: Denial): refused is Missing {
 }
 
 /**
- * A credential came and is not good.
+ * The request has a credential that is not accepted.
  * @param reason for the log; never the credential or a part of it
  * @param msg for the client, also as `error_description`: printable ASCII without quotes and backslashes
  */
@@ -92,14 +92,14 @@ export function invalid(reason: string, msg = 'The credential is not valid.'): D
   })
 }
 
-/** Two different credentials: which of them counts must not be for the service behind to guess. */
+/** There are two different credentials, and the upstream must not have to guess which one counts. */
 export function several(): Denial {
   return denial('bad_request', 'The request holds two different credentials: send one.', {
     reason: 'two different credentials',
   })
 }
 
-/** A credential under a name, or in a form, that services read in several ways: which they take must not be for them to guess. */
+/** Services read this name or form of a credential in different ways, and must not have to guess. */
 export function unclear(): Denial {
   return denial('bad_request', 'The credential can be read in several ways: send it once, by its very name.', {
     reason: 'a credential of several readings',
@@ -107,7 +107,7 @@ export function unclear(): Denial {
 }
 
 /**
- * Whether the credential is good cannot be known now. A 401 would make clients throw away good credentials.
+ * It is unknown now whether the credential is accepted. A 401 would make clients throw good credentials away.
  * @param retryAfter whole seconds
  */
 export function unknowable(code: 'store_unavailable' | 'overloaded', reason: string, retryAfter: number): Denial {

@@ -5,12 +5,12 @@ import type { Denial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { callerOf, invalid, unknowable, type Verified } from './verdict.ts'
 
-/** Whether a credential is to be judged as an access key. */
+/** Whether a credential has the form of an access key. */
 export const isAccessKey = looksLikeAccessKey
 
 /**
- * Verifies an access key by its hash: it is found or not, so there is no comparison of secrets to be timed. At once, where the token is
- * known.
+ * Verifies an access key by looking its hash up, so there is no comparison of secrets that could be timed. Returns at once if the key
+ * is known.
  * @param now milliseconds since the epoch
  */
 export function verifyAccessKey(

@@ -2,14 +2,14 @@ import { decodeBase64url, type JsonObject, member } from './jwt-encoding.ts'
 
 const LEAST_BITS = 2048
 
-/** Why an RSA public key in JWK form must not be trusted, or `null`. */
+/** Why an RSA public key in JWK form must not be trusted; `null` if it may be. */
 export function rsaWeakness(jwk: JsonObject): string | null {
   const n = readInteger(member(jwk, 'n'))
   const e = readInteger(member(jwk, 'e'))
   if (n === null || e === null) return 'malformed RSA key'
   const bits = n.toString(2).length
   if (bits < LEAST_BITS) return `RSA key of ${bits} bits, at least ${LEAST_BITS} are needed`
-  // With e = 1 the signature is the padded hash itself: anyone can write it down.
+  // With e = 1 the signature is the padded hash itself, so anyone can write it.
   if (e < 3n || e % 2n === 0n) return `RSA exponent ${e < 3n ? e : 'even'}`
   return hasRocaFingerprint(n) ? 'RSA key made by a chip with the ROCA fault (CVE-2017-15361)' : null
 }

@@ -1,6 +1,8 @@
 import { INTEGER, type Node, OCTET_STRING, OID, readNode, readNodes, SEQUENCE } from './der.ts'
 
-/** What names a certificate, and which certificates a list revokes (RFC 5280). Signatures and dates are judged elsewhere. */
+/**
+ * Reads names from certificates and identities from revocation lists (RFC 5280). Signatures and dates are checked elsewhere.
+ */
 
 export type NameType = 'uri' | 'dns' | 'email' | 'common_name'
 
@@ -8,7 +10,7 @@ const COMMON_NAME = '550403'
 const SUBJECT_ALT_NAME = '551d11'
 /** Tags of GeneralName, all of them IA5String. */
 const ALT_NAMES: Readonly<Record<Exclude<NameType, 'common_name'>, number>> = { email: 0x81, dns: 0x82, uri: 0x86 }
-/** UTF8String, PrintableString, IA5String: those of which the bytes are text. */
+/** UTF8String, PrintableString and IA5String, whose bytes are the text. */
 const TEXTS = new Set([0x0c, 0x13, 0x16])
 
 /** The names of one type, in the order of the certificate. @throws Error if it is malformed */
@@ -17,17 +19,17 @@ export function namesIn(certificate: Buffer, type: NameType): string[] {
   return type === 'common_name' ? commonNames(fields) : altNames(fields, ALT_NAMES[type])
 }
 
-/** What tells a certificate from all others: its issuer, and its number there. @throws Error if it is malformed */
+/** Distinguishes a certificate from all others by its issuer and serial number. @throws Error if it is malformed */
 export function identityOf(certificate: Buffer): string {
   const [serial, , issuer] = fieldsOf(certificate)
   return identity(issuer, serial)
 }
 
-/** The identities of those that a list revokes. @throws Error if it is malformed */
+/** The identities of the certificates that a list revokes. @throws Error if it is malformed */
 export function revokedBy(list: Buffer): string[] {
   const [signed] = readNodes(readNode(list).value)
   const fields = readNodes((signed as Node).value)
-  // version, signature, issuer, thisUpdate, nextUpdate, revokedCertificates: the first, and the last two, may be missing.
+  // version, signature, issuer, thisUpdate, nextUpdate, revokedCertificates. The first and the last two may be missing.
   const [, issuer, ...rest] = fields[0]?.tag === INTEGER ? fields.slice(1) : fields
   const revoked = rest.find(({ tag }) => tag === SEQUENCE)
   if (revoked === undefined) return []
@@ -39,7 +41,7 @@ function identity(issuer: Node | undefined, serial: Node | undefined): string {
   return `${serial.value.toString('hex')} ${issuer.raw.toString('base64')}`
 }
 
-/** serialNumber, signature, issuer, validity, subject, …: without the version. */
+/** serialNumber, signature, issuer, validity, subject, …, without the version. */
 function fieldsOf(certificate: Buffer): Node[] {
   const [signed] = readNodes(readNode(certificate).value)
   if (signed?.tag !== SEQUENCE) throw new Error('malformed certificate')

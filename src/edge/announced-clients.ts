@@ -7,21 +7,21 @@ import { type Announced, prefaceOf } from './proxy-protocol.ts'
 import { refuseConnection } from './refuse-connection.ts'
 
 export interface AnnouncedOptions {
-  /** Whether there are peers that begin each of their connections with PROXY protocol. */
+  /** Whether there are peers whose connections all begin with PROXY protocol. */
   readonly isOn: () => boolean
-  /** Whether an address is one of theirs. */
+  /** Whether an address belongs to such a peer. */
   readonly announces: (address: string) => boolean
-  /** Milliseconds that a preface may take. */
+  /** How long a preface may take, in milliseconds. */
   readonly timeoutMs: number
-  /** Whether behind the preface comes a handshake of TLS, so that a response in the clear would be none. */
+  /** Whether a TLS handshake follows the preface, so that a plain response could not be read. */
   readonly isEncrypted: boolean
   readonly presentation: () => Presentation | null
   readonly observe: Observer
 }
 
 /**
- * Connections of load balancers that pass connections on, until their preface has come. Whoever must send one is known by the address of
- * the connection alone: a preface that is looked for by its first bytes could be sent by any client.
+ * Connections of load balancers that pass connections on, until their preface has come. The address alone decides who must send a
+ * preface, because any client could send its first bytes.
  */
 export class AnnouncedClients {
   readonly #options: AnnouncedOptions
@@ -31,7 +31,7 @@ export class AnnouncedClients {
     this.#options = options
   }
 
-  /** @param go takes a connection whose address is the client's */
+  /** @param go takes a connection with the client's address */
   take(socket: Socket, go: (socket: Socket) => void): void {
     const { isOn, announces } = this.#options
     if (!isOn()) {
@@ -39,13 +39,13 @@ export class AnnouncedClients {
       return
     }
     const { remoteAddress } = socket
-    // One that is gone already: its preface would be read as a request.
+    // The connection is gone already, and its preface would be read as a request.
     if (remoteAddress === undefined) socket.destroy()
     else if (announces(remoteAddress)) this.#await(socket, go)
     else go(socket)
   }
 
-  /** Closes those that wait: no request of theirs has come. */
+  /** Closes waiting connections. None of them has sent a request. */
   close(): void {
     for (const socket of this.#waiting) socket.destroy()
   }
@@ -65,7 +65,7 @@ export class AnnouncedClients {
       end()
       socket.off('readable', read).off('end', leave).off('error', leave).off('close', end)
     }
-    // A load balancer that looks whether the port is open comes and goes without a byte.
+    // A load balancer that checks the port opens a connection and sends nothing.
     const leave = (): void => void socket.destroy()
     const read = (): void => {
       const piece: Buffer | null = socket.read()
@@ -80,7 +80,7 @@ export class AnnouncedClients {
       }
       nameClient(socket, preface.from)
       if (bytes.length > preface.length) socket.unshift(bytes.subarray(preface.length))
-      // The stream is in the state of a new one again once it has noticed that nobody reads it.
+      // After a tick the stream has noticed that nobody reads it, and is like a new one.
       process.nextTick(go, socket)
     }
     socket.on('readable', read).on('end', leave).on('error', leave).on('close', end)
@@ -102,15 +102,15 @@ export class AnnouncedClients {
 }
 
 /**
- * From here on the connection is one from that address, whoever asks. Of somebody of whom the load balancer says nothing there is none: its
- * own would lend its trust to a client.
+ * From here on the connection has the announced address. If the load balancer announces nobody, it has none, because the load balancer's
+ * own address would lend its trust to a client.
  */
 function nameClient(socket: Socket, from: Announced): void {
   if (from.kind === 'local') return
   Object.defineProperty(socket, 'remoteAddress', { value: from.kind === 'client' ? from.address : undefined })
 }
 
-/** The connection within TLS has the address too. */
+/** Gives the connection within TLS the same address. */
 export function nameAlike(socket: Socket, raw: Socket): void {
   const named = Object.getOwnPropertyDescriptor(raw, 'remoteAddress')
   if (named !== undefined) Object.defineProperty(socket, 'remoteAddress', named)

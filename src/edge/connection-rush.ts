@@ -1,16 +1,15 @@
-/** Turns of the event loop in a row, each with a new connection, after which connections come in a rush. */
+/** After this many consecutive turns of the event loop with a new connection, connections come in a rush. */
 const RUSH_TURNS = 128
-/** New connections of one household within a second for each of which room is made in a rush. */
+/** In a rush, for how many new connections of one household room is made within a second. */
 const MAX_ROOM = 8
 const SECOND_MS = 1000
 
 /**
- * Whether new connections come faster than they are accepted, and who may still have others closed for his own.
+ * Decides whether connections come faster than they are accepted, and whose new connections may then close others.
  *
- * One connection is accepted in each turn (see `takeTurn`), so in a rush each client waits for all connections that came before its own.
- * With its room and its response a connection takes 113 µs (2026-11-29), and 53 µs where four of five are refused. So addresses that open
- * each connection anew as soon as it was closed kept the queue of the kernel full, and some of fifty users waited for a second until their
- * client tried again.
+ * Each turn accepts one connection (see `takeTurn`), so in a rush every client waits for all connections before its own. Making room and
+ * responding takes 113 µs for a connection (2026-11-29), and 53 µs if four of five are refused. Without this, addresses that reopened each
+ * closed connection kept the kernel's queue full, and some of fifty users waited for a second until their client tried again.
  *
  * | State | A connection comes | A turn ends without one |
  * |---|---|---|
@@ -24,13 +23,13 @@ export class ConnectionRush {
   readonly #made = new Map<string, number>()
   #since = 0
 
-  /** A connection is there. */
+  /** Notes that a connection has come. */
   came(): void {
     if (this.#turns === 0 && !this.#hasCome) setImmediate(this.#turnEnded)
     this.#hasCome = true
   }
 
-  /** @param household whose new connection needs room; `null` for a peer that stands for many clients */
+  /** @param household of the new connection; `null` for a peer that stands for many clients */
   mayMakeRoom(household: string | null): boolean {
     if (household === null || this.#turns < RUSH_TURNS) return true
     const now = performance.now()

@@ -27,30 +27,30 @@ import type { ShareRules } from './shares.ts'
 import { acceptedFrom, takeTurnToRead, takeTurnToReadOn, wasAcceptedFrom } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
-/** What is known of a client by its connection. */
+/** What a connection tells about its client. */
 export interface ClientPeer {
-  /** Its address as the socket has it; empty if it is gone already. */
+  /** The address of the socket; empty if it is gone already. */
   readonly address: string
-  /** What the address counts as, see `peerOf`. */
+  /** The party to which the address belongs, see `peerOf`. */
   readonly peer: string
   /**
-   * Whether a request is likely to be a user's: a credential was accepted on the connection before. A proxy brings many clients on one, so
-   * behind it a credential of the client's address was accepted lately.
-   * @param address whose request it is; `null` where its proxy names nobody
+   * Whether a request probably comes from a user, because a credential was accepted on the connection before. A proxy's connection has
+   * many clients, so there a credential of the client's address counts.
+   * @param address of the client; `null` if its proxy names nobody
    */
   isLikelyKnown(address: string | null): boolean
-  /** A credential was accepted that came on the connection. @param address whose request it was; `null` where its proxy names nobody */
+  /** Notes that a credential of this connection was accepted. @param address of the client; `null` if its proxy names nobody */
   accepted(address: string | null): void
-  /** A request that came on the connection is served to its end. */
+  /** Notes that a request of this connection has ended. */
   served(request: IncomingRequest): void
 }
 
 interface Incoming {
   readonly req: IncomingMessage
   readonly client: ClientPeer
-  /** Of its response and of its line in the log, whoever writes them. */
+  /** The id in the response and in the log line, whoever writes them. */
   readonly requestId: string
-  /** Why it is denied before anything else is looked at; `null` if it is unambiguous. */
+  /** Why the request is denied before anything else; `null` if it is unambiguous. */
   readonly ambiguity: Denial | null
 }
 
@@ -59,37 +59,37 @@ export interface IncomingRequest extends Incoming {
   readonly res: ServerResponse
 }
 
-/** A WebSocket handshake, or what is denied as one. Nothing else comes on its connection. */
+/** A WebSocket handshake, or a request that is denied as one. It is the last on its connection. */
 export interface IncomingUpgrade extends Incoming {
   readonly socket: Duplex
-  /** What came behind its head. */
+  /** The bytes after its head. */
   readonly head: Buffer
 }
 
-/** Whoever serves the requests that come. */
+/** Serves the requests that come. */
 export interface RequestHandler {
-  /** Serves one request. At its end, which may be before this returns, its client hears that it is served. Never throws. */
+  /** Serves one request. Its client is notified of the end, perhaps before this returns. Never throws. */
   handle(request: IncomingRequest): void
-  /** Serves one WebSocket handshake, and the tunnel to its end. Never throws. */
+  /** Serves one WebSocket handshake and its tunnel. Never throws. */
   handleUpgrade(upgrade: IncomingUpgrade): void
   /** Requests and tunnels under way. */
   inFlight(): number
 }
 
-/** What may change while a connection lives; asked for each request and upload. */
+/** Limits that may change while a connection lives. They are asked for each request and upload. */
 export interface ConnectionLimits {
   readonly shares: ShareRules
-  /** Peers that stand for many clients, so that no share of an address applies to them. */
+  /** Whether an address is a peer that stands for many clients, so that shares of one address do not apply to it. */
   readonly isProxy: (address: string) => boolean
-  /** Whether those peers begin each connection with PROXY protocol, by which the address of the connection is the client's. */
+  /** Whether those peers begin each connection with PROXY protocol, so that the connection's address is the client's. */
   readonly readsProxyProtocol: boolean
   readonly uploads: UploadRule
   /** Longest request target in bytes. */
   readonly maxUrl: number
-  /** Whether a client that has ended its side after a request still gets the response, and is not taken for gone. */
+  /** Whether a client that ends its side after a request still gets the response, instead of counting as gone. */
   readonly answersHalfClosed: boolean
   readonly names: NameRules
-  /** How the gateway's own responses go out; `null` as they are. */
+  /** How the gateway's own responses are presented; `null` for unchanged. */
   readonly presentation: Presentation | null
 }
 
@@ -98,29 +98,29 @@ export interface ConnectionContext {
   readonly gateway: RequestHandler
   readonly observe: Observer
   readonly limits: () => ConnectionLimits
-  /** Bytes of a head, which the server was started with. */
+  /** The most bytes of a head, as the server was started. */
   readonly maxHeaderSize: number
   readonly uploads: UploadWatch
-  /** A body has come in so many pieces that others would wait for them. */
+  /** Is called if a body has come in so many pieces that others would wait for them. */
   readonly onFlood: (socket: Socket) => void
-  /** Whether such bodies have come from many addresses lately. */
+  /** Whether many addresses have sent such bodies recently. */
   readonly isFlooded: () => boolean
   /** Whether every response closes its connection. */
   readonly isDraining: () => boolean
 }
 
-/** Requests of one connection, all but the first waiting. Browsers and libraries pipeline none, or a few. */
+/** How many requests of one connection may be under way; all but the first wait. Browsers and libraries pipeline few. */
 const MAX_PIPELINED = 32
-/** How long requests wait unread behind a response without a head, in milliseconds. */
+/** How long requests wait unread while the response before them has no head, in milliseconds. */
 const TURN_MS = 1000
-/** How long a connection is not read that has brought too much that nobody looks at, in milliseconds. */
+/** How long a connection is not read after it has sent too much that is ignored, in milliseconds. */
 const REST_MS = 1000
 
-/** Why a connection is not read: a request waits for its turn, or it has brought too much for a while. */
+/** Why a connection is not read: others wait, a request waits for its turn, or too much was ignored. */
 type Hold = 'others' | 'turn' | 'rest'
 
 /**
- * One client connection. Two things say where it stands: whether requests are under way, and whether the last one has come.
+ * One client connection. Its state is whether requests are under way, and whether the last request has come.
  *
  * | State | A request comes | A head that is none comes | The body under way breaks | Next |
  * |---|---|---|---|---|
@@ -131,12 +131,12 @@ type Hold = 'others' | 'turn' | 'rest'
  * | last, idle | ignored | ignored | | closed by its last response |
  * | tunnel: Node has let go of it | none comes | none comes | | closed |
  *
- * A held back connection is read on after that second: nobody else would notice that its client leaves, and its request would keep its
- * place. Its last request is then the last one that is complete.
+ * A connection that is held back is read again after that second, because otherwise nobody would notice that its client leaves, and its
+ * request would keep its place. Its last request is then the last complete one.
  *
- * The last request is one that asks for the end, that is ambiguous, refused or cut off, or whose response closes the connection. What
- * comes behind it may be a part of it, and cannot get a response (RFC 9112, 9.6): it is neither looked at nor charged. The first request
- * that is ignored stops the parser.
+ * The last request is one that asks for the end, that is ambiguous, refused or cut off, or whose response closes the connection. Bytes
+ * after it may be a part of it, and cannot get a response (RFC 9112, 9.6), so they are neither looked at nor charged. The first ignored
+ * request stops the parser.
  */
 export class ClientConnection implements ClientPeer {
   readonly address: string
@@ -146,23 +146,23 @@ export class ClientConnection implements ClientPeer {
   readonly #socket: Socket
   readonly #open: Pick<OpenConnection, 'idleSince'>
   readonly #onAccepted: () => void
-  /** Under way, in the order of their arrival. */
+  /** Requests under way, in the order of arrival. */
   #requests: IncomingRequest[] = []
   readonly #holds = new Set<Hold>()
-  /** Runs while requests wait behind the same response. */
+  /** Runs while requests wait for the same response. */
   #turnTimer: NodeJS.Timeout | undefined
-  /** The last request of the connection has come. */
+  /** Whether the last request of the connection has come. */
   #isLast = false
-  /** The request with which the client asked for the end, as by `Connection: close`. */
+  /** The request with which the client asked for the end, for example by `Connection: close`. */
   #lastAsked: IncomingMessage | null = null
-  /** The last request that had its response before its body was complete. */
+  /** The last request that got its response before its body was complete. */
   #cutShort: IncomingMessage | null = null
-  /** Bytes that had come with the last read behind the stop. */
+  /** How many bytes the last read brought after the stop. */
   #bytesSeen = 0
-  /** What is done as soon as it is idle: once, however much garbage comes. */
+  /** What to do as soon as the connection is idle. It is done once, however much garbage comes. */
   #atIdle: (() => void) | null = null
 
-  /** @param onAccepted called when the first credential of the connection was accepted */
+  /** @param onAccepted is called when the first credential of the connection is accepted */
   constructor(
     socket: Socket,
     context: ConnectionContext,
@@ -182,7 +182,7 @@ export class ClientConnection implements ClientPeer {
       endsAtMany: () => this.#endFlood(),
     })
     endInstead(socket, (asNode) => this.#endInOrder(asNode))
-    // Node resumes it by itself whenever it is done with the body of a request.
+    // Node resumes the socket by itself whenever the body of a request has ended.
     socket.on('resume', () => {
       if (this.#holds.size > 0) this.#stopReading()
     })
@@ -190,8 +190,8 @@ export class ClientConnection implements ClientPeer {
   }
 
   /**
-   * Whether an upgrade can be taken up. A response that is still to come would be written into the tunnel. So behind a request under way
-   * the handshake is a plain request, and behind the last one it is none.
+   * Whether an upgrade is possible. An earlier response would be written into the tunnel, so behind a request under way a handshake is a
+   * plain request, and after the last request it is ignored.
    */
   get takesUpgrade(): boolean {
     return !this.#isLast && this.#requests.length === 0
@@ -202,7 +202,7 @@ export class ClientConnection implements ClientPeer {
   }
 
   accepted(address: string | null): void {
-    // Of a client of its own its connection says it from then on. One of a proxy brings others, too.
+    // A client's own connection is marked. A proxy's connection has other clients too, so the address is noted.
     if (address !== null && (!this.#isAccepted || address !== this.peer)) acceptedFrom(address)
     if (this.#isAccepted) return
     this.#isAccepted = true
@@ -226,14 +226,14 @@ export class ClientConnection implements ClientPeer {
     }
     const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
     this.#open.idleSince = null
-    // A list of one by itself: one that is pushed into has room for 17, and is made anew whenever the last one has left.
+    // A list that grows by `push` has room for 17, and a new one is made whenever the last request has left.
     if (this.#requests.length === 0) this.#requests = [request]
     else if (this.#requests.push(request) === 2) this.#holdForTurn()
     if (mayBeInPieces(req)) this.#watchBody(request)
     gateway.handle(request)
   }
 
-  /** The response to the last request that has come says that the connection ends behind it, if it has not said otherwise yet. */
+  /** Lets the response to the latest request announce the end of the connection, unless its head is already sent. */
   announceEnd(): void {
     const last = this.#requests.at(-1)
     if (last === undefined || last.res.headersSent) return
@@ -248,7 +248,7 @@ export class ClientConnection implements ClientPeer {
     this.#handOver(req, head)
   }
 
-  /** A CONNECT. It is denied as any method that is not served. */
+  /** A CONNECT is denied like any other method that is not served. */
   connect(req: IncomingMessage, head: Buffer): void {
     const socket = this.#socket
     this.#detach()
@@ -257,27 +257,27 @@ export class ClientConnection implements ClientPeer {
       else this.#handOver(req, head)
       return
     }
-    // What came before it gets its responses first (RFC 9112, 9.3.2).
+    // Earlier requests get their responses first (RFC 9112, 9.3.2).
     this.#serveOn()
     this.#whenIdle(() => {
       if (!this.#isLast && !socket.destroyed) this.#handOver(req, head)
     })
   }
 
-  /** Node's parser, or one of its limits, takes no more. */
+  /** Node's parser, or one of its limits, refuses what has come. */
   fail(error: ParserError): void {
     const socket = this.#socket
     if (isStopped(error) && !socket.destroyed) this.#restBehindStop()
     const last = this.#requests.at(-1)
-    // What comes behind a response that ended the connection is read to nowhere. By TLS, where one read brings several records, that
-    // response is not out yet.
+    // Bytes after a response that ended the connection are ignored. With TLS, one read brings several records, so that response may
+    // not be out yet.
     if (socket.writableEnded && !isBroken(error)) closeLater(socket)
     else if (socket.destroyed || !socket.writable || isBroken(error)) socket.destroy()
-    // The client has left within a body that nobody waits for: there is nothing to refuse, and nothing to report again.
+    // The client has left within a body that nobody waits for, so there is nothing to refuse or to report.
     else if (last === undefined && this.#cutShort?.complete === false) hangUp(socket)
-    // Nothing behind a body that is not complete is a request: the error is one of the last request's body.
+    // After an incomplete body no request can follow, so the error belongs to the body of the last request.
     else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
-    // The requests before the broken one get their responses first, or the denial would be taken for one of those.
+    // Earlier requests get their responses first, because otherwise the denial would be taken for one of these.
     else this.#whenIdle(() => this.#denyUnread(error))
   }
 
@@ -288,7 +288,7 @@ export class ClientConnection implements ClientPeer {
     gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 
-  /** Node has let go of the connection, with all that it listened to. Of a reset the close event says the rest. */
+  /** Node has let go of the connection with all its listeners. After a reset, the close event does the rest. */
   #detach(): void {
     this.#socket.on('error', () => {})
   }
@@ -297,7 +297,7 @@ export class ClientConnection implements ClientPeer {
     return this.#requests.includes(request)
   }
 
-  /** @param work done at once if the connection is idle */
+  /** @param work is done at once if the connection is idle */
   #whenIdle(work: () => void): void {
     if (this.#requests.length === 0) work()
     else this.#atIdle ??= work
@@ -305,7 +305,7 @@ export class ClientConnection implements ClientPeer {
 
   served(request: IncomingRequest): void {
     const { req, res } = request
-    // Nearly always it is the first, and `splice` makes a list of it.
+    // Nearly always it is the first, and `splice` would create a list for it.
     if (this.#requests[0] === request) this.#requests.shift()
     else this.#requests.splice(this.#requests.indexOf(request), 1)
     if (!res.shouldKeepAlive) this.#isLast = true
@@ -321,14 +321,14 @@ export class ClientConnection implements ClientPeer {
     work?.()
   }
 
-  /** Neither it nor what comes behind it is looked at. Its body is read to nowhere. */
+  /** Ignores this request and all that follow. Their bodies are discarded. */
   #ignore(req: IncomingMessage): void {
     req.resume()
     this.#bytesSeen = this.#socket.bytesRead
     stopAtNextHead(this.#socket)
   }
 
-  /** One client that sends a thousand requests in one packet shall not take the place of a thousand others. */
+  /** A client that sends a thousand requests in one packet must not take the places of a thousand others. */
   #refuse(req: IncomingMessage, res: ServerResponse): void {
     this.#isLast = true
     res.shouldKeepAlive = false
@@ -339,14 +339,14 @@ export class ClientConnection implements ClientPeer {
     writeResponse(req, res, this.#own(denial, askedBy(req, requestId, null)), requestId)
   }
 
-  /** Nobody but the connection knows of it. A client that has sent nothing yet has no request that it could ask about. */
+  /** Only the connection knows of this denial. A client that has sent nothing has no request to report. */
   #reportRefused(code: string, { code: error, reason }: Denial, requestId: string, method: string | null): void {
     const refused =
       this.#socket.bytesRead === 0 ? {} : { refused: { requestId, method, error, reason: reason ?? null } }
     this.#context.observe({ type: 'bad_connection', code, status: STATUS_OF[error], ...refused })
   }
 
-  /** A response of the gateway's own to what never came as far as the gateway. */
+  /** A response to something that never became a request of the gateway. */
   #own(denial: Denial, asked: Asked): OwnResponse {
     return presented(this.#context.limits().presentation, denialResponse(denial), asked)
   }
@@ -357,13 +357,13 @@ export class ClientConnection implements ClientPeer {
   }
 
   #denyHead(denial: Denial, origin: string | undefined, method: string | null): void {
-    // Behind the last response of a connection there is no other (RFC 9112, 9.6): that ends it.
+    // After the last response of a connection there is no other (RFC 9112, 9.6).
     if (this.#isLast) return
-    // A head that came too slowly may still be finished.
+    // A head that came too slowly may still be completed.
     this.#isLast = true
     const requestId = randomUUID()
     this.#reportRefused(denial.code, denial, requestId, null)
-    // A browser that connects ahead, or a probe, has asked for nothing: it would take a response for that to its first request.
+    // A browser that connects ahead, or a probe, has sent nothing. It would take a response for that of its first request.
     if (this.#socket.bytesRead === 0) {
       this.#socket.destroy()
       return
@@ -373,20 +373,20 @@ export class ClientConnection implements ClientPeer {
   }
 
   #breakBody(request: IncomingRequest, error: ParserError): void {
-    // A client that ended its side within the body has left, and may still read.
+    // A client that ended its side within the body has left, but may still read.
     if (error.code === 'HPE_INVALID_EOF_STATE') setImmediate(() => this.#breakOff(request, malformedBody()))
     else this.#cut(request, isBlankInChunkLine(error) ? blankInChunkLine() : malformedBody())
   }
 
   #watchBody(request: IncomingRequest): void {
     const body = joinShortPieces(request.req)
-    // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
+    // A request that has its response no longer needs its body. It may wait behind others, which must not be broken off for that.
     this.#context.uploads.watch(request.req, body, () => {
       if (this.#isUnderway(request)) this.#tooSlow(request)
     })
   }
 
-  /** While such floods come from many addresses, those of strangers are refused: a read of each of them would hold up all others. */
+  /** While such floods come from many addresses, strangers' floods are refused, because reading them would delay others. */
   #endFlood(): boolean {
     const { limits, isFlooded } = this.#context
     const isStranger = !this.#isAccepted && !wasAcceptedFrom(this.peer) && !limits().isProxy(this.address)
@@ -395,20 +395,20 @@ export class ClientConnection implements ClientPeer {
     stopAtNextHead(this.#socket)
     const last = this.#requests.at(-1)
     if (last === undefined) setImmediate(() => hangUp(this.#socket))
-    // Else it is the body of one that is ignored.
+    // Otherwise the body belongs to an ignored request.
     else if (!last.req.complete) this.#cut(last, tooManyPieces())
     return true
   }
 
-  /** What the upstream has had of the request stays charged: it may have acted on it. */
+  /** The part that the upstream has received stays charged, because the upstream may have acted on it. */
   #tooSlow(request: IncomingRequest): void {
     this.#context.observe({ type: 'bad_connection', code: 'slow_upload', status: 0 })
     this.#cut(request, slowBody())
   }
 
   /**
-   * Refuses a request whose body is still to come. Until it is forwarded the gateway refuses it in its turn, behind the
-   * responses of those before it. One that the gateway has refused for another reason meanwhile gets that response.
+   * Refuses a request whose body is incomplete. Until the request is forwarded, it is refused in its turn, after
+   * earlier responses. A response for another reason that the gateway has chosen meanwhile stands.
    */
   #cut(request: IncomingRequest, denial: Denial): void {
     const { req } = request
@@ -425,13 +425,13 @@ export class ClientConnection implements ClientPeer {
     const [first, ...others] = this.#requests
     if (first === undefined) socket.end(() => socket.destroy())
     else if (!this.#isUnderway(request))
-      return // its response waits behind those of others, and ends the connection
+      return // its response waits for earlier ones, and ends the connection
     else if (others.length > 0 || first.res.headersSent) socket.destroy()
     else {
       if (denial.code === 'bad_request') {
         this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
       }
-      // No more of the request may go on to the upstream.
+      // No more of the request may reach the upstream.
       socket.once('finish', () => socket.destroy())
       const { req, requestId } = first
       writeRawResponse(socket, this.#own(denial, askedBy(req, requestId, null)), {
@@ -442,35 +442,35 @@ export class ClientConnection implements ClientPeer {
   }
 
   /**
-   * Node closes a connection behind its last response. Closed on bytes that are not read, TCP resets it, and a client that
-   * still sends loses a response that it has not read yet (RFC 9112, 9.6). One that asked for the end sends no more.
+   * Node closes a connection after its last response. If unread bytes are left, TCP resets it, and a client that is still
+   * sending may lose the response (RFC 9112, 9.6). A client that asked for the end sends no more.
    */
   #endInOrder(asNode: () => void): void {
     if (this.#lastAsked?.complete === true) {
       asNode()
       return
     }
-    // Nobody waits for these bodies any more, and behind one that nobody reads Node reads nothing.
+    // Nobody needs these bodies any more, and Node reads nothing behind an unread body.
     for (const { req } of this.#requests) req.resume()
     hangUp(this.#socket)
   }
 
-  /** Does for the responses under way what Node did until it let go: they hear that there is room again, and of the end. */
+  /** Tells the responses under way of free room and of the end, as Node did until it let go of the connection. */
   #serveOn(): void {
     const socket = this.#socket
     socket.on('drain', () => this.#requests[0]?.res.emit('drain'))
     socket.once('close', () => {
       for (const { res } of this.#requests) if (res.socket === null) res.emit('close')
     })
-    // Read to nowhere: a connection that nobody reads never ends.
+    // Data is read and discarded, because a connection that nobody reads never ends.
     this.#readOn('turn')
     socket.on('end', () => this.#context.limits().answersHalfClosed || socket.destroy())
     readReleased(socket)
   }
 
   /**
-   * Reads no more of the connection: so only what one read has brought is looked at, whatever the client goes on sending. That its
-   * client leaves is noticed when the response before it is written, or when it is read again.
+   * Stops reading the connection, so that only what one read has brought is handled, whatever the client goes on sending. If the
+   * client leaves, this is noticed when the earlier response is written, or when reading goes on.
    */
   #hold(why: Hold): void {
     this.#holds.add(why)
@@ -495,7 +495,7 @@ export class ClientConnection implements ClientPeer {
     this.#turnTimer = setTimeout(() => this.#letWaitingGo(), TURN_MS).unref()
   }
 
-  /** A response that has its head is written, and by that the end of the client is noticed. */
+  /** Once a response has its head, writing it shows whether the client is gone. */
   #letWaitingGo(): void {
     if (!this.#holds.has('turn') || this.#socket.destroyed) return
     if (this.#requests[0]?.res.headersSent) {
@@ -505,17 +505,17 @@ export class ClientConnection implements ClientPeer {
     this.#isLast = true
     const last = this.#requests.findLast(({ req }) => req.complete)
     if (last !== undefined) last.res.shouldKeepAlive = false
-    // The body of one behind the last is read to nowhere: the end of the connection comes behind it.
+    // An unread body behind the last request is discarded, because the end of the connection comes after it.
     for (const { req } of this.#requests) if (!req.complete) req.resume()
     this.#readOn('turn')
   }
 
-  /** Reads on if no other reason is left. */
+  /** Goes on reading if there is no other reason to wait. */
   #readOn(why: Hold): void {
     if (this.#holds.delete(why) && this.#holds.size === 0) readOn(this.#socket)
   }
 
-  /** What nobody looks at is read once a turn, and of an address that sends too much of it once a second. */
+  /** Ignored data is read once in a turn. If an address sends too much of it, it is read once in a second. */
   #restBehindStop(): void {
     const bytes = this.#socket.bytesRead - this.#bytesSeen
     this.#bytesSeen += bytes
@@ -524,7 +524,7 @@ export class ClientConnection implements ClientPeer {
     else setTimeout(() => this.#readOn('rest'), REST_MS).unref()
   }
 
-  /** Node's server stops the handle by the event. A stream that is paused when it is paused again emits none. */
+  /** Node's server stops the handle on this event. A stream that is paused again emits no event. */
   #stopReading(): void {
     this.#socket.pause()
     this.#socket.emit('pause')

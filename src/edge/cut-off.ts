@@ -2,30 +2,30 @@ import type { IncomingMessage } from 'node:http'
 import type { Denial } from '../errors.ts'
 
 /**
- * Requests that are refused while their body is still to come, because it is malformed or comes too slowly. The listener
- * learns it. Whoever serves the request asks before each step that cannot be taken back.
+ * Requests that are refused while their body is incomplete, because it is malformed or too slow. The connection notices
+ * this. The code that serves the request asks before each step that cannot be undone.
  */
 const denials = new WeakMap<IncomingMessage, Denial>()
 const forwarded = new WeakSet<IncomingMessage>()
 
-/** Event of a request that is cut off. */
+/** The event of a request that is cut off. */
 export const CUT_OFF = Symbol('cut off')
 
-/** The first reason stands. */
+/** Only the first reason counts. */
 export function cutOff(req: IncomingMessage, denial: Denial): void {
   if (denials.has(req)) return
   denials.set(req, denial)
   req.emit(CUT_OFF)
 }
 
-/** @returns why it is refused, or `null` while it is not */
+/** @returns why the request is refused; `null` while it is not */
 export function cutOffBy(req: IncomingMessage): Denial | null {
   return denials.get(req) ?? null
 }
 
 /**
- * Marks a request of which the upstream gets a part from now on: nobody refuses it in its turn any more.
- * @returns as `cutOffBy`; if it is refused already, it is not marked
+ * Marks a request whose upstream gets a part of it from now on, so that nobody refuses it in its turn any more.
+ * @returns as `cutOffBy`. A request that is refused already is not marked
  */
 export function forwardUnlessCutOff(req: IncomingMessage): Denial | null {
   if (req.complete) return null

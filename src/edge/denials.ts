@@ -4,11 +4,11 @@ import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { CLOSE } from './header-rules.ts'
 import type { Bound, Exhausted, Thing } from './shares.ts'
 
-/** Denials of more than one step. */
+/** Denials that several steps use. */
 
 export const SOON = { 'Retry-After': '1' }
 
-/** @param reason what there is as much of as there may be, all together */
+/** @param reason the resource that is used up for all together */
 export function overloaded(reason: keyof typeof TOO_MUCH): Denial {
   const msg = `${TOO_MUCH[reason]} Try again in a moment.`
   return denial('overloaded', msg, { headers: SOON, reason })
@@ -38,14 +38,14 @@ function refusalBy(bound: Bound, thing: Thing, max: number, accept: string | und
   return bound === 'strangers' ? tooManyStrangers(thing) : tooManyInFlight(bound, thing, max, accept)
 }
 
-/** Nobody's own share: all who have no accepted credential hold what they may. */
+/** All callers without an accepted credential together hold as much as they may, so no single one is to blame. */
 function tooManyStrangers(thing: Thing): Denial {
   const { what } = TOO_MANY[thing]
   const msg = `Clients without an accepted credential have as many ${what} as they may have together. Try again in a moment, or send a credential.`
   return denial('overloaded', msg, { headers: SOON, reason: `strangers' ${TOTALS[thing]}` })
 }
 
-/** Of one address, which has spent or reserved what it may. What it has left grows by a whole check in a fraction of a second. */
+/** One address has spent or reserved its share. It has room for a further check within a fraction of a second. */
 export function tooManyFailed(): Denial {
   const msg =
     'Many new credentials from this address are under examination or were not valid, so this one is not examined now. Try again in a moment.'
@@ -61,7 +61,7 @@ export function tooManyInVain(): Denial {
   return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'long heads in vain' }), share }
 }
 
-/** As the log names them. */
+/** The names of these totals in the log. */
 const TOTALS = {
   connections: 'connections',
   in_flight: 'requests',
@@ -74,7 +74,7 @@ const TOTALS = {
   usage: 'usage',
 } as const satisfies Record<Thing, keyof typeof TOO_MUCH>
 
-/** What somebody has too many of, and which policy of the RateLimit fields says so. */
+/** What somebody has too many of, and the policy in the RateLimit fields. */
 const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {
   connections: { what: 'connections', policy: 'connections' },
   in_flight: { what: 'requests under way', policy: 'in-flight' },
@@ -88,7 +88,7 @@ const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy:
 }
 
 /**
- * The client's own share of what may be under way is used up, while there is room for others: no fault of the gateway.
+ * The client holds its own share, while there is room for others, so this is no fault of the gateway.
  * @param accept of the request, see `acceptsProblem`
  */
 export function tooManyInFlight(
@@ -108,13 +108,13 @@ export function tooManyInFlight(
   return denial('too_many_in_flight', msg, { headers: { ...SOON, ...fields }, reason, ...problem })
 }
 
-/** In chunks: the parser finds its end nowhere, so nothing further is read from the connection. */
+/** A chunked body. The parser finds no end of it, so nothing more is read from the connection. */
 export function malformedBody(): Denial {
   const reason = 'the body is malformed'
   return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
 }
 
-/** Some of these are valid, so the client is told what to leave out. */
+/** Some of these are valid, so the client is told what to omit. */
 export function blankInChunkLine(): Denial {
   const msg =
     'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'
@@ -126,7 +126,7 @@ export function slowBody(): Denial {
   return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
 }
 
-/** Of a stranger, while others do the same from many addresses. */
+/** For a stranger, while others do the same from many addresses. */
 export function tooManyPieces(): Denial {
   const msg =
     'Bodies in very short chunks come from many clients, and the gateway takes none of them without an accepted credential now. Send longer chunks, or try again in a minute.'

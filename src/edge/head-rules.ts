@@ -4,20 +4,20 @@ import type { NameRules } from '../inputs/inputs.ts'
 import { CLOSE, checkConnectionLength, checkHeaders, MAX_LIST, refuse } from './header-rules.ts'
 
 /**
- * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
- * could read differently. Judged before anything else, on requests, upgrades and CONNECT alike.
+ * Refuses what Node's parser accepts but a server at the edge must not: everything that the upstream, or a proxy before
+ * us, could read differently. It comes before everything else, for requests, upgrades and CONNECT alike.
  */
 
-/** The response to TRACE is the request, credential included; CONNECT asks for a tunnel to anywhere. */
+/** A response to TRACE contains the request with its credential, and CONNECT asks for a tunnel to any place. */
 const METHODS_SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * Every denial asks for the connection to be closed, so the caller need not know which of them leave the framing in
- * doubt. The header alone is not enough: until that response is out, Node goes on parsing what arrives, and calls the
- * handler for each request that it finds there. The caller must take no further request from the connection.
+ * doubt. The header alone is not enough: until that response is out, Node goes on parsing and calls the handler for
+ * each further request. The caller must accept no further request from the connection.
  *
- * Takes about 1 µs for a request with ten headers (Node 26.10), most of it in lower-casing and checking their names.
+ * Takes about 1 µs for a request with ten headers (Node 26.10), mostly to lower-case and check their names.
  */
 export function checkEdge(req: IncomingMessage, names: NameRules): Denial | null {
   return (
@@ -37,16 +37,16 @@ export function checkUpgrade(req: IncomingMessage, names: NameRules): Denial | n
 }
 
 /**
- * Whether a request is the opening handshake of RFC 6455 section 4.1: made for `shouldUpgradeCallback`, so that every
- * other upgrade (h2c, a body, another version) is served as the plain request that it also is.
+ * Whether a request is the opening handshake of RFC 6455 section 4.1. `shouldUpgradeCallback` uses this, so that every
+ * other upgrade (h2c, one with a body, another version) is served as a plain request.
  */
 export function isWebSocketHandshake(req: IncomingMessage): boolean {
   return handshakeProblem(req) === null
 }
 
 /**
- * Lists are accepted where the handshake asks for one thing and offers others beside it. A length of 0 is no body (RFC 9112
- * section 6.3): the clients of the JDK and of Dart, and many devices, send it.
+ * A list is accepted if it contains what the handshake needs, besides other offers. A length of 0 means no body (RFC 9112
+ * section 6.3); the clients of the JDK and of Dart, and many devices, send it.
  *
  * @returns why a request is no opening handshake, in a few words; `null` if it is one
  */
@@ -62,29 +62,29 @@ function handshakeProblem({ method, httpVersion, headers }: IncomingMessage): st
   return hasBody ? 'it has a body' : null
 }
 
-/** Octets of a field that a reason shows. */
+/** How many octets of a field a reason shows. */
 const MAX_SHOWN = 40
 
 function shown(value: string): string {
   return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value
 }
 
-/** @returns why a request that asks for another protocol is served as a plain one, in a few words; `null` if it asks for none */
+/** @returns why a request for another protocol is served as a plain one, in a few words; `null` if it asks for no protocol */
 export function whyNotUpgraded(req: IncomingMessage): string | null {
   if (req.headers.upgrade === undefined) return null
   return handshakeProblem(req) ?? 'a request before it on the connection is under way'
 }
 
-/** A stranger may write thousands of items, and this is asked up to three times of a request. */
+/** A stranger may write thousands of items, and this is called up to three times for a request. */
 function hasToken(list: string | undefined, token: string): boolean {
   if (list === undefined || list.length > MAX_LIST) return false
   return list.split(',').some((item) => item.trim().toLowerCase() === token)
 }
 
-/** Node parses `GET /` of HTTP/0.9 and the text `HTTP/2.0`, and calls the handler. */
+/** Node accepts `GET /` of HTTP/0.9 and the text `HTTP/2.0`, and calls the handler. */
 function checkVersion(version: string): Denial | null {
   if (version === '1.1' || version === '1.0') return null
-  // Without a version the line is no request line of HTTP/1 at all (RFC 9112 section 3).
+  // Without a version the line is not a request line of HTTP/1 (RFC 9112 section 3).
   if (version === '0.9') return refuse('request_line', 'The request line must end in HTTP/1.1 or HTTP/1.0.')
   return versionNotSupported()
 }
@@ -105,7 +105,7 @@ export function checkMethod(method = ''): Denial | null {
   })
 }
 
-/** `http://other/x` would choose the upstream's host: only a URL of the very authority that Host names says no more than its path. */
+/** `http://other/x` would choose the upstream's host. Only a URL with exactly the authority of Host says no more than its path. */
 function checkForm({ url = '', method, headers }: IncomingMessage): Denial | null {
   if (url.startsWith('/') || (method === 'OPTIONS' && url === '*')) return null
   const absolute = absoluteForm(url)
@@ -116,7 +116,7 @@ function checkForm({ url = '', method, headers }: IncomingMessage): Denial | nul
   )
 }
 
-/** RFC 9112 section 3.2.2. An authority with a user in it is no Host. */
+/** RFC 9112 section 3.2.2. An authority with a user is not a valid Host. */
 function absoluteForm(url: string): AbsoluteForm | null {
   const [, scheme, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/i.exec(url) ?? []
   if (scheme === undefined || authority === undefined || rest === undefined) return null
@@ -124,13 +124,13 @@ function absoluteForm(url: string): AbsoluteForm | null {
 }
 
 interface AbsoluteForm {
-  /** That of its scheme. */
+  /** The port of its scheme. */
   readonly port: string
   readonly authority: string
   readonly rest: string
 }
 
-/** RFC 9110 section 4.2.3: whatever the letter case, and the port of the scheme is none. */
+/** RFC 9110 section 4.2.3: letter case does not matter, and the scheme's port may be left out. */
 function isOneAuthority({ authority, port }: AbsoluteForm, host: string): boolean {
   return authority === host || withoutPort(authority, port) === withoutPort(host, port)
 }
@@ -142,8 +142,8 @@ function withoutPort(authority: string, port: string): string {
 }
 
 /**
- * The target of a request that `checkEdge` lets pass as path and query, or `*`: an absolute form with neither path nor query
- * asks by OPTIONS for the server as a whole (RFC 9112 section 3.2.4).
+ * The target of a request that `checkEdge` accepts, as path and query or as `*`. An OPTIONS request with an absolute form
+ * that has neither path nor query is about the whole server (RFC 9112 section 3.2.4).
  */
 export function targetOf({ url = '', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
   const rest = url.startsWith('/') ? url : (absoluteForm(url)?.rest ?? url)
@@ -151,15 +151,15 @@ export function targetOf({ url = '', method }: Pick<IncomingMessage, 'url' | 'me
   return rest.startsWith('?') ? `/${rest}` : rest
 }
 
-/** Whether the request may go no further (RFC 9110 section 7.6.2). Only OPTIONS counts: TRACE is not served. */
+/** Whether the request must not be forwarded (RFC 9110 section 7.6.2). Only OPTIONS matters here, since TRACE is not served. */
 export function isLastHop({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return method === 'OPTIONS' && /^0+$/.test(String(headers['max-forwards'] ?? ''))
 }
 
 /**
- * The method that a page of another origin wants to use, if a request is the question of its browser; else `null`. Such a question
- * has neither a body nor a cookie nor a credential: one that has is a request as any other, and is charged as one.
- * @param credentials fields that may hold a credential, in lower case
+ * The method that a page of another origin wants to use, if the request is a browser's preflight; else `null`. A preflight has no
+ * body, cookie or credential. A request with one of these is charged like any other.
+ * @param credentials fields that may contain a credential, in lower case
  */
 export function preflightOf(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,

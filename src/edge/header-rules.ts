@@ -14,7 +14,7 @@ interface Seen {
 }
 
 /**
- * Judges the headers of a request as they came over the wire: `req.headers` has already dropped or joined duplicates.
+ * Checks the headers as they came over the wire, because `req.headers` has already dropped or joined duplicates.
  *
  * @param version as in `IncomingMessage.httpVersion`
  */
@@ -36,7 +36,7 @@ export function checkHeaders(raw: readonly string[], version: string, names: Nam
   return checkFraming(seen, version) ?? checkHost(seen.host, version) ?? checkExpect(seen.expect)
 }
 
-/** Node's limit of bytes counts names and values only, so that 16 KiB of fields of one letter are 16,000. Peers take 100. */
+/** Node's byte limit counts only names and values, so 16 KiB could be 16,000 fields of one letter. Other servers accept 100. */
 export const MAX_FIELDS = 200
 
 export function tooManyFields(): Denial {
@@ -47,8 +47,8 @@ export function tooManyFields(): Denial {
 }
 
 /**
- * Refuses a request and the connection it came on: after a message that another server could have read differently,
- * the next one may begin anywhere.
+ * Refuses a request and its connection. If another server could read the message differently, the next message may
+ * begin anywhere.
  */
 export function refuse(reason: string, msg: string): Denial {
   return denial('bad_request', msg, { reason, headers: CLOSE })
@@ -94,24 +94,24 @@ function twice(name: string): Denial {
 const ODD = /[^0-9A-Za-z-]/
 
 /**
- * CGI, WSGI and their heirs turn `X-Tollgate-User`, `X_Tollgate_User` and `X.Tollgate.User` into one variable, so that a
- * client could set what is ours to set. Refused rather than dropped: a header that vanishes is hard to find.
+ * CGI and WSGI turn `X-Tollgate-User`, `X_Tollgate_User` and `X.Tollgate.User` into one variable, so a client could set
+ * what only the gateway may set. Such a field is refused and not dropped, because a missing header is hard to find.
  */
 function checkName(name: string, names: NameRules): Denial | null {
   if (!ODD.test(name)) return null
   if (neededFor([name]).some((leniency) => !names.lenient.includes(leniency))) {
     return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
   }
-  // The gateway reads it with dashes, and not so.
+  // The gateway reads this field only with dashes.
   return isRead(name, names) ? refuse('header_name', `The header ${name} must be written with hyphens.`) : null
 }
 
-/** RFC 9112 section 6: what is not exactly one way to find the end of the body is refused. */
+/** RFC 9112 section 6: a body whose end can be found in more than one way is refused. */
 function checkFraming({ length, encoding }: Seen, version: string): Denial | null {
   if (encoding !== undefined) {
     if (length !== undefined)
       return refuse('framing', 'A request must not have both Content-Length and Transfer-Encoding.')
-    // An HTTP/1.0 server in between does not know the field and ends the body elsewhere.
+    // An HTTP/1.0 server in between does not know the field, and ends the body elsewhere.
     if (version === '1.0') return refuse('framing', 'Transfer-Encoding is not possible in HTTP/1.0.')
     if (encoding.toLowerCase() !== 'chunked')
       return refuse('framing', 'The only Transfer-Encoding accepted is chunked.')
@@ -131,7 +131,7 @@ function checkHost(host: string | undefined, version: string): Denial | null {
   return HOST.test(host) ? null : refuse('host', 'The Host header is not valid.')
 }
 
-/** Node takes any value in which `100-continue` occurs for the one expectation there is: `y 100-continue` too. */
+/** Node accepts every value that contains `100-continue`, even `y 100-continue`. */
 function checkExpect(expect: string | undefined): Denial | null {
   if (expect === undefined || expect.toLowerCase() === '100-continue') return null
   return denial('expectation_failed', 'The only expectation accepted is 100-continue.', {
@@ -142,7 +142,7 @@ function checkExpect(expect: string | undefined): Denial | null {
 
 const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
-/** More names than this say nothing of a connection, nor does a longer `Upgrade`. In octets, of all fields of the name. */
+/** In octets of all fields with the name. A longer Connection or Upgrade has no honest use. */
 export const MAX_LIST = 256
 
 /** @param list all fields of the name, joined */

@@ -27,47 +27,47 @@ import { byServerName } from './server-names.ts'
 import type { Shares } from './shares.ts'
 
 export interface ListenerOptions {
-  /** Whom it serves: clients, or proxies that ask for decisions and open no tunnels. Default clients. */
+  /** Whom this listener serves: clients, or proxies that ask for decisions and open no tunnels. Default clients. */
   readonly what?: 'gateway' | 'decisions'
   readonly listen: { readonly host: string; readonly port: number } | { readonly socket: string }
-  /** `null` for connections in the clear. */
+  /** `null` for plain connections. */
   readonly certificate: Certificate | null
   readonly gateway: RequestHandler
   readonly observe: Observer
   readonly shares: Shares
-  /** Bytes of the request line and header fields together. */
+  /** Bytes of request line and header fields together. */
   readonly maxHeaderSize: number
   /** Milliseconds from the first byte of a request to the end of its head. */
   readonly headersTimeoutMs: number
-  /** Milliseconds that an idle connection is kept. Longer than a load balancer keeps its own, which then closes first. */
+  /** How long an idle connection is kept, in milliseconds. A load balancer in front should keep it for a shorter time. */
   readonly keepAliveTimeoutMs: number
-  /** Milliseconds without a byte in either direction, after which a connection is given up. */
+  /** After this many milliseconds without a byte in either direction a connection is given up. */
   readonly idleTimeoutMs: number
   readonly maxConnections: number
-  /** What may change while it runs; asked for each connection and upload. */
+  /** Limits that may change at run time. They are asked for each connection and upload. */
   readonly limits: () => ConnectionLimits
 }
 
 export interface Listener {
   /** @returns the URL it listens on */
   start(): Promise<string>
-  /** While it is on every response closes its connection, so that clients come back through another replica. */
+  /** While this is on, every response closes its connection, so that clients come back to another replica. */
   drain(on: boolean): void
   /** Changes `idleTimeoutMs` for connections that come from now on. */
   setIdleTimeout(ms: number): void
-  /** Takes no new connection, lets what is under way finish for up to `timeoutMs` and then breaks it off. */
+  /** Accepts no new connection, waits up to `timeoutMs` for what is under way, and then breaks it off. */
   stop(timeoutMs: number): Promise<void>
 }
 
 /**
- * Connections that wait to be accepted, of which each turn of the event loop accepts one. In the clear as many as Linux allows by default, which
- * takes 0.8 s at most beside 4,000 busy strangers; by TLS, where a turn has a handshake of 0.5 ms, fewer.
+ * How many connections may wait in the kernel, of which each turn of the event loop accepts one. Without TLS it is the default maximum of
+ * Linux, which takes at most 0.8 s beside 4,000 busy strangers. With TLS a turn includes a handshake of 0.5 ms, so it is lower.
  */
 const [BACKLOG, BACKLOG_OF_TLS] = [4096, 1024]
 const DRAIN_POLL_MS = 10
-/** Silence on a connection, in milliseconds, after which TCP asks whether the client is there. */
+/** After this many milliseconds of silence on a connection TCP asks whether the client is still there. */
 const KEEP_ALIVE_PROBE_MS = 60_000
-/** How long what was broken off may take to be recorded, in milliseconds. */
+/** How long recording what was broken off may take, in milliseconds. */
 const RECORD_MS = 1000
 /** The mode of a Unix socket: its user and its group may connect. */
 const SOCKET_MODE = 0o660
@@ -76,15 +76,15 @@ export function createListener(options: ListenerOptions): Listener {
   return new NodeListener(options)
 }
 
-/** The door: Node's HTTP server and its limits. What comes on a connection goes to the object of that connection. */
+/** Node's HTTP server with its limits. Everything that comes on a connection goes to the object of that connection. */
 class NodeListener implements Listener {
   readonly #options: ListenerOptions
   readonly #what: 'gateway' | 'decisions'
   readonly #server: http.Server
-  /** Of TLS the connection within: it is there once the hands are shaken. */
+  /** For TLS these are the inner connections, which exist after the handshake. */
   readonly #connections = new WeakMap<Duplex, ClientConnection>()
   readonly #live = new Set<ClientConnection>()
-  /** Also those that Node's server has let go of: tunnels, and what its parser refused. */
+  /** Includes sockets that Node's server has let go of: tunnels, and refused connections. */
   readonly #sockets = new Set<Socket>()
   readonly #open: OpenConnections
   readonly #uploads: UploadWatch
@@ -134,7 +134,7 @@ class NodeListener implements Listener {
         resolve()
       })
     })
-    // To connect needs the right to write, which the usual umask gives to nobody but us.
+    // Connecting needs the right to write, which the usual umask gives only to our own user.
     if ('socket' in listen) await chmod(listen.socket, SOCKET_MODE)
     const url = urlOf(this.#server.address() as AddressInfo | string, certificate === null ? 'http' : 'https')
     observe({ type: 'listening', what: this.#what, url })
@@ -167,7 +167,7 @@ class NodeListener implements Listener {
     this.#announced.close()
     const deadline = performance.now() + timeoutMs
     while (open && performance.now() < deadline) {
-      // Responses that were begun before the drain keep their connection alive; it goes once its last byte is out.
+      // Responses from before the drain keep their connections alive, so these are closed after their last byte.
       this.#server.closeIdleConnections()
       await Promise.race([closed, sleep(DRAIN_POLL_MS)])
     }
@@ -176,7 +176,7 @@ class NodeListener implements Listener {
     for (const socket of this.#sockets) socket.destroy()
     this.#uploads.stop()
     await closed
-    // What was broken off is recorded as well; that takes a moment, not longer.
+    // Requests that were broken off are recorded too, which takes a moment at most.
     const recorded = performance.now() + RECORD_MS
     while (gateway.inFlight() > 0 && performance.now() < recorded) await sleep(DRAIN_POLL_MS)
   }
@@ -187,7 +187,7 @@ class NodeListener implements Listener {
       answerHalfClosed(this.#server, limits().answersHalfClosed)
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
-      // Before a handshake of TLS, which costs something.
+      // Checked before the TLS handshake, which costs CPU.
       const open = this.#open.open(socket)
       if (open === null) return
       this.#server.keepAliveTimeout = this.#open.keepAliveMs(this.#options.keepAliveTimeoutMs)
@@ -195,7 +195,7 @@ class NodeListener implements Listener {
       else this.#open.shakes(open)
     })
     this.#server.on('secureConnection', (socket: Socket) => {
-      // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
+      // As on plain connections. Otherwise Node ends our side when the client ends its own, despite `half_close`.
       Object.assign(socket, { allowHalfOpen: true })
       this.#connect(socket)
     })
@@ -208,14 +208,14 @@ class NodeListener implements Listener {
         this.#refusePlain(rawSocketOf(socket))
         return
       }
-      // One that came and went is a load balancer that looks whether the port is open.
+      // A connection that came and went is a load balancer that checks the port.
       if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
       socket.destroy()
     })
     this.#server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
   }
 
-  /** In the clear, as the client speaks: by TLS it could read nothing. */
+  /** The response is plain, because the client speaks without TLS and could not read anything else. */
   #refusePlain(socket: Socket): void {
     const { limits, observe } = this.#options
     const msg = 'This port speaks TLS only: write https:// in place of http://.'
@@ -239,7 +239,7 @@ class NodeListener implements Listener {
 
   #routeRequests(): void {
     const of = (socket: Duplex): ClientConnection | undefined => this.#connections.get(socket)
-    // Admission decides about `Expect: 100-continue` first, so that a refused upload never sends its body.
+    // Admission decides before `Expect: 100-continue` is granted, so a refused upload never sends its body.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       this.#server.on(event, (req: http.IncomingMessage, res: http.ServerResponse) => of(req.socket)?.serve(req, res))
     }
@@ -253,30 +253,30 @@ class NodeListener implements Listener {
   }
 }
 
-/** A server for clients in the clear, or by TLS, where the handshake has as long as a head. */
+/** A server for plain or TLS connections. A TLS handshake has as much time as a head. */
 function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) => boolean): http.Server {
   const { certificate, headersTimeoutMs } = options
   const connectionsCheckingInterval = Math.min(1000, headersTimeoutMs)
   const ofHttp: http.ServerOptions = {
     maxHeaderSize: options.maxHeaderSize,
     headersTimeout: headersTimeoutMs,
-    // It would bound the whole request, and with it the length of an upload; a stalled one ends by `timeout`.
+    // This would bound the whole request, and so the length of an upload. `timeout` ends an upload that stalls.
     requestTimeout: 0,
     connectionsCheckingInterval,
     keepAliveTimeout: options.keepAliveTimeoutMs,
     insecureHTTPParser: false,
-    // The edge rules ask for it themselves, with a response and a record of ours.
+    // The edge rules check this themselves, with a response and a record of their own.
     requireHostHeader: false,
     shouldUpgradeCallback: (req) => {
       const isTaken = isWebSocketHandshake(req) && takesUpgrade(req.socket)
       if (!isTaken) readBehindUpgrade(req)
       return isTaken
     },
-    // Node hands a request without a length and without chunks over as one that has ended and is destroyed: whoever reads a body asks `hasBody`
-    // first. It saves a twentieth of what a request allocates.
+    // Node then reports a request without length and chunks as ended and destroyed, so readers of a body check `hasBody` first. It saves a
+    // twentieth of what a request allocates.
     optimizeEmptyRequests: true,
     noDelay: true,
-    // A client that vanished without a word would hold its request for as long as the upstream may be silent.
+    // Otherwise a client that vanished silently would hold its request for as long as the upstream is silent.
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
   }
@@ -285,25 +285,25 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
   server.maxConnections = options.maxConnections
   closeAboveMaximum(server)
   lookForLateRequestsTogether(server, connectionsCheckingInterval)
-  // Node's parser stops at the first field beyond this (26.10). Older ones drop those beyond it in silence: by one more than there
-  // may be the edge rules see that there are too many.
+  // Node's parser stops at the first field beyond this (26.10). Older ones drop further fields silently. With one more than
+  // allowed the edge rules notice that there are too many.
   server.maxHeadersCount = MAX_FIELDS + 1
   server.timeout = options.idleTimeoutMs
   return server
 }
 
 function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, handshakeTimeout: number): https.Server {
-  // Who has no certificate, or none that is good, may have another credential: that is judged with each request.
+  // A client without a valid certificate may have another credential, which is checked for each request.
   const clients = { requestCert: certificate.asksClients === true, rejectUnauthorized: false }
   const names = certificate.byName().size === 0 ? {} : { SNICallback: byServerName(certificate) }
   const server = https.createServer({ ...ofHttp, ...certificate.current(), ...clients, ...names, handshakeTimeout })
   certificate.onChange(() => server.setSecureContext(certificate.current()))
-  // By default it would be a `clientError`, which we respond to; here nobody could read the response.
+  // Otherwise this would be a `clientError`, to which we respond, but nobody could read that response.
   server.removeAllListeners('tlsClientError')
   return server
 }
 
-/** @param place of a Unix socket its path */
+/** @param place the path, for a Unix socket */
 function urlOf(place: AddressInfo | string, scheme: 'http' | 'https'): string {
   if (typeof place === 'string') return `unix:${place}`
   const { address, family, port } = place

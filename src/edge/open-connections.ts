@@ -5,22 +5,22 @@ import type { Observer } from '../observe/observation.ts'
 import { ConnectionRush } from './connection-rush.ts'
 import type { Holder, ShareRules, Shares } from './shares.ts'
 
-/** Of `max`: with more connections idle ones are closed, so that there is room before a new one comes. */
+/** A share of `max`. With more connections, idle ones are closed before a new one needs the room. */
 const NEARLY_FULL = 0.9
-/** Of `max`: with more connections idle ones are kept for a shorter time. */
+/** A share of `max`. With more connections, idle ones are kept for a shorter time. */
 const FILLING = 0.5
 /**
- * Connections by TLS whose hands are not shaken yet. A handshake takes 0.5 ms by RSA of 2048 bits, so all of them at once take 0.5 s. As many
- * honest ones come within the 0.3 s of a long way and back.
+ * How many TLS connections may be before their handshake. A handshake with RSA of 2048 bits takes 0.5 ms, so all at once take 0.5 s. As
+ * many honest clients may come within a round trip of 0.3 s.
  */
 export const MOST_HANDSHAKES = 1000
-/** How long an idle connection is kept at least, in milliseconds. */
+/** The shortest time for which an idle connection is kept, in milliseconds. */
 const SHORTEST_KEEP_ALIVE_MS = 1000
 
 export interface OpenConnectionsOptions {
   readonly shares: Shares
   readonly observe: Observer
-  /** Connections at most. */
+  /** The most connections. */
   readonly max: number
   readonly limits: () => { readonly shares: ShareRules; readonly isProxy: (address: string) => boolean }
 }
@@ -29,7 +29,7 @@ export interface OpenConnectionsOptions {
 type Refused = 'too_many_of_address' | 'too_fast'
 
 /**
- * A connection of a client, from its first packet on.
+ * A connection of a client from its first packet on.
  *
  * | State | `idleSince` | Closed to make room |
  * |---|---|---|
@@ -41,9 +41,9 @@ export class OpenConnection implements MayIdle {
   readonly socket: Socket
   /** `null` for a peer that stands for many clients. */
   readonly peer: string | null
-  /** As which it gives way: a /48 with one connection of each /64 would be the last one otherwise. `null` as for the peer. */
+  /** The group with which it gives way, so that a /48 with one connection for each /64 is not last. `null` as for `peer`. */
   readonly household: string | null
-  /** Whether nobody on it has had a credential accepted. */
+  /** Whether no credential was accepted on it yet. */
   isStranger: boolean
   readonly holder: Holder
 
@@ -57,14 +57,14 @@ export class OpenConnection implements MayIdle {
 }
 
 /**
- * All connections of a listener, and who goes when there is no room: idle ones before a new one is refused, those of strangers before those
- * on which a credential was accepted, those of the fullest address first, where an IPv6 /48 counts as one.
+ * All connections of a listener, and which of them are closed when there is no room. Idle connections go before a new one is refused. Those
+ * of strangers go before others, and those of the fullest address first. An IPv6 /48 counts as one address.
  */
 export class OpenConnections {
   readonly #options: OpenConnectionsOptions
   readonly #strangers = new IdleConnections<OpenConnection>()
   readonly #others = new IdleConnections<OpenConnection>()
-  /** Those of the two above whose hands are not shaken yet. */
+  /** Connections whose TLS handshake has not ended. They are also in one of the two sets above. */
   readonly #shaking = new IdleConnections<OpenConnection>()
   readonly #bySocket = new WeakMap<Socket, OpenConnection>()
   readonly #rush = new ConnectionRush()
@@ -74,8 +74,8 @@ export class OpenConnections {
   }
 
   /**
-   * @returns the connection. `null` where its address has as many as it may, and none of them is idle, or has had too many closed in a rush:
-   * then the connection is closed
+   * @returns the connection, or `null` if it was closed instead: its address has its share and no idle connection, or has had too many
+   * closed in a rush
    */
   open(socket: Socket): OpenConnection | null {
     const { shares, limits } = this.#options
@@ -84,7 +84,7 @@ export class OpenConnections {
     const peer = isProxy(address) ? null : peerOf(address)
     const household = peer === null ? null : householdOf(peer)
     this.#rush.came()
-    // Asked once for both of the bounds that it may meet.
+    // Asked at most once for both bounds.
     const mayMakeRoom = onceFor(() => this.#rush.mayMakeRoom(household))
     if (!this.#makeRoom(mayMakeRoom)) return this.#refuse(socket, 'too_fast')
     const holder = shares.holder(peer)
@@ -107,8 +107,9 @@ export class OpenConnections {
   }
 
   /**
-   * It comes by TLS: what it sends next is a handshake, which nobody sees before it is worked through. Whoever opens thousands of
-   * connections in silence could have as many handshakes made in one turn of the event loop, so of those that wait one goes first.
+   * The next data on this TLS connection is a handshake, which cannot be seen before it is processed. An address that opens
+   * thousands of silent connections could have as many handshakes made in one turn of the event loop. So one of those that wait is
+   * closed if there are too many.
    */
   shakes(connection: OpenConnection): void {
     if (this.#shaking.size >= MOST_HANDSHAKES) this.#close(this.#shaking.next())
@@ -119,7 +120,7 @@ export class OpenConnections {
     this.#shaking.remove(connection)
   }
 
-  /** A credential was accepted that came on it. */
+  /** Notes that a credential of this connection was accepted. */
   accepted(connection: OpenConnection): void {
     if (!connection.isStranger || connection.socket.destroyed) return
     this.#strangers.remove(connection)
@@ -128,14 +129,14 @@ export class OpenConnections {
     this.#others.add(connection, connection.household)
   }
 
-  /** How long an idle connection is kept, in milliseconds: less and less, the fewer places are left. */
+  /** How long an idle connection is kept, in milliseconds. It becomes shorter when few places are left. */
   keepAliveMs(usualMs: number): number {
     const { max } = this.#options
     const left = (max - this.#strangers.size - this.#others.size) / (max * (1 - FILLING))
     return left >= 1 ? usualMs : Math.max(Math.min(SHORTEST_KEEP_ALIVE_MS, usualMs), Math.floor(usualMs * left))
   }
 
-  /** By which code the bounds of its address refuse a new connection; `null` if they do not. */
+  /** Why the bounds of its address refuse a new connection; `null` if they do not. */
   #refusedBy(
     holder: Holder,
     peer: string | null,
@@ -153,11 +154,11 @@ export class OpenConnections {
     return this.#close(next) && holder.take('connections', shares) === null ? null : 'too_many_of_address'
   }
 
-  /** Strangers have a share of their own, which is smaller than all. @returns whether a new connection of the household may come */
+  /** Strangers have a share of their own, which is smaller than the whole. @returns whether a new connection may come */
   #makeRoom(mayMakeRoom: () => boolean): boolean {
     const { max, shares, limits } = this.#options
     const ofStrangers = limits().shares.connections.strangers
-    // Node itself closes what comes when all are taken, before anybody hears of it.
+    // If all places are taken, Node closes new connections itself before anybody notices.
     const isNearlyFull = this.#strangers.size + this.#others.size >= Math.min(max * NEARLY_FULL, max - 1)
     const areStrangersFull = ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers
     if (!isNearlyFull && !areStrangersFull) return true
@@ -192,7 +193,7 @@ export class OpenConnections {
   }
 }
 
-/** Asks once, however often the answer is wanted: each question of `ConnectionRush` uses up a place. */
+/** Asks at most once, because each question to `ConnectionRush` uses up a place. */
 export function onceFor(ask: () => boolean): () => boolean {
   let known: boolean | null = null
   return () => {

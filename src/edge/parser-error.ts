@@ -3,31 +3,31 @@ import { targetTooLong } from './denials.ts'
 import { versionNotSupported } from './head-rules.ts'
 import { MAX_FIELDS, tooManyFields } from './header-rules.ts'
 
-/** Nothing can be said on it any more. */
+/** Whether the connection is broken, so that nothing can be sent on it. */
 export function isBroken({ code = '' }: NodeJS.ErrnoException): boolean {
   return code === 'ECONNRESET' || code.startsWith('ERR_SSL')
 }
 
 export interface ParserError extends NodeJS.ErrnoException {
-  /** What the parser says beside the code. */
+  /** What the parser says besides the code. */
   readonly reason?: string
-  /** The piece in which it found the fault. */
+  /** The piece in which the parser found the fault. */
   readonly rawPacket?: Buffer
-  /** How many bytes of that piece were good. */
+  /** How many bytes of the piece were good. */
   readonly bytesParsed?: number
 }
 
 /** In bytes. */
 export interface HeadBounds {
   readonly maxUrl: number
-  /** Of target and fields together: the parser takes fewer. */
+  /** The limit of target and fields together. The parser accepts fewer bytes than this. */
   readonly maxHeaderSize: number
 }
 
-/** Node's parser and limits, in the contract's words. */
+/** Translates errors of Node's parser and limits into denials of the contract. */
 export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: HeadBounds): Denial {
   const { code, reason, rawPacket } = error
-  // As in the plan of a request the length counts first, before what the target consists of.
+  // As in the plan of a request, the length is checked before the content of the target.
   const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
   if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
   if (code === 'HPE_HEADER_OVERFLOW') {
@@ -40,7 +40,7 @@ export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: Head
       reason: 'the head came too slowly',
     })
   }
-  // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
+  // A version of the right form that the parser does not know, even HTTP/1.2. Any other text in its place is malformed.
   if (reason === 'Invalid HTTP version') return versionNotSupported()
   if (code === 'HPE_PAUSED_H2_UPGRADE') {
     return denial('bad_request', 'This request is HTTP/2, and HTTP/1.1 is spoken here.', { reason: 'HTTP/2' })
@@ -51,7 +51,7 @@ export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: Head
   }
   const method = code === 'HPE_INVALID_METHOD' ? unknownMethodIn(error) : null
   if (method !== null) return notImplemented(method)
-  // The parser has these words of its own: nothing that the client sent is among them.
+  // These words come from the parser, and contain nothing that the client sent.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
 }
 
@@ -60,13 +60,13 @@ export function notImplemented(method: string): Denial {
   return denial('not_implemented', msg, { reason: 'a method that the parser does not know' })
 }
 
-/** In octets. The longest that is registered has 16. */
+/** In octets. The longest registered method has 16. */
 const LONGEST_METHOD = 40
 const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]+) [!-~]+ HTTP\/1\.[01]\r?\n/
 
 /**
- * The method of a request line that is valid but for it: nothing else of the request is read, and its connection ends.
- * @returns `null` for any other line, and for one that did not come as a whole
+ * The method of a request line that is otherwise valid. Nothing else of the request is read, and its connection ends.
+ * @returns `null` for any other line, or if the line is incomplete
  */
 function unknownMethodIn({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
   const text = rawPacket?.toString('latin1') ?? ''
@@ -81,7 +81,7 @@ function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
   return target !== undefined && target.length > maxUrl
 }
 
-/** Whether a piece has more lines than a head may have fields. The parser stops at the count, and calls that by the same code. */
+/** Whether a piece has more lines than a head may have fields. The parser stops there, and reports it with the same code. */
 function hasTooManyFields(piece: Buffer | undefined): boolean {
   let lines = 0
   for (let at = piece?.indexOf('\n') ?? -1; at !== -1 && lines <= MAX_FIELDS; at = piece?.indexOf('\n', at + 1) ?? -1)
@@ -89,28 +89,28 @@ function hasTooManyFields(piece: Buffer | undefined): boolean {
   return lines > MAX_FIELDS
 }
 
-/** Version 1 is a line of text, version 2 begins with line ends and a NUL. */
+/** Version 1 is a line of text. Version 2 begins with line ends and a NUL. */
 function isProxyPreface(piece: Buffer | undefined): boolean {
   return /^(?:PROXY |\r\n\r\n\0\r\nQUIT\n)/.test(piece?.toString('latin1', 0, 12) ?? '')
 }
 
 /**
- * Whether the parser stopped at a blank in the line that begins a chunk. Behind a size it is malformed, and beside `;` and `=` of an
- * extension it is not (RFC 9112 section 7.1.1): the parser takes neither.
+ * Whether the parser stopped at a blank in the line that begins a chunk. After a size it is malformed, but beside `;` and `=` of an
+ * extension it is allowed (RFC 9112 section 7.1.1). The parser accepts neither.
  */
 export function isBlankInChunkLine({ reason = '', rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  // Behind a quoted value it has not gone on to the byte (26.10).
+  // After a quoted value the parser has not moved on to the byte (26.10).
   const stopped = rawPacket?.[reason.endsWith('quote value') ? bytesParsed : bytesParsed - 1]
   return reason.startsWith('Invalid character in chunk ') && (stopped === 0x20 || stopped === 0x09)
 }
 
-/** The method of the last request line in the piece in which the parser found the fault; `null` if it has none. */
+/** The method of the last request line in the piece with the fault; `null` if there is none. */
 export function methodIn({ rawPacket }: ParserError): string | null {
   const lines = rawPacket?.toString('latin1').matchAll(/(?:^|\r\n\r\n)([A-Z-]+) /g) ?? []
   return [...lines].at(-1)?.[1] ?? null
 }
 
-/** The origin of the page that asks, as far as the piece shows it in which the parser found the fault. */
+/** The origin of the page, if the piece with the fault shows it. */
 export function originIn({ rawPacket }: ParserError): string | undefined {
   const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n', 1) ?? []
   const origins = [...head.matchAll(/\r\norigin:[\t ]*([!-~]+)[\t ]*(?=\r\n|$)/gi)]

@@ -2,27 +2,27 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { networkOf } from '../lib/peers.ts'
 
 /**
- * What a load balancer that passes connections on says of a client before its first byte: PROXY protocol, versions 1 and 2
- * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt).
+ * What a load balancer that passes connections on says about a client before its first byte: PROXY protocol, versions 1
+ * and 2 (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt).
  */
 export interface Preface {
-  /** Bytes, behind which the client's own begin. */
+  /** In bytes. The client's own bytes follow. */
   readonly length: number
   readonly from: Announced
 }
 
 /**
- * Whose connection it is: of a client at an address, of the load balancer itself, as to look whether somebody listens (`local`), or of
- * somebody of whom it does not say anything (`unknown`).
+ * Whose connection it is: a client's with an address, the load balancer's own, for example to check the port (`local`), or that of an
+ * unnamed client (`unknown`).
  */
 export type Announced = { readonly kind: 'client'; readonly address: string } | { readonly kind: 'local' | 'unknown' }
 
 const UNKNOWN: Announced = { kind: 'unknown' }
 
-/** The form allows 64 KiB. nginx takes as many as this, and load balancers add a few hundred bytes to the addresses at most. */
+/** The protocol allows 64 KiB, nginx accepts this much, and load balancers add a few hundred bytes at most. */
 export const MAX_PREFACE = 4096
 
-/** With its line end. */
+/** Includes the line end. */
 const MAX_LINE = 107
 const WORD = Buffer.from('PROXY ')
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
@@ -31,14 +31,14 @@ const FIXED = SIGNATURE.length + 4
 
 /**
  * Reads the preface at the beginning of a connection.
- * @returns `more` while it is not complete, `none` for what can be none
+ * @returns `more` while it is incomplete, `none` if it cannot be a preface
  */
 export function prefaceOf(bytes: Buffer): Preface | 'more' | 'none' {
   if (beginsLike(bytes, SIGNATURE)) return binaryPreface(bytes)
   return beginsLike(bytes, WORD) ? textPreface(bytes) : 'none'
 }
 
-/** As far as there are bytes. */
+/** Compares as many bytes as there are. */
 function beginsLike(bytes: Buffer, begin: Buffer): boolean {
   const length = Math.min(bytes.length, begin.length)
   return bytes.compare(begin, 0, length, 0, length) === 0
@@ -65,7 +65,7 @@ const [TCP4, TCP6] = [0x11, 0x21]
 const LENGTHS: Readonly<Record<number, number>> = { [TCP4]: 12, [TCP6]: 36 }
 const [MAX_FAMILY, MAX_TRANSPORT] = [3, 2]
 
-/** What comes behind the addresses are facts that nobody asks for here. */
+/** After the addresses come facts that are not used here. */
 function binaryPreface(bytes: Buffer): Preface | 'more' | 'none' {
   if (bytes.length < FIXED) return 'more'
   const [command = 0, family = 0] = bytes.subarray(SIGNATURE.length)
@@ -84,7 +84,7 @@ function groupsOf(bytes: Buffer): string {
   return bytes.toString('hex').replace(/(?<=.)(?=(?:....)+$)/g, ':')
 }
 
-/** In one spelling, whatever the load balancer's is. IPv4 in IPv6 is IPv4. */
+/** Gives the address its one spelling, whatever the load balancer wrote. IPv4 within IPv6 becomes IPv4. */
 function client(address: string): Announced {
   return { kind: 'client', address: networkOf(address, { ipv4: 32, ipv6: 128 }) }
 }

@@ -1,18 +1,18 @@
 /**
- * Addresses of which something was seen lately. Each is remembered for as long as one period at least, and for two at most, unless more
- * than `most` come within one period: then the ones that came first are forgotten earlier.
+ * Addresses for which something was noted recently. Each is remembered for one to two periods. If more than `most` come within one
+ * period, the oldest are forgotten earlier.
  */
 export class RecentAddresses {
   readonly #periodMs: number
   readonly #most: number
   readonly #now: () => number
-  /** Of this period, which began at `#since`, and of the one before. */
+  /** The addresses of this period, which began at `#since`, and of the one before. */
   #current = new Set<string>()
   #before = new Set<string>()
   #since = Number.NEGATIVE_INFINITY
 
   /**
-   * @param most that come in one period: twice as many are remembered, in some 100 bytes each
+   * @param most how many may come in one period. Twice as many are remembered, in about 100 bytes each
    * @param now monotonic milliseconds
    */
   constructor(periodMs: number, most: number, now: () => number = () => performance.now()) {

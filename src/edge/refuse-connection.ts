@@ -5,7 +5,7 @@ import type { RefusedOnConnection } from '../observe/observation.ts'
 import { type Presentation, presented } from '../respond/presentation.ts'
 import { denialResponse, writeRawResponse } from '../respond/response.ts'
 
-/** Refuses a connection in the clear before there is an HTTP request. @returns what is reported of it */
+/** Refuses a plain connection before there is an HTTP request. @returns what to report */
 export function refuseConnection(
   socket: Socket,
   denied: Denial,

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { uuid } from '../lib/uuid.ts'
 
-/** What an id of another hop may be: it stands in the log, in the response and in the request to the upstream. */
+/** The form of an id from another hop. It appears in the log, in the response and in the request to the upstream. */
 const FOREIGN = /^[\w.:/+=@~-]{1,128}$/
 
 /**
  * The id that a trusted peer gave the request, so that one id leads through the logs of all hops; otherwise a new one.
- * Two ids, one that is too long and one of other characters are replaced by a new one.
+ * A new id also replaces two ids, and an id that is too long or has other characters.
  *
  * @param isProxy whether an address is a trusted peer's
  */

@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IncomingRequest, IncomingUpgrade } from './connection.ts'
 import { takeLaterTurn, takeTurn } from './turns.ts'
 
-/** When a request that has come is looked at. */
+/** Decides when a request is looked at. */
 
 /**
- * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
- * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. Then the request takes
- * a turn of the event loop, as every request does.
+ * Waits until the earlier responses on the connection are out. Before that nobody looks at the request, because it would hold a place,
+ * a charge and a connection to the upstream while its response waits, up to 32 times for one connection. Then the request takes a turn
+ * of the event loop, as every request does.
  *
  * @param address whose turn it is, see `takeTurn`
- * @returns whether its client is still there; no promise where nobody has to wait
+ * @returns whether the client is still there. No promise if nobody has to wait
  */
 export function turnOf(
   { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
@@ -23,7 +23,7 @@ export function turnOf(
   return (turn ?? PARSED).then(() => isHere(res))
 }
 
-/** Chunks that came together with the head are read first: behind a refusal an empty body of them leaves its connection open. */
+/** Chunks that came with the head are parsed first, so that an empty body leaves its connection open after a refusal. */
 const PARSED = Promise.resolve()
 
 async function turnBehindOthers(
@@ -39,7 +39,7 @@ function isHere(res: ServerResponse): boolean {
   return res.socket !== null && !res.destroyed
 }
 
-/** The same for a WebSocket handshake, behind which nothing else comes on its connection. */
+/** The same for a WebSocket handshake, which is the last request on its connection. */
 export function turnOfUpgrade(
   { req, socket, client }: IncomingUpgrade,
   address: string | null,
@@ -48,10 +48,10 @@ export function turnOfUpgrade(
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 
-/** What each name and each value of a field counts as besides its bytes: 200 short fields take as long as 6 KiB of one. */
+/** What each name and value counts beside its bytes, because 200 short fields take as long as a field of 6 KiB. */
 export const TEXT_BYTES = 16
 
-/** Bytes of target, names and values. */
+/** Bytes of target, names and values together. */
 function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
   let bytes = url.length + rawHeaders.length * TEXT_BYTES
   for (const text of rawHeaders) bytes += text.length

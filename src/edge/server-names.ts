@@ -1,12 +1,12 @@
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import type { Certificate } from '../lib/tls.ts'
 
-/** As `https.createServer` takes it. */
+/** The form that `https.createServer` takes. */
 export type SniCallback = (name: string, done: (error: Error | null, context?: SecureContext) => void) => void
 
 /**
- * Chooses a certificate by the name that a client asks for: that of the very name before one of `*.` and the labels behind its first
- * one. For any other name the connection stays with the server's own.
+ * Chooses a certificate by the requested name. A certificate for exactly this name goes before one for `*.` and the rest of the
+ * name. For any other name the server's own certificate stays.
  */
 export function byServerName(certificate: Certificate): SniCallback {
   let contexts = contextsOf(certificate)

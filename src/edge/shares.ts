@@ -1,6 +1,6 @@
 import { widerNetworkOf } from '../lib/peers.ts'
 
-/** What is scarce in one process, and of which nobody may have all. */
+/** Resources of one process of which nobody may take all. */
 export const THINGS = [
   'connections',
   'in_flight',
@@ -13,12 +13,12 @@ export const THINGS = [
   'usage',
 ] as const
 export type Thing = (typeof THINGS)[number]
-/** What may be waited for: who gives one back hands it to the next who waits. */
+/** Resources for which requests can wait. A resource that is given back goes to the next one who waits. */
 export type Queued = 'upstream_connections'
 
 /**
- * Whose bound is reached: of one address (`peerOf`), of the IPv6 /48 that it is in, of one user, of all who have no accepted credential,
- * or of all together.
+ * Whose bound is reached: that of one address (`peerOf`), its IPv6 /48, one user, all callers without an accepted credential, or all
+ * together.
  */
 export type Bound = 'address' | 'network' | 'user' | 'strangers' | 'total'
 
@@ -26,7 +26,7 @@ export type Bound = 'address' | 'network' | 'user' | 'strangers' | 'total'
 export type Bounds = Readonly<Record<Bound, number | null>>
 export type ShareRules = Readonly<Record<Thing, Bounds>>
 
-/** Why nothing more can be had. */
+/** The bound that is reached. */
 export interface Exhausted {
   readonly thing: Thing
   readonly bound: Bound
@@ -34,18 +34,17 @@ export interface Exhausted {
 }
 
 /**
- * Who holds how much of what is scarce. Everything that one client can hold for a while is taken here and given back here, so that each
- * bound is of one kind: a number for a party. A holder counts for each party that it belongs to: its address, its network, its user,
- * the strangers, and all.
+ * Counts who holds how much of each resource. Whatever one client can hold for a while is taken and given back here, so that every bound
+ * is a number for a party. A holder counts for each of its parties: its address, its network, its user, the strangers, and all.
  *
- * Whoever holds something is a stranger until a credential was accepted. Only then is it certain who is one: so the bound of the strangers
- * refuses nobody before, and a user finds his place however many strangers there are.
+ * A holder is a stranger until a credential is accepted. Only then it is certain who is a stranger. So the bound of the strangers refuses
+ * nobody before, and users find a place however many strangers there are.
  */
 export interface Shares {
   /**
-   * Somebody who is to hold things.
-   * @param address `null` where the peer stands for many clients
-   * @param isLikelyKnown whether its connection has brought an accepted credential before
+   * A new holder.
+   * @param address `null` if the peer stands for many clients
+   * @param isLikelyKnown whether an accepted credential came on its connection before
    */
   holder(address: string | null, isLikelyKnown?: boolean): Holder
   /** How many of a thing are held. */
@@ -54,19 +53,19 @@ export interface Shares {
   heldByStrangers(thing: Thing): number
 }
 
-/** What one connection, request or tunnel holds. `end` gives all of it back. */
+/** One connection, request or tunnel with what it holds. `end` gives everything back. */
 export interface Holder {
-  /** `null` where the peer stands for many clients. */
+  /** `null` if the peer stands for many clients. */
   readonly address: string | null
-  /** Takes one of a thing, unless it has one. @returns why there is none; `null` where it has one now */
+  /** Takes one of a resource, unless the holder has one. @returns why there is none; `null` if it has one now */
   take(thing: Thing, rules: ShareRules): Exhausted | null
-  /** The same, but waits for up to `ms` milliseconds where a party of the holder's, other than all together, has too many. */
+  /** The same, but waits up to `ms` milliseconds if the bound of one of its parties is reached, except that of all together. */
   takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null>
   give(thing: Thing): void
   /**
-   * What it holds, and will, counts for this user too. Whose credential was accepted is no stranger any more.
-   * @param user `null` for nobody by name, as on a public route, and for a connection
-   * @returns what the user, or the strangers, have too many of
+   * From now on everything that it holds counts for this user too. An accepted credential ends its being a stranger.
+   * @param user `null` if none is named, as on a public route or for a connection
+   * @returns the bound of the user or the strangers that is exceeded
    */
   identify(user: string | null, isAccepted: boolean, rules: ShareRules): Exhausted | null
   end(): void
@@ -89,13 +88,13 @@ export function createShares(): Shares {
   }
 }
 
-/** Of most parties, which are made for a request; nothing is added to it. */
+/** The waiting set of most parties, to which nothing is ever added. */
 const NOBODY: Set<() => void> = new Set()
 
-/** Whoever has a bound of its own. */
+/** Somebody with a bound of his own. */
 class Party {
   readonly bound: Bound
-  /** A literal: one is made for nearly each request, and is looked into some ten times. */
+  /** A literal, because nearly each request creates one and reads it about ten times. */
   readonly held: Record<Thing, number> = {
     connections: 0,
     in_flight: 0,
@@ -107,16 +106,16 @@ class Party {
     checks: 0,
     usage: 0,
   }
-  /** Holders that count for it. */
+  /** How many holders count for this party. */
   holders = 0
-  /** Who waits until it has fewer upstream connections, in the order of arrival. */
+  /** Those who wait until this party has fewer upstream connections, in the order of arrival. */
   waiting: Set<() => void> = NOBODY
 
   constructor(bound: Bound) {
     this.bound = bound
   }
 
-  /** Whether it has too many of a thing. @param more 1 to ask for one more, 0 where that one is counted already */
+  /** Whether the party has too many of a resource. @param more 1 to ask for one more, 0 if the latest one is counted already */
   excess(thing: Thing, rules: ShareRules, more: 0 | 1): Exhausted | null {
     const max = rules[thing][this.bound]
     return max !== null && this.held[thing] + more > max ? { thing, bound: this.bound, max } : null
@@ -134,7 +133,7 @@ class Party {
   }
 }
 
-/** Remembers nobody who holds nothing. */
+/** Parties that hold nothing are forgotten. */
 class Parties {
   readonly #bound: Bound
   readonly #byKey = new Map<string, Party>()
@@ -166,7 +165,7 @@ interface Groups {
   readonly user: Parties
 }
 
-/** A bit for each thing. */
+/** A bit for each resource. */
 const BIT = Object.fromEntries(THINGS.map((thing, i) => [thing, 1 << i])) as Record<Thing, number>
 
 class HolderOfShares implements Holder {
@@ -174,13 +173,13 @@ class HolderOfShares implements Holder {
   readonly address: string | null
   readonly #isLikelyKnown: boolean
   readonly #network: string | null
-  /** The key of its user, where it has one. */
+  /** The key of its user, if it has one. */
   #user: string | null = null
-  /** Those that it counts for, in the order in which their bounds are looked at. */
+  /** The parties for which it counts, in the order in which their bounds are checked. */
   readonly #parties: Party[]
-  /** Whether it is known if it is a stranger: only then does their bound hold for it. */
+  /** Whether it is decided if this is a stranger. Only then the bound of strangers applies. */
   #isJudged = false
-  /** The bits of what it holds. */
+  /** The bits of the resources that it holds. */
   #mine = 0
 
   constructor(groups: Groups, address: string | null, isLikelyKnown: boolean) {
@@ -206,13 +205,13 @@ class HolderOfShares implements Holder {
     return null
   }
 
-  /** A check comes before anybody knows whose it is. */
+  /** A check happens before its caller is known, so the bound of strangers applies. */
   #isBoundBy({ bound }: Party, thing: Thing): boolean {
     return bound !== 'strangers' || this.#isJudged || (thing === 'checks' && !this.#isLikelyKnown)
   }
 
   takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
-    // Somebody of its own waits already: nobody overtakes.
+    // Somebody of the same party waits already, and nobody may overtake.
     const inFront = this.#partyInFront()
     if (inFront !== null) return this.#wait(thing, inFront, rules, ms)
     const exhausted = this.take(thing, rules)
@@ -220,20 +219,20 @@ class HolderOfShares implements Holder {
     return full === null ? exhausted : this.#wait(thing, full, rules, ms)
   }
 
-  /** A loop, as below: a closure would take memory of each request. */
+  /** A loop, because a closure would take memory for each request. */
   #partyInFront(): Party | null {
     for (const party of this.#parties) if (party.waiting.size > 0) return party
     return null
   }
 
-  /** Whose bound is reached; `null` for nobody's, and for that of all together, for whom nobody waits here. */
+  /** The party whose bound is reached; `null` for none, and for that of all together, for which nobody waits here. */
   #partyOf(exhausted: Exhausted | null): Party | null {
     if (exhausted === null || exhausted.bound === 'total') return null
     for (const party of this.#parties) if (party.bound === exhausted.bound) return party
     return null
   }
 
-  /** Who gives a place back hands it over at once, so that nobody comes between. */
+  /** A place that is given back is handed over at once, so that nobody comes between. */
   #wait(thing: Queued, first: Party, rules: ShareRules, ms: number): Promise<Exhausted | null> {
     return new Promise((resolve) => {
       let at = first
@@ -252,7 +251,7 @@ class HolderOfShares implements Holder {
           before.waiting.delete(retry)
           at = full.queue(retry)
         }
-        // What it could not take, for another bound, the next one may.
+        // If another bound keeps it from taking the place, the next one may take it.
         if (exhausted !== null) before.wakeNext()
       }
       const timer = setTimeout(() => end(this.take(thing, rules)), ms)
@@ -284,7 +283,7 @@ class HolderOfShares implements Holder {
     return ofUser ?? (isAccepted ? null : this.#excessOf(strangers, rules, 0))
   }
 
-  /** Nobody by name, of whom it is known all the same whether a credential was accepted. */
+  /** No user is named, but it is known whether a credential was accepted. */
   #judge(isAccepted: boolean, at: number, rules: ShareRules): Exhausted | null {
     const { strangers } = this.#groups
     if (!isAccepted) return this.#excessOf(strangers, rules, 0)

@@ -2,24 +2,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { householdOf } from '../lib/peers.ts'
 import { RecentAddresses } from './recent-addresses.ts'
 
-/** Requests that begin in one turn of the event loop: of refusals that are cheap, 3 ms. */
+/** How many requests begin in one turn of the event loop. Cheap refusals of as many take 3 ms. */
 const MAX_REQUESTS = 64
-/** Bytes of their heads, after which no other one begins in the turn. */
+/** How many bytes of heads may begin in one turn. */
 const MAX_BYTES = 64 * 1024
 /**
- * Bytes of a user's address in one turn, after which no other one of its connections is read on. With one connection in a turn an upload over
- * eight of them costs a quarter more CPU than without turns.
+ * After this many bytes of a user's address in one turn, none of its other connections is read on. With one connection for each turn, an
+ * upload over eight of them would cost a quarter more CPU.
  */
 const MAX_READ = 1024 * 1024
-/** Of those of strangers in the turn behind one in which a connection came: the next one is accepted in the turn that follows. */
+/** How many requests of strangers begin in a turn after one with a new connection, so that the next one is accepted soon. */
 const MAX_BESIDE_CONNECTIONS = 4
-/** Of the requests of strangers that wait. By four the last of fifty users who connect behind 990 such connections waited for 1.04 s, by two for 0.82 s. */
+/** How many waiting ones of strangers. With four, the last of fifty users behind 990 connections waited 1.04 s, with two 0.82 s. */
 const MAX_LATE_OF_STRANGERS = 2
-/** Of those of strangers that go first. If 5,000 addresses, as many as strangers have connections, come at once, the last one waits for 157 turns. */
+/** How many requests of preferred strangers. If 5,000 addresses come at once, the last one waits for 157 turns. */
 const MAX_FIRST_OF_STRANGERS = 32
-/** How long an address at least counts as one that has begun something lately, and one that has brought an accepted credential, in milliseconds. */
+/** The shortest times for which an address counts as one that began something recently, and as one with an accepted credential, in milliseconds. */
 const [BEGUN_LATELY_MS, ACCEPTED_LATELY_MS] = [5000, 300_000]
-/** Twice as many addresses are remembered of each kind at most. */
+/** Up to twice as many addresses of each kind are remembered. */
 const MOST_REMEMBERED = 10_000
 
 /** What has begun in this turn. */
@@ -49,7 +49,7 @@ interface Waiting {
 }
 
 /**
- * What one address has begun in this turn, and who waits for a later one, the first one first.
+ * What one address has begun in this turn, and its requests that wait for a later one, in order.
  *
  * | State | A request comes | The turn ends |
  * |---|---|---|
@@ -71,10 +71,10 @@ class AddressTurn extends Begun {
   }
 }
 
-/** Addresses that wait, in their order: whose request began last is the last one. */
+/** Addresses that wait, in order. The address whose request began last comes last. */
 class Queue {
   readonly addresses = new Map<string, AddressTurn>()
-  /** Requests that begin of it in one turn. */
+  /** How many of its requests begin in one turn. */
   readonly most: number
 
   constructor(most: number) {
@@ -82,11 +82,11 @@ class Queue {
   }
 }
 
-/** Addresses whose requests take turns, each for itself. */
+/** Addresses whose requests take turns, each address separately. */
 class Turns {
-  /** Of those that begin something in this turn, or wait. */
+  /** The addresses that begin something in this turn, or wait. */
   readonly #addresses = new Map<string, AddressTurn>()
-  /** The first one goes first. */
+  /** In the order in which they are served. */
   readonly #queues: readonly Queue[]
 
   constructor(queues: readonly Queue[]) {
@@ -109,7 +109,7 @@ class Turns {
     return turn === undefined || turn.first === null ? null : this.#wait(address, turn, 0)
   }
 
-  /** Puts an address that waits where it belongs now. */
+  /** Moves an address that waits to where it belongs now. */
   protected queueAgain(address: string): void {
     const turn = this.#addresses.get(address)
     if (turn === undefined || turn.first === null) return
@@ -117,7 +117,7 @@ class Turns {
     this.#queue(address, turn)
   }
 
-  /** Which queue an address waits in. */
+  /** The queue in which an address waits. */
   protected queueOf(_address: string): number {
     return 0
   }
@@ -160,7 +160,7 @@ class Turns {
     if (this.#addresses.size > 0) setImmediate(this.#end)
   }
 
-  /** One of each address, and again for as long as there is room. */
+  /** Begins one request of each address, and again while there is room. */
   #beginWaiting({ addresses, most }: Queue): void {
     let left = most
     for (const [address, turn] of addresses) {
@@ -171,7 +171,7 @@ class Turns {
       this.add(address, turn, first.bytes)
       first.begin()
       left--
-      // Where it waits again in the same queue, the loop comes to it once more.
+      // If the address waits in the same queue again, the loop comes to it once more.
       addresses.delete(address)
       if (turn.first !== null) this.#queue(address, turn)
     }
@@ -179,12 +179,11 @@ class Turns {
 }
 
 /**
- * Those of strangers have a turn together, too: as many as one address may begin at once, and few of those that wait. So turns stay short,
- * however many strangers there are.
+ * Strangers also share one turn: together they may begin as much at once as one address, and only a few of those that wait. So turns stay
+ * short, however many strangers there are.
  *
- * An address that has begun nothing lately goes before those that have, and so does one from which an accepted credential came. For
- * example, 4,000 addresses that ask again as soon as they have their response wait for each other, and none of their requests is in
- * front of a user who connects.
+ * An address that has begun nothing recently goes before others, and so does one with an accepted credential. For example, 4,000 addresses
+ * that ask again after each response wait for each other, and none of their requests comes before a user who connects.
  */
 class TurnsOfStrangers extends Turns {
   readonly #together = new Begun()
@@ -232,7 +231,7 @@ class TurnsOfStrangers extends Turns {
   }
 }
 
-/** Connections on which a credential was accepted are read on, each address for itself. */
+/** Connections with an accepted credential that are read on, each address separately. */
 class ReadsOfUsers extends Turns {
   protected override hasRoom(turn: AddressTurn): boolean {
     return turn.bytes < MAX_READ
@@ -248,30 +247,30 @@ const readsOfUsers = new ReadsOfUsers([new Queue(Number.POSITIVE_INFINITY)])
 /**
  * Takes a turn of the event loop in which the address may begin one more request.
  *
- * libuv accepts one connection a turn (Node 26.10), and nobody is served while a turn lasts: a thousand connections of one address whose
- * requests were all served in the turn in which they are read would make everybody else wait for all of them. And whoever connects behind
- * a thousand others waits for a thousand turns, so that each of them has to be short.
+ * libuv accepts one connection in each turn (Node 26.10), and nobody else is served while a turn lasts. If a thousand connections of one
+ * address were all served in the turn in which they are read, everybody else would wait for them. And a client that connects behind a
+ * thousand others waits for a thousand turns, so each turn has to be short.
  *
  * @param address whose turn it is; `null` for a peer that stands for many clients, which has no bound
- * @param isAccepted whether a credential was accepted on the connection before; otherwise it may be a stranger's
+ * @param isAccepted whether a credential was accepted on the connection before. Otherwise it may be a stranger's
  * @param bytes of the request's head
- * @returns `null` where the request may begin at once, as nearly all may; otherwise when it may
+ * @returns `null` if the request may begin at once, as nearly all may; otherwise when it may
  */
 export function takeTurn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> | null {
   if (address === null) return null
   return isAccepted ? ofOthers.take(address, bytes) : ofStrangers.take(householdOf(address), bytes)
 }
 
-/** The same for a request that has waited already: it begins in a later turn, so that one connection never fills a turn. */
+/** The same for a request that has waited already. It begins in a later turn, so that one connection never fills a turn. */
 export function takeLaterTurn(address: string, isAccepted: boolean, bytes: number): Promise<void> {
   return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(householdOf(address), bytes)
 }
 
 /**
- * The same for a connection that has brought many bytes, which is to be read on. Reads have turns of their own, so that no request waits behind
- * an upload. In each turn one connection of all strangers is read on, four of each address on which a credential was accepted, and one more of
- * an address from which such a credential came lately on another connection. So of the clients behind one NAT who have brought a credential
- * none waits for those who have not.
+ * The same for a connection that has brought many bytes and wants to be read on. Reads have turns of their own, so that no request waits
+ * behind an upload. Each turn reads on one connection of all strangers and four of each address with accepted credentials. It reads one
+ * more of an address where such a credential came recently on another connection. So behind one NAT, clients with a credential do not wait
+ * for those without.
  */
 export function takeTurnToReadOn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> {
   if (address === null) return nextTurn()
@@ -281,22 +280,22 @@ export function takeTurnToReadOn(address: string | null, isAccepted: boolean, by
 }
 
 /**
- * The same for a new connection, which is to be read: if requests of strangers at its address wait, it waits behind them, unread. To read one
- * may bring 32 requests, and each of a thousand connections that come at once takes the turn in which it is accepted.
+ * The same for a new connection that is to be read. If requests of strangers at its address wait, it waits behind them, unread, because
+ * reading it may bring 32 requests, and a thousand connections may come at once.
  *
- * @returns `null` where it may be read at once, as nearly all may
+ * @returns `null` if it may be read at once, as nearly all may
  */
 export function takeTurnToRead(address: string): Promise<void> | null {
   ofStrangers.connected()
   return ofStrangers.takeBehindOthers(householdOf(address))
 }
 
-/** A credential was accepted that came from the address: its new connections go before those of strangers who keep coming. */
+/** Notes that a credential from this address was accepted. Its new connections then go before those of strangers. */
 export function acceptedFrom(address: string): void {
   ofStrangers.accepted(householdOf(address))
 }
 
-/** Whether that was so lately, in the last 5 minutes at least. */
+/** Whether one was accepted recently, at least within the last 5 minutes. */
 export function wasAcceptedFrom(address: string): boolean {
   return ofStrangers.wasAccepted(householdOf(address))
 }

@@ -1,6 +1,6 @@
 import { householdOf } from '../lib/peers.ts'
 
-/** What one address, or one IPv6 /48, may send in a second that nobody looks at, in bytes, on all its connections. */
+/** How many ignored bytes one address, or one IPv6 /48, may send in a second on all its connections. */
 const MAX_BYTES = 16 * 1024 * 1024
 const PERIOD_MS = 1000
 
@@ -8,10 +8,10 @@ const PERIOD_MS = 1000
 const sent = new Map<string, number>()
 
 /**
- * Whether what an address goes on sending behind the last response of a connection is read at once. A client that is still sending
- * would lose that response by a reset. A thousand that never end would take all the time of the gateway.
+ * Whether bytes after the last response of a connection are read at once. A client that is still sending would lose that response
+ * by a reset. But a thousand clients that never stop would take all the time of the gateway.
  *
- * @param peer what the address counts as, see `peerOf`
+ * @param peer the party of the address, see `peerOf`
  * @param bytes that have come
  */
 export function isReadAtOnce(peer: string, bytes: number): boolean {

@@ -1,32 +1,32 @@
 import type { ServerResponse } from 'node:http'
 
-/** How much of responses may wait for clients that read slower than the upstream writes. In bytes. */
+/** How many bytes of responses may wait for clients that read more slowly than the upstream writes. */
 export interface BufferRules {
-  /** Of one response: while less of it waits, the upstream is read on. 0: it is not, as soon as anything waits. */
+  /** For one response. The upstream is read on while less than this waits; with 0, only while nothing waits. */
   readonly perResponse: number
-  /** Of all responses together, in the same sense. */
+  /** For all responses together, in the same way. */
   readonly total: number
   readonly held: Held
 }
 
-/** What waits of all responses, in bytes. */
+/** How many bytes of all responses wait. */
 export interface Held {
   bytes: number
 }
 
-/** Bytes of the memory into which short pieces are put together. */
+/** The size of a block in which short pieces are put together, in bytes. */
 const BLOCK = 16 * 1024
 
 /**
- * The part of a response that its client's connection does not take yet. Made only for a client that reads slowly.
+ * The part of a response that its client's connection does not accept yet. It is created only for a client that reads slowly.
  *
- * What counts is the memory that it keeps. A short piece lies in memory that Node shares out among many, and would keep 64 KiB of it
- * for as long as it waits (26.10); one that fills a part of a read would keep the whole read. Both are copied.
+ * It counts the memory that it keeps alive. A short piece lies in memory that Node shares among many pieces, and would keep 64 KiB
+ * of it alive (26.10). A piece that is a part of a read would keep the whole read. Both are copied.
  */
 export class Backlog {
   readonly #res: ServerResponse
   readonly #pieces: Buffer[] = []
-  /** The last piece, which is not full; `null` if there is none. */
+  /** The last block, which is not full yet; `null` if there is none. */
   #block: Buffer | null = null
   #used = 0
   #bytes = 0
@@ -35,7 +35,7 @@ export class Backlog {
     this.#res = res
   }
 
-  /** The memory that it keeps, in bytes, without what the client's connection has taken over. */
+  /** The memory that it keeps alive, in bytes, without what the client's connection has accepted. */
   get bytes(): number {
     return this.#bytes
   }
@@ -71,9 +71,9 @@ export class Backlog {
   }
 
   /**
-   * Hands on as much as the client's connection takes. To be called when it has room.
+   * Hands on as much as the client's connection accepts. Call it when the connection has room.
    *
-   * @returns whether it has room still
+   * @returns whether the connection still has room
    */
   flush(): boolean {
     let count = 0

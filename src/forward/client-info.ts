@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Trace } from '../lib/trace-context.ts'
 import type { IdentityFact, VerifiedCaller } from './contract.ts'
 
-/** Where a request came from and for whom it is sent. */
+/** Where a request came from, and who sent it. */
 export interface Origin {
   /** Address of the TCP peer. */
   readonly peer: string
@@ -13,7 +13,7 @@ export interface Origin {
   readonly passCredentials?: boolean
   readonly requestId: string
   readonly trace?: Trace | null
-  /** Of the quota; `null` for nothing. */
+  /** The value of the quota field; `null` for none. */
   readonly quota?: string | null
   readonly method: string
 }
@@ -40,13 +40,13 @@ export function originOf({
   return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, trace, quota, method }
 }
 
-/** IPv4 in its usual form also where the listener is an IPv6 one. */
+/** IPv4 addresses have their usual form even if the listener uses IPv6. */
 function addressOfPeer(req: IncomingMessage): string {
   const address = req.socket.remoteAddress ?? 'unknown'
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 
-/** `null` if nothing is known. */
+/** `null` if the fact is unknown. */
 export function factOf(caller: VerifiedCaller, fact: IdentityFact): string | null {
   if (fact.kind !== 'claim') return caller[fact.kind]
   return Object.hasOwn(caller.claims, fact.path) ? (caller.claims[fact.path] ?? null) : null
@@ -55,8 +55,8 @@ export function factOf(caller: VerifiedCaller, fact: IdentityFact): string | nul
 const PLAIN = /^[!-$&-~]+$/
 
 /**
- * What is said of a caller, as a field value: UTF-8 bytes outside visible ASCII, and `%` itself, are percent-encoded, so that
- * decoding always gives the very text back.
+ * A fact about a caller as a field value. UTF-8 bytes outside visible ASCII, and `%` itself, are percent-encoded, so that
+ * decoding gives exactly the same text.
  */
 export function encodeFact(fact: string): string {
   if (PLAIN.test(fact)) return fact

@@ -6,103 +6,103 @@ import type { Held } from './backlog.ts'
 import type { Leniency } from './client/contract.ts'
 import type { FieldName } from './client/header-name.ts'
 
-/** What the upstream may learn of who asks. */
+/** What the upstream may learn about the caller. */
 export interface VerifiedCaller {
   readonly user: string
-  /** `null` if nothing names one. */
+  /** `null` for none. */
   readonly organisation: string | null
-  /** `null` if nothing names one. */
+  /** `null` for none. */
   readonly plan: string | null
   /** By their paths. */
   readonly claims: Readonly<Record<string, string>>
 }
 
-/** What a field of `identity` says of the caller. */
+/** The fact about the caller that a field of `identity` contains. */
 export type IdentityFact =
   | { readonly kind: 'user' | 'organisation' | 'plan' }
   | { readonly kind: 'claim'; readonly path: string }
 
-/** For how long the upstream may be silent, in milliseconds. */
+/** How long the upstream may be silent, in milliseconds. */
 export interface Patience {
-  /** From the end of the request to the head of the response; whole, 1 to 86,400,000. */
+  /** From the end of the request to the head of the response; a whole number from 1 to 86,400,000. */
   readonly responseTimeoutMs: number
   /**
-   * Between two pieces of the body of a response, and the longest that a client may read nothing of it, or of what a tunnel
-   * brings; whole, 1 to 86,400,000.
+   * Between two pieces of a response's body. It is also how long a client may read nothing of the body or of a tunnel. A
+   * whole number from 1 to 86,400,000.
    */
   readonly idleTimeoutMs: number
 }
 
-/** What is known of an admitted request when it is forwarded. */
+/** What is known about an admitted request when it is forwarded. */
 interface Admitted {
   readonly req: IncomingMessage
-  /** Path and query as the client wrote them: exactly these bytes are sent. */
+  /** Path and query exactly as the client sent them. */
   readonly target: string
-  /** `null` if nobody is verified: then the upstream is told of nobody. */
+  /** `null` if no caller is verified. The upstream then learns of none. */
   readonly caller: VerifiedCaller | null
-  /** Whether a credential that nobody here took is forwarded, as it is the upstream's. By default it is not. */
+  /** Whether to forward a credential that the gateway has not accepted, because it belongs to the upstream. Default no. */
   readonly passCredentials: boolean
   readonly requestId: string
-  /** Its span, if the gateway has those: then the upstream gets no traceparent of the client. Default none. */
+  /** The gateway's span, which replaces a traceparent of the client. Default none. */
   readonly trace: Trace | null
-  /** What the upstream hears of the quota, in the field that the options name. Default nothing. */
+  /** The value of the quota field for the upstream. Default none. */
   readonly quota?: string | null
-  /** `null` for that of the options. */
+  /** `null` for the values of the options. */
   readonly patience: Patience | null
-  /** Raw `[name, value, …]` added to the upstream's response. The upstream's own RateLimit fields stay before them. */
+  /** Raw `[name, value, …]` to add to the upstream's response. The upstream's own RateLimit fields stay before them. */
   readonly responseHeaders: readonly string[]
-  /** Names that a response which allows an origin exposes to its pages, besides those that it exposes itself. Default none. */
+  /** Names of fields that a response exposes in addition to its own, if it allows an origin at all. Default none. */
   readonly exposed: readonly string[] | null
 }
 
-/** Hears a response on its way to the client. It changes nothing of it but fields that it adds. */
+/** Observes a response on its way to the client. It changes nothing, but may add fields. */
 export interface ResponseTap {
-  /** The head of the upstream's response; once, and first. */
+  /** The head of the upstream's response. It comes first and once. */
   onHead(head: ResponseFields): void
-  /** A piece of the body, as it came. A Buffer is not the tap's to keep. */
+  /** A piece of the body as it arrived. The tap must not keep a Buffer. */
   onBody(piece: Buffer | string): void
-  /** The body is whole. It may be called again, which changes nothing. */
+  /** The body is complete. A repeated call has no effect. */
   onEnd(): void
-  /** Raw fields to add, when the head is written: after `onEnd` if the whole response is here by then. */
+  /** Raw fields to add when the head is written. If the whole response is there by then, this comes after `onEnd`. */
   fields(): readonly string[]
 }
 
-/** A response as far as its fields go. */
+/** The part of a response that consists of its fields. */
 export interface ResponseFields {
   readonly status: number
-  /** The reason phrase; `null` for the usual one of the status. */
+  /** The reason phrase; `null` for the usual phrase of the status. */
   readonly phrase: string | null
   readonly names: readonly FieldName[]
-  /** One for each name. */
+  /** One value for each name. */
   readonly values: readonly string[]
 }
 
 export interface Exchange extends Admitted {
-  /** The responses before it on its connection are out. */
+  /** The earlier responses on its connection are out. */
   readonly res: ServerResponse
-  /** The whole body if it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
+  /** The whole body if it was read already, to be sent unchanged. `null` to send what `req` still contains. */
   readonly body: Buffer | null
   /** Default none. */
   readonly tap?: ResponseTap | null
   /**
-   * Gets the place at the upstream back as soon as the upstream has no more to do with the response, where its client is not done
-   * with it by then. Default nobody.
+   * Gets the upstream place back as soon as the upstream has finished, if the client has not read the response by then. Default
+   * none.
    */
   readonly places?: { give(thing: 'upstream_connections'): void }
 }
 
-/** A WebSocket handshake: GET, version 13, without a body. The caller has checked that. */
+/** A WebSocket handshake, which the caller has checked: GET, version 13, without a body. */
 export interface UpgradeExchange extends Admitted {
   readonly socket: Duplex
   /** What the client sent after its handshake, from the `upgrade` event. */
   readonly head: Buffer
-  /** Ends the tunnel; its reason is a sentence for the log. Default: it ends by itself. */
+  /** Ends the tunnel, with a sentence for the log as its reason. By default the tunnel ends by itself. */
   readonly signal?: AbortSignal
-  /** What the 101 chooses, instead of the upstream, which was offered nothing. */
+  /** The subprotocol that the 101 chooses in place of the upstream, which gets no offer. */
   readonly subprotocol?: string | null
 }
 
-/** Hears how an exchange ended: once, last, and perhaps before `forward` returns. It does not throw. */
+/** Is called when an exchange has ended: once, last, and perhaps before `forward` returns. It must not throw. */
 export interface ForwardReceiver {
   forwarded(result: ForwardResult): void
 }
@@ -111,11 +111,11 @@ export type ForwardError =
   | 'upstream_unreachable'
   | 'upstream_timeout'
   | 'bad_upstream_answer'
-  /** All connections were taken for too long: no fault of the upstream. */
+  /** All connections were in use for too long, which is no fault of the upstream. */
   | 'no_connection'
 
 export interface ForwardResult {
-  /** The upstream's status, also when it broke off its body later; 0 if nothing came that could be passed on. */
+  /** The upstream's status, even if it later broke off its body. 0 if there was nothing to forward. */
   readonly httpStatus: number
   /** `aborted`: the client left first. */
   readonly outcome: 'forwarded' | 'failed' | 'aborted'
@@ -123,120 +123,120 @@ export interface ForwardResult {
   readonly error: ForwardError | null
   /** `false` only when certainly no byte of the request was sent to the upstream. */
   readonly reached: boolean
-  /** Whether the response to the client has begun. If not, and the client is still there, the caller responds. */
+  /** Whether the response to the client has begun. If not, and if the client is still there, the caller responds. */
   readonly headSent: boolean
-  /** For the log: why it did not succeed. */
+  /** Why the exchange did not succeed, for the log. */
   readonly reason: string | null
-  /** What had to be let pass of the upstream's heads, in the order in which it came. */
+  /** Which faults of the upstream's heads were tolerated, in order. */
   readonly lenient: readonly Leniency[]
 }
 
-/** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */
+/** How the upstream is reached. Numbers are not checked here. The configuration has these ranges and defaults. */
 export interface ForwardOptions extends Patience {
   /**
-   * Origin of the upstream, `http:` or `https:`, and perhaps a path that is put before the target of each request. Query,
-   * fragment and credentials in it are refused with a TypeError.
+   * The origin of the upstream, `http:` or `https:`, perhaps with a path that is put before the target of each request. A
+   * query, fragment or credentials are refused with a TypeError.
    */
   readonly url: string
-  /** The Host field of each request. Default `null`: the client's, or that of `url` if it sends none. */
+  /** The Host field of each request. Default `null` for the client's Host, or that of `url` if the client sends none. */
   readonly host?: string | null
-  /** Path of a Unix socket to connect to, instead of host and port of `url`. Default `null`. */
+  /** Path of a Unix socket to connect to instead of host and port of `url`. Default `null`. */
   readonly socket?: string | null
-  /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
+  /** How long until a connection is usable, with its TLS handshake, in milliseconds; whole, 1 to 600,000, default 2000. */
   readonly connectTimeoutMs: number
   /**
-   * Milliseconds from the first connection that failed until no other is tried for a request: it waits as long as the upstream takes
-   * none, since nothing of it was sent. Whole, 0 to 600,000, by default 0, which is not to wait.
+   * For how many milliseconds after its first failed connection a request tries others. It can wait until the upstream accepts one,
+   * since nothing was sent. Whole, 0 to 600,000, default 0, which means not to wait.
    */
   readonly connectRetryMs: number
-  /** The shortest time of any `patience`, in milliseconds. Default: no exchange has one that is shorter than these. */
+  /** The shortest time of any `patience`, in milliseconds. By default no exchange has a shorter one than these options. */
   readonly shortestMs?: number
   /**
-   * Milliseconds that a free connection is kept, if the upstream does not announce a shorter time; whole, 1 to 600,000, by
-   * default 4000.
+   * How long a free connection is kept, in milliseconds, unless the upstream announces a shorter time; whole, 1 to
+   * 600,000, default 4000.
    */
   readonly keepAliveMs: number
   /**
-   * Milliseconds after which a connection takes no further request, up to a fifth less; a request under way ends as usual.
-   * Whole, 1000 to 86,400,000, by default 300,000.
+   * After how many milliseconds a connection accepts no further request, up to a fifth less. A request under way goes on.
+   * Whole, 1000 to 86,400,000, default 300,000.
    */
   readonly connectionMaxAgeMs: number
-  /** Connections to the upstream at one time, 1 to 65,535, by default 256. Upgraded ones are not counted. */
+  /** The most connections to the upstream at one time, without upgraded ones; 1 to 65,535, default 256. */
   readonly maxConnections: number
-  /** The longest wait for a free connection, in milliseconds; whole, 1 to 600,000, by default 2000. */
+  /** The longest wait for a free connection, in milliseconds; whole, 1 to 600,000, default 2000. */
   readonly queueTimeoutMs: number
-  /** Bytes of names and values in the head of a response, 1024 to 1,048,576, by default 32,768. */
+  /** The most bytes of names and values in a response's head, 1024 to 1,048,576, default 32,768. */
   readonly maxHeaderSize: number
   /**
-   * Bytes of one response that may wait for a client which reads slower than the upstream writes: while it is less the upstream
-   * is read on. 0, or 65,536 to 1,073,741,824, by default 262,144. 0: the upstream waits for its reader.
+   * How many bytes of one response may wait for a client that reads more slowly than the upstream writes. Below this the
+   * upstream is read on. 0, or 65,536 to 1,073,741,824, default 262,144. With 0 the upstream waits for the client.
    */
   readonly buffer: number
-  /** The same of all responses together: 65,536 to 68,719,476,736, by default 67,108,864. */
+  /** The same for all responses together: 65,536 to 68,719,476,736, default 67,108,864. */
   readonly bufferTotal: number
-  /** Counts what waits. Default one of its own; a forwarder that replaces another has that one's, of which responses are left. */
+  /** Counts the bytes that wait. Default a new counter. A forwarder's successor shares its counter, because responses go on. */
   readonly held?: Held
-  /** What is let pass of the head of a response, of those that are no upgrade. Default: nothing. */
+  /** Faults that are tolerated in response heads, except those of upgrades. Default none. */
   readonly lenient?: readonly Leniency[]
-  /** Added to each request instead of the client's fields of these names, which are in lower case. */
+  /** Fields that are added to each request and replace the client's. The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /**
-   * What the upstream learns of a verified caller, beside X-Tollgate-User, by the names of the fields as they are to be sent.
-   * Nobody else's fields of these names pass. By default none.
+   * Fields with facts about a verified caller, beside X-Tollgate-User, with their names as they are sent. Fields of these
+   * names from others are dropped. Default none.
    */
   readonly identity?: ReadonlyMap<string, IdentityFact>
-  /** The field that says how the request stands to the quota. Nobody else's field of this name passes. Default none. */
+  /** The field that says how the request stands to the quota. Fields of this name from others are dropped. Default none. */
   readonly quotaField?: string | null
-  /** Names of fields that the upstream does not get, neither the client's nor ours. By default none. */
+  /** Names of fields that the upstream does not get, whether they come from the client or the gateway. Default none. */
   readonly removeHeaders?: readonly string[]
-  /** Whether the upstream gets Via (RFC 9110 section 7.6.3). Default `false`, since many servers do not compress for it. */
+  /** Whether to send Via to the upstream (RFC 9110 section 7.6.3). Default `false`, since many servers do not compress then. */
   readonly via?: boolean
-  /** Whether a client's credentials are passed on. By default they are not. */
+  /** Whether to forward a client's credentials. The configuration's default is no. */
   readonly passAuthorization: boolean
   /** Where a client's credential may be. Default Authorization. */
   readonly credentials?: CredentialPlaces
   /**
-   * Whether a connection serves another request after one with a body. An upstream that does not read a body by its length takes
-   * it for the next request (CL.0), and the response to that goes to whoever comes next. By default it does.
+   * Whether a connection is used again after a request with a body. An upstream that ignores the length of a body takes the body
+   * for the next request (CL.0), whose response then goes to the next client. The configuration's default is yes.
    */
   readonly reuseAfterBody: boolean
-  /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
+  /** For an https origin. Default: Node's authorities and no client certificate. */
   readonly tls?: UpstreamTls
-  /** Whether a peer is a proxy of ours, whose facts of the client (X-Forwarded-* and the like) are kept. Default: nobody. */
+  /** Whether a peer is a trusted proxy, whose facts about the client (X-Forwarded-* and the like) are kept. Default none. */
   readonly trustedProxies?: (address: string) => boolean
-  /** Whether a client's fields pass that have more than letters, digits and `-` in their names and are only data. Default `false`. */
+  /** Whether to forward a client's fields with unusual characters in their names, if they are only data. Default `false`. */
   readonly oddNames?: boolean
-  /** Whether the gateway sends a traceparent of its own. Default `false`. */
+  /** Whether the gateway sends its own traceparent. Default `false`. */
   readonly traced?: boolean
 }
 
-/** For an https upstream. The certificate is always verified; there is no switch for it. */
+/** For an https upstream. Its certificate is always verified, and no option changes that. */
 export interface UpstreamTls {
-  /** PEM, instead of the authorities that Node brings. */
+  /** In PEM, instead of Node's authorities. */
   readonly ca?: string | Buffer
   /** Client certificate and key, PEM. */
   readonly cert?: string | Buffer
   readonly key?: string | Buffer
-  /** Name to send (SNI) and to verify. Default: the host of `url`. */
+  /** The name to send (SNI) and to verify. Default the host of `url`. */
   readonly serverName?: string
 }
 
 export interface Forwarder {
   /** Sends the request and writes the upstream's response to `res`. */
   forward(exchange: Exchange, receiver: ForwardReceiver): void
-  /** Opens a tunnel once the upstream has responded with 101; settles when it has ended. Never rejects. */
+  /** Opens a tunnel after the upstream has responded with 101. Resolves when the tunnel has ended, and never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
-  /** Raw fields by which the upstream learns of a verified caller, and of the quota; `null` for nothing. */
+  /** Raw fields that tell the upstream of a verified caller and of the quota; `null` for none. */
   ownFields(caller: VerifiedCaller | null, quota: string | null): string[]
-  /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
+  /** Whether requests wait because all connections are in use, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean
-  /** What waits of all responses for clients that read slowly. */
+  /** How much of all responses waits for clients that read slowly. */
   readonly held: Held
   /**
-   * Resolves when nothing is in flight, tunnels included, and idle connections are closed. A request that still comes,
-   * because it was admitted under an older configuration, is served all the same.
+   * Resolves when nothing is in flight, tunnels included, and idle connections are closed. A later request that was
+   * admitted under an older configuration is still served.
    */
   close(): Promise<void>
-  /** Breaks off whatever is left. */
+  /** Breaks everything off. */
   destroy(): Promise<void>
 }

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 
-/** Bytes that are kept before the upstream agrees. A client has nothing to send until then (RFC 6455, 4.1), and may send a little ahead. */
+/** How many bytes to keep until the upstream agrees. A client has nothing to send before (RFC 6455, 4.1), but may. */
 const MAX_EARLY = 16 * 1024
 
-/** What the client of a handshake sends before the upstream agrees. It is read: behind bytes that wait nobody sees that a client leaves. */
+/** What the client of a handshake sends early. It is read, because otherwise nobody would notice that the client leaves. */
 export class EarlyBytes {
   readonly #client: Socket
   readonly #onTooMany: () => void
@@ -17,7 +17,7 @@ export class EarlyBytes {
     client.on('data', this.#onData)
   }
 
-  /** Leaves them, and all that still comes, to whoever reads the client next. */
+  /** Leaves these bytes, and all that follow, to the next reader of the client. */
   giveBack(): void {
     const pieces = this.#pieces
     this.discard()
@@ -25,7 +25,7 @@ export class EarlyBytes {
     if (pieces.length > 0 && !this.#client.readableEnded) this.#client.unshift(Buffer.concat(pieces))
   }
 
-  /** They, and all that still comes, are read to nowhere. */
+  /** Discards these bytes and all that follow. */
   discard(): void {
     this.#client.off('data', this.#onData)
     this.#pieces = []

@@ -31,20 +31,20 @@ import type { UpstreamNames } from './upstream-names.ts'
 /** What all exchanges with one upstream share. */
 export interface Upstream {
   readonly client: UpstreamClient
-  /** Before the target of each request. */
+  /** The path before the target of each request. */
   readonly base: string
   readonly names: UpstreamNames
   readonly rules: HeaderRules
   readonly silences: Silences
-  /** Whether a connection serves another request after one with a body. */
+  /** Whether a connection is used again after a request with a body. */
   readonly reuseAfterBody: boolean
   readonly buffer: BufferRules
 }
 
 interface Silences {
-  /** Before the head of a response. */
+  /** Before a response's head. */
   readonly response: Silence
-  /** Within its body. */
+  /** Within a response's body. */
   readonly idle: Silence
 }
 
@@ -55,12 +55,12 @@ export function silencesOf({ responseTimeoutMs, idleTimeoutMs }: Patience): Sile
   }
 }
 
-/** Bytes of a body that are read at once if all of them have arrived. */
+/** Up to how many bytes a body is read at once, if it has arrived completely. */
 const MAX_AT_ONCE = 16 * 1024
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Two sides call an exchange: the upstream client what the upstream does, and `res` what the client of the gateway does.
+ * Two sides call an exchange: the upstream client reports what the upstream does, and `res` reports what the client does.
  *
  * | State | What it means | The upstream client may call | What the client may do |
  * |---|---|---|---|
@@ -71,14 +71,14 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * | end | the response is whole, and the connection is somebody else's | nothing | read the rest: over, forwarded · leave, or read nothing for too long: over, aborted |
  * | over | the result is reported | nothing | |
  *
- * In `body` a client may read slower than the upstream writes. The upstream is read on into a backlog while there is room for
- * that, and is held then. In `end` the backlog is what is left for the client.
+ * In `body` a client may read more slowly than the upstream writes. Then the upstream is read into a backlog while there is room, and is
+ * held after that. In `end` the backlog is the rest for the client.
  *
- * An exchange that is over by the client gives its connection up, and what is left of the request is read to nowhere.
+ * If the client ends an exchange, its connection is given up, and the rest of the request is discarded.
  */
 type State = 'waiting' | 'sent' | 'head' | 'body' | 'end' | 'over'
 
-/** One exchange under way. The methods stand in the order of the states. */
+/** One exchange under way. Its methods are in the order of the states. */
 export class UpstreamExchange implements ResponseReceiver, Waiter {
   readonly #exchange: Exchange
   readonly #upstream: Upstream
@@ -87,31 +87,31 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   readonly #receiver: ForwardReceiver
   readonly #onClose = (): void => this.#clientClosed()
   #state: State = 'waiting'
-  /** The body if all of it is here. */
+  /** The body if it has arrived completely. */
   #body: Buffer | null
-  /** From `sent` to `body`. */
+  /** Set from state `sent` to `body`. */
   #connection: Connection | null = null
   #upload: Upload | null = null
   #reached = false
-  /** The upstream's status, once its head has come. */
+  /** The upstream's status once its head has arrived. */
   #status = 0
-  /** What had to be let pass of the upstream's heads. */
+  /** Which faults of the upstream's heads were tolerated. */
   #lenient: readonly Leniency[] = NOTHING
-  /** The upstream's head, until it is written together with the first piece of its body. */
+  /** The upstream's head until it is written, together with the first piece of its body. */
   #response: ResponseHead | null = null
-  /** Whether pieces of the body are held back until all that one read has brought can leave in one write. */
+  /** Whether pieces of the body are held back, so that everything from one read can leave in one write. */
   #corked = false
-  /** Whether there are responses to earlier requests of the connection, which the client may not have read yet. */
+  /** Whether the connection has earlier responses that the client may not have read yet. */
   #behind = false
   /** Runs while the client reads nothing. */
   #stall: NodeJS.Timeout | undefined
-  /** In `body` and `end`, while the client reads slower than the upstream writes. */
+  /** In `body` and `end`, while the client reads more slowly than the upstream writes. */
   #backlog: Backlog | null = null
   /** Whether the upstream waits for the client. */
   #isHeld = false
-  /** How much of this response counts among what all of them hold, in bytes. */
+  /** How many bytes of this response are counted in `held`. */
   #counted = 0
-  /** Of a response whose end waits behind its backlog; raw. */
+  /** The raw trailers of a response whose end waits behind its backlog. */
   #trailers: readonly string[] = []
 
   constructor(exchange: Exchange, upstream: Upstream, receiver: ForwardReceiver) {
@@ -123,7 +123,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#silences = exchange.patience === null ? upstream.silences : silencesOf(exchange.patience)
   }
 
-  // Waiting.
+  // State waiting.
 
   begin(): void {
     const { req, res } = this.#exchange
@@ -132,8 +132,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
       return
     }
     this.#behind = req.socket.bytesWritten > 0
-    // What is short and has arrived whole needs no stream. A long one does: an upload of 100 KB takes 113 µs, and 240 µs
-    // if its pieces are put together (Node 26.10).
+    // A short body that has arrived completely needs no stream. A long one does: an upload of 100 KB takes 113 µs, and
+    // 240 µs if its pieces are put together (Node 26.10).
     const { hasBody, contentLength } = this.#head
     const isHere = contentLength !== null && req.complete && req.readableLength <= MAX_AT_ONCE
     if (this.#body === null && hasBody && isHere) this.#body = allOf(req)
@@ -153,7 +153,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#fail(error)
   }
 
-  // Sent.
+  // State sent.
 
   #send(connection: Connection): void {
     const { req } = this.#exchange
@@ -169,8 +169,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   /**
-   * The upstream's time runs from the last byte of the request that it has taken. A client that keeps it waiting for more
-   * is not its fault: whoever reads uploads ends those that are too slow.
+   * The upstream's time begins with the last byte of the request that it has accepted. It is not at fault while a client
+   * keeps it waiting; uploads that are too slow are ended elsewhere.
    */
   #awaitResponse(): void {
     if (this.#state !== 'sent') return
@@ -181,7 +181,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#upload?.onDrain()
   }
 
-  /** A response that came before says why, as one that refuses the upload. */
+  /** If a response came before, it says why, for example that it refuses the upload. */
   onUnsent(): void {
     this.#upload?.stop()
     this.#upload = null
@@ -192,7 +192,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#noteLenient(head.needed)
     const { req, res } = this.#exchange
     const { socket } = res
-    // A client that reads too slowly shall not let them pile up: each is only about the response that follows.
+    // They must not pile up for a client that reads too slowly. Each only announces the response that follows.
     if (socket === null || socket.writableNeedDrain || !isPassedOn(head.status, req.httpVersion)) return
     socket.write(interimHead(head), 'latin1')
   }
@@ -210,9 +210,9 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     if (needed.length > 0) this.#lenient = [...new Set([...this.#lenient, ...needed])]
   }
 
-  // Head.
+  // State head.
 
-  /** @returns whether there was a head that had not been written */
+  /** @returns whether this wrote the head */
   #writeHead(): boolean {
     const { res } = this.#exchange
     if (this.#response === null || res.destroyed) return false
@@ -237,7 +237,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#connection?.allow(this.#silences.idle)
   }
 
-  // Body.
+  // State body.
 
   onBody(piece: Buffer | string, last: boolean): void {
     const { res, tap } = this.#exchange
@@ -264,7 +264,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     res.write(piece, 'latin1')
   }
 
-  /** A head does not wait for its body: events may follow much later. */
+  /** Writes the head without waiting for the body, because events may follow much later. */
   onPause(): boolean {
     const { res } = this.#exchange
     if (this.#writeHead()) res.flushHeaders()
@@ -274,8 +274,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     res.uncork()
     if (res.destroyed) return true
     this.#awaitBody()
-    // Full or not is asked after the write: mostly the kernel has taken all, and there is nothing to wait for. The connection knows;
-    // what the response thinks of it is never mended behind a CONNECT, as Node has let go of the connection then.
+    // Whether there is room is asked after the write, because mostly the kernel has accepted everything. The socket knows it. The
+    // state of the response is wrong after a CONNECT, when Node has let go of the connection.
     if (res.socket?.writableNeedDrain !== true || !this.sending) return true
     this.#backlog = new Backlog(res)
     this.#waitForReader()
@@ -286,33 +286,33 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     return this.#backlog !== null || this.#exchange.res.writableLength > 0
   }
 
-  /** The client reads slower than the upstream writes. It has its time for each part that its connection takes. */
+  /** The client reads more slowly than the upstream writes. It has a limited time for each part that its connection accepts. */
   #waitForReader(): void {
     this.#limitStall()
     this.#exchange.res.once('drain', () => this.#readerDrained())
   }
 
-  /** @returns whether there is room for more of the response; if there is none the upstream waits */
+  /** @returns whether there is room for more of the response. If not, the upstream waits */
   #readOn(): boolean {
     const { perResponse, total, held } = this.#upstream.buffer
     this.#count()
     const hasRoom = this.#counted < perResponse && held.bytes < total
     if (hasRoom) {
       this.#awaitBody()
-      // Room that was not there before: records over TLS come also to a connection that is held.
+      // There is room again. TLS records may arrive even on a connection that is held.
       if (this.#isHeld) this.#connection?.resume(this)
     } else this.#connection?.allow(null)
     this.#isHeld = !hasRoom
     return hasRoom
   }
 
-  /** @param bytes what of this response waits for its client */
+  /** @param bytes of this response that wait for its client */
   #count(bytes = this.#exchange.res.writableLength + (this.#backlog?.bytes ?? 0)): void {
     this.#upstream.buffer.held.bytes += bytes - this.#counted
     this.#counted = bytes
   }
 
-  /** The client's connection has taken all that it was given. */
+  /** The client's connection has accepted everything so far. */
   #readerDrained(): void {
     const backlog = this.#backlog
     if (backlog === null) return
@@ -326,7 +326,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     else this.#release()
   }
 
-  /** The client keeps up again. What its connection has not taken yet is no more than it may have of any response. */
+  /** The client keeps up again. The rest that its connection has not accepted is no more than any response may have. */
   #release(): void {
     this.#backlog = null
     this.#count(0)
@@ -340,7 +340,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#stall = setTimeout(() => this.#abandon(CLIENT_STALLED), this.#silences.idle.ms)
   }
 
-  // End.
+  // State end.
 
   onEnd(trailers: readonly string[]): void {
     this.#exchange.tap?.onEnd()
@@ -351,7 +351,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     if (this.#backlog === null || this.#backlog.isEmpty) this.#endResponse()
     else this.#limitRest()
     if (this.#upload?.done === false) this.#leave()
-    // From now on it is free, or somebody else's: neither its deadline nor its reading is ours to change.
+    // From now on the connection is free or used by another exchange, so it must not be changed here.
     this.#connection = null
     if (this.sending) this.#exchange.places?.give('upstream_connections')
   }
@@ -367,22 +367,22 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   /**
-   * The rest is read in time as well: no drain comes after the end, and the listener's idle timeout is put off by whatever
-   * the client sends.
+   * The rest must be read in time too. After the end no drain comes, and a client can put off the listener's idle timeout
+   * by sending anything.
    */
   #limitRest(): void {
     this.#limitStall()
     this.#count()
   }
 
-  /** The response is closed: sent to its end, or cut off by the client. */
+  /** Handles the close of the response: it was sent to its end, or the client cut it off. */
   #clientClosed(): void {
     if (this.#state === 'end' && this.#exchange.res.writableFinished)
       this.#receiver.forwarded(this.#end('forwarded', null))
     else this.#abandon(CLIENT_LEFT)
   }
 
-  // Over.
+  // State over.
 
   onFailure(error: Error, unseen: boolean): void {
     if (!unseen || !this.#isRepeatable()) {
@@ -395,15 +395,15 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   /**
-   * A request that was almost certainly not seen is sent again only if it is safe (RFC 9110 section 9.2.2), and only once:
-   * by a connection that has served nobody before.
+   * A request that almost certainly was not seen is repeated only if it is safe (RFC 9110 section 9.2.2), and only once,
+   * on a connection that was never used.
    */
   #isRepeatable(): boolean {
     return this.#body === null && !this.#head.hasBody && SAFE_METHODS.has(this.#exchange.req.method ?? '')
   }
 
   #fail(error: Error): void {
-    // The head came together with what is wrong behind it, and nothing has left for the client: the caller responds.
+    // The head came together with a fault in what follows, and nothing was sent to the client, so the caller responds.
     if (this.#state === 'head') this.#status = 0
     const result = this.#end('failed', error)
     this.#exchange.res.off('close', this.#onClose)
@@ -422,14 +422,14 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#receiver.forwarded(result)
   }
 
-  /** Gives the connection up with what is left on it, in either direction. */
+  /** Gives up the connection with everything that is left in either direction. */
   #leave(): void {
     this.#upload?.stop()
     this.#connection?.abandon()
     this.#connection = null
   }
 
-  /** @returns what its receiver is to hear, when all else is done */
+  /** @returns the result for the receiver, to be reported after everything else */
   #end(outcome: ForwardResult['outcome'], error: Error | null): ForwardResult {
     this.#state = 'over'
     clearTimeout(this.#stall)
@@ -438,7 +438,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     return {
       httpStatus: this.#status,
       outcome,
-      // A request that went out once may have been seen, and its second connection have been refused.
+      // The first attempt may have reached the upstream, even if the second connection was refused.
       error: outcome === 'failed' && error !== null ? forwardErrorOf(error, this.#connection !== null) : null,
       reached: this.#reached,
       headSent: this.#status !== 0,
@@ -453,8 +453,8 @@ const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 /**
- * `read()` gives only the first of as many pieces as the parser has found (26.10). If there is none it ends the request:
- * whoever waits for the end of an empty body from then on would never hear of it.
+ * `read()` returns only the first piece that the parser has found (26.10). If there is none it ends the request, and a
+ * later listener for the end of an empty body would wait for ever.
  */
 function allOf(req: IncomingMessage): Buffer {
   const pieces: Buffer[] = []

@@ -2,9 +2,9 @@ import { codeOf } from './client/failure.ts'
 import type { ForwardError } from './contract.ts'
 
 /**
- * Which of our errors a failure is. Without a connection the upstream is unreachable, whatever the cause: refused, unknown
- * name, certificate, connect timeout. With one it is too slow or its response is bad. A connection that it closes is a bad
- * response.
+ * Translates a failure into one of our errors. Without a connection the upstream is unreachable, whatever the cause:
+ * refused, unknown name, certificate, connect timeout. With a connection it was too slow or its response was bad. A
+ * connection that it closes counts as a bad response.
  */
 export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
   const code = codeOf(error)
@@ -14,7 +14,7 @@ export function forwardErrorOf(error: Error, connected: boolean): ForwardError {
 }
 
 const UNTRUSTED = 'name its authority under upstream.tls.ca'
-/** For an upstream whose certificate or socket cannot be used: the key of the configuration that says what is expected of it. */
+/** For an upstream whose certificate or socket cannot be used: the configuration key that can repair it. */
 const CURES: ReadonlyMap<string, string> = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', UNTRUSTED],
   ['SELF_SIGNED_CERT_IN_CHAIN', UNTRUSTED],
@@ -27,10 +27,10 @@ const CURES: ReadonlyMap<string, string> = new Map([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'name what is in it under upstream.tls.server_name'],
 ])
 
-/** Node's own (26.10), which is about how it would have to be started. */
+/** Node's own advice (26.10), which is about options of Node. */
 const NODES_CURE = /; if the root CA is installed locally, .*$/
 
-/** For the log: the code and the message, with the cure if the configuration has one. */
+/** Code and message for the log, with the cure if the configuration has one. */
 export function reasonOf(error: Error): string {
   const code = codeOf(error)
   const message = error.message === '' ? innerMessage(error) : error.message
@@ -39,7 +39,7 @@ export function reasonOf(error: Error): string {
   return cure === undefined ? reason : `${reason.replace(NODES_CURE, '')}: ${cure}`
 }
 
-/** Happy eyeballs fails with an AggregateError that has no message of its own. */
+/** Happy eyeballs fails with an AggregateError without a message of its own. */
 function innerMessage(error: Error): string {
   return error instanceof AggregateError
     ? error.errors.map((e) => (e instanceof Error ? e.message : '')).join('; ')

@@ -7,44 +7,45 @@ import { foldedParameter } from '../lib/parameter-names.ts'
 import { fieldName } from './client/header-name.ts'
 import type { IdentityFact } from './contract.ts'
 
-/** What becomes of each field of a client, worked out once for each spelling of its name. */
+/** Decides what happens to each field of a client, once for each spelling of its name. */
 
-/** What does not change from request to request. */
+/** What is the same for all requests. */
 export interface HeaderRules {
   /** Fixed fields, raw. */
   readonly fixed: readonly string[]
-  /** Names in lower case, of fixed fields and of those that are taken off: the gateway sets none of these itself. */
+  /** Names in lower case of fixed and removed fields, which the gateway does not set itself. */
   readonly notOurs: ReadonlySet<string>
   /** Whether the gateway adds itself to Via. */
   readonly via: boolean
-  /** Fields that say who asks. */
+  /** Fields with facts about the caller. */
   readonly identity: readonly (readonly [name: string, fact: IdentityFact])[]
   /** The field that says how the request stands to the quota; `null` for none. */
   readonly quotaField: string | null
-  /** What becomes of a client's field, by its name as spelt. */
+  /** The fate of a client's field, by its name as written. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
-  /** What a field of the fate `named` says of the caller, by its name in lower case. */
+  /** The fact in a field with the fate `named`, by its name in lower case. */
   readonly named: ReadonlyMap<string, TrustedFact>
-  /** Of these fields. */
+  /** How these fields are encoded. */
   readonly encoding: FactEncoding
   readonly hidden: Hidden
 }
 
-/** What a field that passes on may hold of a credential. */
+/** Where a forwarded field may contain a credential. */
 export interface Hidden {
-  /** Whether a field that holds credentials holds something else of this value. */
+  /** Whether a field that can hold credentials holds something else here. */
   readonly isKept: (lower: string, value: string) => boolean
-  /** As `foldedParameter` has them. */
+  /** Folded like `foldedParameter` does. */
   readonly cookies: readonly string[]
   readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
 
 /**
- * What becomes of a client's field. `fact`: passes from a trusted peer only. `named`: so does what says of the caller what was judged.
- * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `tracestate`: passes unless the trace begins here. `odd`: passes unless the request has it with dashes too. `credential`, and what a
- * `cookie`, `url` or `subprotocol` has of one, is dropped.
+ * What happens to a client's field. `fact`: forwarded only from a trusted peer. `named`: the same, and only if it names the judged caller.
+ * `login`: forwarded, and may log its connection in. `destination`: forwarded with the upstream's name. `claim`: part of a field that the
+ * gateway sets, if the peer is trusted. `tracestate`: forwarded unless the trace begins here. `odd`: forwarded unless the request has it
+ * with dashes too. `credential`: dropped, like that part of a `cookie`, `url` or `subprotocol`.
  */
 export type Fate = Plain | Holder
 type Plain =
@@ -64,7 +65,7 @@ type Plain =
   | 'tracestate'
 export type Holder = 'credential' | 'cookie' | 'url'
 
-/** @throws TypeError for a fixed field that no head can hold */
+/** @throws TypeError for a fixed field that no head can contain */
 export function headerRules(options: {
   readonly headers: Readonly<Record<string, string>>
   readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
@@ -73,7 +74,7 @@ export function headerRules(options: {
   readonly passAuthorization: boolean
   readonly oddNames?: boolean | undefined
   readonly via?: boolean | undefined
-  /** Whether the gateway sends a traceparent of its own. */
+  /** Whether the gateway sends its own traceparent. */
   readonly traced?: boolean | undefined
   readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
@@ -112,7 +113,7 @@ export function headerRules(options: {
 const NOTHING = { fields: [], kept: null, cookies: [], parameters: [], subprotocols: [] }
 const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'], trusted: [], encoding: 'none' }
 
-/** Fields that have a fate of their own only because of where credentials, and the names of callers, may be. */
+/** Fields with a special fate because they may contain credentials or name callers. */
 function specialFates(
   { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted' | 'encoding'>,
   trusted: CredentialPlaces['trusted'],
@@ -138,7 +139,7 @@ function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPl
 
 const VALUE = /^[\t -~\x80-\xff]*$/
 
-/** Of which an upstream may read another name, the one with dashes. */
+/** An upstream may read such a name as the one with dashes. */
 const ODD_NAME = /[^0-9a-z-]/
 
 interface Fates {
@@ -164,7 +165,7 @@ function fate(lower: string, fates: Fates): Fate {
   return isFact(lower) ? 'fact' : 'passes'
 }
 
-/** Whether a field, were it written with dashes, says nothing that the gateway reads, sets or takes off. */
+/** Whether a field would, with dashes in its name, still be only data: nothing that the gateway reads, sets or removes. */
 function isOnlyData(dashed: string, fates: Fates): boolean {
   const isRead = isAlwaysRead(dashed) || NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
   return !isRead && fate(dashed, fates) === 'passes'
@@ -179,7 +180,7 @@ const CLAIMS: ReadonlySet<string> = new Set([
   'x-forwarded-prefix',
 ])
 
-/** An underscore is a dash to CGI-like upstreams, so `X_Tollgate_User` would be read as ours. */
+/** CGI reads an underscore as a dash, so `X_Tollgate_User` would be read as the gateway's field. */
 export function passes(lower: string, dropped: ReadonlySet<string>): boolean {
   return !dropped.has(lower) && !lower.startsWith('proxy-') && !lower.startsWith('x-tollgate-') && !lower.includes('_')
 }

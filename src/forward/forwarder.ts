@@ -13,7 +13,7 @@ import { upstreamNames } from './upstream-names.ts'
 
 export type * from './contract.ts'
 
-/** @throws TypeError for a URL that is not an origin; Error for TLS material that cannot be read */
+/** @throws TypeError for a URL that is no origin; Error for TLS files that cannot be read */
 export function createForwarder(options: ForwardOptions): Forwarder {
   const { origin, base } = partsOf(options.url)
   const rules = headerRules(options)
@@ -59,7 +59,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
 
 const STOPPED = new GivenUpError('the gateway stops')
 
-/** @returns the origin, and the path before that of each request, which does not end in a slash */
+/** @returns the origin, and the path before that of each request, without a slash at its end */
 function partsOf(text: string): { origin: URL; base: string } {
   const url = new URL(text)
   const web = url.protocol === 'http:' || url.protocol === 'https:'
@@ -73,10 +73,10 @@ export function destinationFor(options: ForwardOptions): Destination {
   const { origin } = partsOf(options.url)
   const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const { connectTimeoutMs, maxHeaderSize, lenient, tls } = options
-  // Brackets belong to the URL's spelling of an IPv6 address.
+  // Only the URL writes an IPv6 address in brackets.
   const host = origin.hostname.replace(/^\[|\]$/g, '')
   const port = Number(origin.port) || (secureContext === undefined ? 80 : 443)
-  // An address is no name that could be sent; the certificate is held against it all the same.
+  // An address cannot be sent as a name, but the certificate is still checked for it.
   const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)
   const secure = secureContext === undefined ? null : { secureContext, serverName }
   return {

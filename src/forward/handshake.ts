@@ -4,7 +4,7 @@ import type { ProxyServer, ServerOptions } from 'http-proxy-3'
 import type { ForwardResult, UpgradeExchange } from './contract.ts'
 import { type Handshake, Tunnel, type TunnelOptions } from './tunnel.ts'
 
-/** The upgrades under way. http-proxy-3 shakes hands and joins the sockets; how it fails and responds is decided by Tunnel. */
+/** The upgrades under way. http-proxy-3 makes the handshake and joins the sockets; Tunnel decides about failures. */
 export class Tunnels {
   readonly #options: TunnelOptions
   #proxy: ProxyServer | null = null
@@ -35,12 +35,12 @@ export class Tunnels {
 
 const require = createRequire(import.meta.url)
 
-/** The library is loaded with the first upgrade, and not by `import()`: what the client sends meanwhile would be missed. */
+/** Loads the library with the first upgrade. `import()` would miss what the client sends meanwhile. */
 function proxyTo(target: NonNullable<ServerOptions['target']>): ProxyServer {
   const { createProxyServer } = require('http-proxy-3') as typeof library
   // toProxy: the target is not parsed again.
   const proxy = createProxyServer({ target, toProxy: true })
-  // Each tunnel hears of its own errors; with no listener but its own http-proxy-3 throws them.
+  // Each tunnel handles its own errors, but http-proxy-3 throws them if it has no other listener.
   proxy.on('error', () => {})
   proxy.on('proxyReqWs', (outgoing, req) => (req as unknown as Handshake).tunnel.prepare(outgoing))
   return proxy

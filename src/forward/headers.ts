@@ -21,33 +21,33 @@ import { encodeFact, factOf, type Origin } from './client-info.ts'
 import type { ResponseFields, VerifiedCaller } from './contract.ts'
 import { type Fate, type HeaderRules, type Hidden, type Holder, passes } from './field-fates.ts'
 
-/** The head of an outgoing request, without Host, which the upstream may have its own of, and without the framing of the body. */
+/** The head of an outgoing request, without the framing of the body and without Host, which the upstream may replace. */
 export interface OutgoingHead {
   /** Raw `[name, value, …]`. */
   readonly headers: string[]
-  /** Canonical decimal digits; `null` if the client declared none. */
+  /** Decimal digits without leading zeros; `null` if the client announced no length. */
   readonly contentLength: string | null
-  /** Whether the request is framed as having a body. */
+  /** Whether the framing of the request says that it has a body. */
   readonly hasBody: boolean
   /** The client's Host; empty if it sent none. */
   readonly host: string
-  /** The scheme that the client asked by, as the upstream is told. */
+  /** The client's scheme, as reported to the upstream. */
   readonly scheme: string
-  /** The host that the client asked for, with the port that a proxy in front names; empty if nobody names one. */
+  /** The host that the client requested, with the port that a proxy in front names; empty if unknown. */
   readonly authority: string
-  /** The path that a proxy in front has taken off; empty for none. */
+  /** The path that a proxy in front has removed; empty for none. */
   readonly prefix: string
-  /** Whether it logs its connection in, as NTLM and Negotiate do, so that nobody else may come on it. */
+  /** Whether it logs its connection in, like NTLM and Negotiate, so that no other client may use the connection. */
   readonly logsIn: boolean
-  /** Where in `headers` the value of Destination stands, which only who knows the upstream's names can write; -1 for none. */
+  /** The position in `headers` of the value of Destination, which only `UpstreamNames` can write; -1 for none. */
   readonly destinationAt: number
   /** Whether the client takes trailers (`TE: trailers`). */
   readonly takesTrailers: boolean
 }
 
 /**
- * Builds the outgoing head from the client's raw one, which is left as it is: drops what belongs to the client's
- * connection and what it might lie about, then sets the true values, so that no order of fields can undo it.
+ * Builds the outgoing head from the client's raw one, which stays unchanged. It drops what belongs to the client's
+ * connection and what could be forged, and then sets the true values, so that the order of fields cannot matter.
  */
 export function outgoingHead(raw: readonly string[], origin: Origin, rules: HeaderRules): OutgoingHead {
   const nominated = nominatedNames(raw)
@@ -111,10 +111,10 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
 }
 
-/** Of Authorization; of another field it costs a connection for nothing. */
+/** The value of Authorization. In another field it only costs a connection. */
 const LOGS_IN = /^(?:NTLM|Negotiate) /i
 
-/** Whether a proxy says of the caller what the request was judged by: else the upstream would be told of two callers. */
+/** Whether a proxy's field names the caller by whom the request was judged. Otherwise the upstream would get two callers. */
 function isOfCaller(lower: string, value: string, { caller }: Origin, { named, encoding }: HeaderRules): boolean {
   const fact = named.get(lower)
   if (caller === null || fact === undefined) return true
@@ -137,8 +137,8 @@ interface Passing {
 }
 
 /**
- * What of a field passes on; nothing if it is empty. Cookies know no ports: a browser that is signed in to the dashboard sends that
- * session here too, where gateway and dashboard have one host name. The upstream could use it to change the quota.
+ * The part of a field that is forwarded; empty for none. Cookies ignore ports, so if gateway and dashboard have the same host name,
+ * browsers send the dashboard's session here too. The upstream could change the quota with it.
  */
 function withoutCredential(fate: Holder, lower: string, value: string, { origin, trusted, rules }: Passing): string {
   const { isKept, cookies, parameters } = rules.hidden
@@ -149,7 +149,7 @@ function withoutCredential(fate: Holder, lower: string, value: string, { origin,
   return isKept(lower, value) ? value : ''
 }
 
-/** RFC 9110 section 7.6.2, for what is not 0: the gateway responds to that itself. */
+/** RFC 9110 section 7.6.2. The gateway itself responds if the value is 0. */
 function hopsLeft(value: string, method: string): string {
   if (method !== 'OPTIONS' || !/^[0-9]+$/.test(value)) return value
   return String(Math.max(0, Math.min(Number(value), Number.MAX_SAFE_INTEGER) - 1))
@@ -157,18 +157,18 @@ function hopsLeft(value: string, method: string): string {
 
 const TAKES_TRAILERS = /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i
 
-/** What the client named as Host, and what a trusted peer reports of the hops before it. */
+/** The client's Host, and what a trusted peer reports about earlier hops. */
 interface Claims {
   host: string
   /** The whole of X-Forwarded-For. */
   for: string
-  /** The whole of Sec-WebSocket-Protocol: a credential may stand in another line than what goes before it. */
+  /** The whole of Sec-WebSocket-Protocol, because a credential may be in another line than the name before it. */
   offered: string
-  /** The first element of the other lists: what the first proxy saw. By name. */
+  /** The first element of the other lists, which comes from the first proxy. By name. */
   readonly first: Partial<Record<string, string>>
 }
 
-/** Of a peer that is not trusted. */
+/** For a peer that is not trusted. */
 const NOTHING: Claims['first'] = Object.freeze({})
 
 function noteClaim(claims: Claims, lower: string, value: string, trusted: boolean): void {
@@ -178,7 +178,7 @@ function noteClaim(claims: Claims, lower: string, value: string, trusted: boolea
   else claims.first[lower] ??= value.split(',', 1)[0]?.trim() ?? ''
 }
 
-/** For proxies that say in Forwarded (RFC 7239) what others say in X-Forwarded-For, -Proto and -Host. */
+/** For proxies that send Forwarded (RFC 7239) instead of X-Forwarded-For, -Proto and -Host. */
 function takeForwarded(claims: Claims, raw: readonly string[]): void {
   let forwarded = ''
   for (let i = 0; i < raw.length; i += 2) {
@@ -197,7 +197,7 @@ function joined(before: string, value: string): string {
   return before === '' ? value : `${before}, ${value}`
 }
 
-/** How proxies spell the scheme of a request. Of a WebSocket handshake some say the scheme of the socket. */
+/** How proxies spell the scheme of a request. For a WebSocket handshake some send ws or wss. */
 const SCHEMES: ReadonlyMap<string, string> = new Map([
   ['http', 'http'],
   ['ws', 'http'],
@@ -209,14 +209,14 @@ function schemeOf({ first }: Claims, { encrypted }: Origin): string {
   return SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '') ?? (encrypted ? 'https' : 'http')
 }
 
-/** Without the two that a load balancer behind another one may name wrongly, and that a URL need not have. */
+/** Leaves out the default ports, which a load balancer behind another one may name wrongly. */
 function withPort(authority: string, port = ''): string {
   if (port === '') return authority
   const isWanted = /^[1-9]\d{0,4}$/.test(port) && Number(port) < 65_536 && port !== '80' && port !== '443'
   return isWanted && /^(?:[^:]+|\[.*\])$/.test(authority) ? `${authority}:${port}` : authority
 }
 
-/** Nothing that ends a path within a cookie, a Refresh or a list, and no segment that leads back: a proxy may pass on what a client wrote. */
+/** A proxy may forward what a client wrote, so nothing in the path may end it early or lead back. */
 function prefixOf(path = ''): string {
   if (path === '') return ''
   return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~%!$&()*+=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''
@@ -229,7 +229,7 @@ interface Said {
   readonly authority: string
 }
 
-/** What the gateway says itself, but for what a fixed field says instead. */
+/** Sets the gateway's own fields, unless a fixed field replaces them. */
 function setOurs(
   headers: string[],
   { origin, claims: { for: before, first }, scheme, authority }: Said,
@@ -249,7 +249,7 @@ function set(headers: string[], notOurs: HeaderRules['notOurs'], name: string, v
   if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
 }
 
-/** Adds what the upstream learns of a verified caller. */
+/** Adds the fields about a verified caller. */
 export function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {
   headers.push('X-Tollgate-User', encodeFact(caller.user))
   for (const [name, fact] of identity) {
@@ -258,7 +258,7 @@ export function identify(headers: string[], caller: VerifiedCaller, { identity }
   }
 }
 
-/** Names in Connection, in lower case; `null` where there is none but `close` and `keep-alive`. */
+/** The names in Connection in lower case; `null` if it has only `close` and `keep-alive`. */
 function nominatedNames(raw: readonly string[]): Set<string> | null {
   let names: Set<string> | null = null
   for (let i = 0; i < raw.length; i += 2) {
@@ -276,7 +276,7 @@ function nominate(names: Set<string> | null, value: string): Set<string> | null 
   return all
 }
 
-/** `05` and `5` are one length; upstreams disagree on the first spelling. */
+/** `05` and `5` are the same length, but upstreams disagree about the first spelling. */
 function canonicalLength(value: string): string {
   return value.trim().replace(/^0+(?=\d)/, '')
 }
@@ -287,15 +287,15 @@ export function fieldsOf(status: number, raw: readonly string[], phrase = ''): R
   return { status, phrase: PHRASE.test(phrase) ? phrase : null, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
 
-/** Node's parser lets control characters pass. */
+/** Node's parser accepts control characters. */
 const PHRASE = /^[\t -~\x80-\xff]*$/
 
 /**
- * What the upstream's response is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
- * Of the RateLimit fields the members of `ours` come behind those of the upstream.
- * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
+ * The fields for the client: those of the upstream's response, without fields of the hop and fields that only the gateway sends, and
+ * then `ours`. Our members of RateLimit fields come after the upstream's. A 426 keeps its Upgrade, which says what it asks for (RFC
+ * 9110 section 15.5.22); the code that writes Connection names it there.
  *
- * @param exposed names that pages of another origin may read as well, if the upstream allows that origin
+ * @param exposed names that pages of another origin may read too, if the upstream allows that origin
  */
 export function headersToClient(
   { status, names, values }: ResponseFields,
@@ -306,7 +306,7 @@ export function headersToClient(
   for (let i = 0; i < names.length; i++) {
     if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
   }
-  // As long as it can become, from the start: one that is pushed into has room for 17.
+  // An array of the greatest possible length, because one that grows by `push` has room for 17.
   const headers = new Array<string>(2 * names.length + ours.length)
   let [length, hasLists] = [0, false]
   for (let i = 0; i < names.length; i++) {
@@ -318,7 +318,7 @@ export function headersToClient(
     }
     const fate = fateToClient(lower)
     if (fate === 'withheld' || (fate === 'single' && ours.includes(LEGACY))) continue
-    // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: 1xx and 204 have none.
+    // A length frames the response, even if Connection names it. RFC 9110 section 8.6: 1xx and 204 have none.
     if (lower === 'content-length' ? status === 204 || status < 200 : nominated?.has(lower)) continue
     headers[length++] = text
     headers[length++] = values[i] as string
@@ -332,14 +332,14 @@ export function headersToClient(
 }
 
 /**
- * Whether a client gets an interim response (RFC 9110 section 15.2): of HTTP/1.0 none. A 100 is a reply to the gateway, which has asked the
- * client for the body itself.
+ * Whether a client gets an interim response (RFC 9110 section 15.2), which HTTP/1.0 does not have. A 100 is meant for the gateway, which
+ * has asked the client for the body itself.
  */
 export function isPassedOn(status: number, httpVersion: string): boolean {
   return status !== 100 && httpVersion === '1.1'
 }
 
-/** With its end. A client may show the phrase, or even go by it, so it passes as it came. */
+/** With its line end. The phrase is forwarded unchanged, because a client may show it or even depend on it. */
 export function statusLine({ status, phrase }: Pick<ResponseFields, 'status' | 'phrase'>): string {
   return `HTTP/1.1 ${status} ${phrase ?? STATUS_CODES[status] ?? ''}\r\n`
 }
@@ -352,7 +352,7 @@ export function interimHead(head: ResponseFields): string {
   return `${text}\r\n`
 }
 
-/** Lines of this field are one list. A `*` in it is every name, but for a response that comes with cookies. */
+/** The lines of this field are one list. A `*` in it means every name, except in a response with cookies. */
 function expose(headers: string[], exposed: readonly string[]): void {
   if (!isNamed(headers, 'access-control-allow-origin')) return
   const known = new Set<string>()
@@ -366,8 +366,8 @@ function expose(headers: string[], exposed: readonly string[]): void {
 }
 
 /**
- * Adds `ours` to `headers`, and moves the upstream's members of the same list before ours. They would be one list in two lines too, but
- * many clients read only the first line of a name.
+ * Adds `ours` to `headers`, and moves the upstream's members of the same list before ours. Two lines would also be one list, but many
+ * clients read only the first line of a name.
  */
 function pushJoined(headers: string[], ours: readonly string[]): void {
   for (let i = 0; i < ours.length; i += 2) {
@@ -377,7 +377,7 @@ function pushJoined(headers: string[], ours: readonly string[]): void {
   }
 }
 
-/** The values of all fields of a name, which `headers` then has no more; without those that are empty. */
+/** Removes all fields of a name from `headers`, and returns their values that are not empty. */
 function takenOut(headers: string[], lower: string): string[] {
   const values: string[] = []
   for (let i = headers.length - 2; i >= 0; i -= 2) {
@@ -387,8 +387,8 @@ function takenOut(headers: string[], lower: string): string[] {
 }
 
 /**
- * What becomes of a field of the upstream's response. `withheld`: it ends with the connection that it came on, or is one that only the
- * gateway sends. `list`: the gateway may have members of its own. `single`: it is taken for the gateway's where that has one.
+ * What happens to a field of the upstream's response. `withheld`: it belongs to the upstream's connection, or only the gateway sends
+ * it. `list`: the gateway may add members. `single`: the gateway's own field replaces it.
  */
 const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' | 'single' => {
   if (HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)) return 'withheld'
@@ -396,15 +396,15 @@ const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' | 'singl
   return RATE_LIMITS.has(lower) ? 'list' : 'passes'
 })
 
-/** The first of the gateway's, where it sends them. */
+/** The first of the gateway's fields of this kind, if it sends them. */
 const LEGACY = 'X-RateLimit-Limit'
 
-/** Whether a response with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
+/** Whether a response with these headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
 export function asksForUpgrade(status: number, headers: readonly string[]): boolean {
   return status === 426 && isNamed(headers, 'upgrade')
 }
 
-/** Trailers of a response that a client may be given: never one that belongs into the head, nor one that only the gateway sends. */
+/** The trailers that a client may get. Fields that belong in the head are left out, and fields that only the gateway sends. */
 export function responseTrailers(raw: readonly string[]): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {

@@ -2,7 +2,7 @@ import { ConnectionPool } from './client/pool.ts'
 import type { ForwardOptions } from './contract.ts'
 import { destinationFor } from './forwarder.ts'
 
-/** Makes a connection as requests get it, and sends nothing by it. @returns why there is none; `null` if there is one */
+/** Makes a connection as for a request, but sends nothing. @returns why that failed; `null` if it succeeded */
 export async function tryUpstream(options: ForwardOptions): Promise<Error | null> {
   const { connectTimeoutMs } = options
   const pool = new ConnectionPool({

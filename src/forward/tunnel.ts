@@ -22,26 +22,26 @@ import {
 } from './headers.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
-/** How long the other end may take to read what is left when one end has closed, in milliseconds. */
+/** How long the other end may take to read the rest after one end has closed, in milliseconds. */
 const LINGER_MS = 2_000
 
 export interface TunnelOptions extends Patience {
   readonly origin: URL
-  /** Before the target of each request. */
+  /** The path before the target of each request. */
   readonly base: string
   readonly names: UpstreamNames
   readonly destination: Destination
   readonly connectTimeoutMs: number
-  /** Knows when the upstream takes connections again. */
+  /** Knows when the upstream accepts connections again. */
   readonly client: UpstreamClient
   readonly maxHeaderSize: number
   readonly rules: HeaderRules
 }
 
-/** `ws` of http-proxy-3: shakes hands with the upstream and, once it agrees, joins the sockets. */
+/** `ws` of http-proxy-3: makes the handshake with the upstream and joins the sockets when it agrees. */
 export type Join = (req: IncomingMessage, client: Socket, head: Buffer, options: { ssl: object }) => void
 
-/** What http-proxy-3 reads of a request, built by us: it would copy the client's headers as they are. */
+/** What http-proxy-3 reads of a request. We build it, because http-proxy-3 would copy the client's headers unchanged. */
 export interface Handshake {
   readonly method: 'GET'
   readonly url: string
@@ -61,12 +61,12 @@ export class Tunnel implements Waiter {
   readonly #onClientClose = (): void => this.#clientGone(CLIENT_LEFT)
   readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
   #head: OutgoingHead | null = null
-  /** Until the result is settled. */
+  /** Set until the result is settled. */
   #join: Join | null = null
-  /** Whether a connection has failed, so that the client of the upstream knows of it. */
+  /** Whether a connection has failed, so that the upstream client knows this tunnel. */
   #hasWaited = false
   #outgoing: ClientRequest | null = null
-  /** Until there is a response. */
+  /** Set until there is a response. */
   #early: EarlyBytes | null = null
   #upstream: Socket | null = null
   #timer: NodeJS.Timeout | undefined
@@ -100,8 +100,8 @@ export class Tunnel implements Waiter {
   }
 
   /**
-   * Called by http-proxy-3 before it listens to the request: our listener for the upgrade comes first.
-   * The path is set again because its joining of URLs drops an empty query.
+   * http-proxy-3 calls this before it listens to the request, so our listener for the upgrade comes first. The path is
+   * set again, because joining the URLs drops an empty query.
    */
   prepare(outgoing: ClientRequest): void {
     this.#outgoing = outgoing
@@ -120,12 +120,12 @@ export class Tunnel implements Waiter {
   #handshake(join: Join): void {
     const { maxHeaderSize, destination } = this.#options
     const { lookup, tls } = destination
-    // Node takes the name of Host for the server's if none is given.
+    // Without a server name Node takes the one in Host.
     const secure = tls && { secureContext: tls.secureContext, servername: tls.serverName ?? '' }
-    // A new object each time: http-proxy-3 writes into it.
+    // A new object each time, because http-proxy-3 writes into it.
     const ssl = { maxHeaderSize, lookup, ...secure }
     try {
-      // http-proxy-3 puts what came with the head back, to be read behind it: once.
+      // http-proxy-3 puts bytes that came with the head back, so that they are read after it. They are given only once.
       join(this.#request(), this.#client, this.#early === null ? this.#exchange.head : NO_BYTES, { ssl })
       this.#takeOver()
       this.#early ??= new EarlyBytes(this.#client, () => this.#clientGone(CLIENT_TOO_EARLY))
@@ -134,7 +134,7 @@ export class Tunnel implements Waiter {
     }
   }
 
-  /** http-proxy-3 would close the client's socket on any failure, and pass on a refusal with its hop-by-hop fields. */
+  /** http-proxy-3 would close the client's socket on any failure, and forward hop-by-hop fields of a refusal. */
   #takeOver(): void {
     this.#outgoing
       ?.removeAllListeners('error')
@@ -151,7 +151,7 @@ export class Tunnel implements Waiter {
     })
   }
 
-  /** Without a connection nothing was sent, so the handshake is made again as soon as the upstream takes one. */
+  /** Without a connection nothing was sent, so the handshake is repeated as soon as the upstream accepts one. */
   #broken(error: Error): void {
     if (this.#join === null) return
     if (this.#reached) {
@@ -163,7 +163,7 @@ export class Tunnel implements Waiter {
     this.#options.client.waitOut(this, error)
   }
 
-  /** The connection only shows that there are some again: http-proxy-3 opens its own. */
+  /** The connection only shows that the upstream accepts them again. http-proxy-3 opens its own. */
   start(connection: Connection): void {
     connection.abandon()
     if (this.#join !== null) this.#handshake(this.#join)
@@ -184,14 +184,14 @@ export class Tunnel implements Waiter {
       url: target,
       httpVersion: '1.1',
       httpVersionMajor: 1,
-      // The list that the client may have sent, and the upstream need not take, is replaced by the version that both speak.
+      // A client may send a list, which the upstream need not accept, so it is replaced by the version that both support.
       headers: { ...collected(raw), 'sec-websocket-version': '13' },
       tunnel: this,
     }
     return handshake as unknown as IncomingMessage
   }
 
-  /** The upstream has responded with 101: http-proxy-3 writes the head from `response.headers` and joins the sockets. */
+  /** The upstream has responded with 101. http-proxy-3 writes the head from `response.headers` and joins the sockets. */
   #opened(response: IncomingMessage, upstream: Socket): void {
     clearTimeout(this.#timer)
     this.#status = 101
@@ -209,10 +209,10 @@ export class Tunnel implements Waiter {
     ]) as typeof response.headers
     this.#client.off('close', this.#onClientClose)
     this.#ignoreEnd()
-    // The pipe passes the end on; an upstream that ignores it must not keep both ends open.
+    // The pipe forwards the end. An upstream that ignores it must not keep both ends open.
     this.#client.once('end', () => destroyLater(upstream))
     this.#client.once('close', () => end(upstream))
-    // Whoever waits for one end reads nothing of the other, and would hear neither of its end nor of a reset.
+    // A socket that waits for the other end is not read, so neither its end nor a reset would be noticed.
     const { idleTimeoutMs } = this.#patience
     whenStalled(upstream, this.#client, idleTimeoutMs, () => this.#clientStalled())
     whenStalled(this.#client, upstream, idleTimeoutMs, () => this.#upstreamStalled())
@@ -223,7 +223,7 @@ export class Tunnel implements Waiter {
     })
   }
 
-  /** Any other response is passed on as a plain one, and ends the connection. */
+  /** Forwards any other response as a plain one, which ends the connection. */
   #refused(response: IncomingMessage): void {
     clearTimeout(this.#timer)
     const status = response.statusCode ?? 0
@@ -252,7 +252,7 @@ export class Tunnel implements Waiter {
     return headers
   }
 
-  /** What is left of it may be read slowly: the end of the connection is what ends it, and comes behind its last byte only. */
+  /** The rest may be read slowly. Only the end of the connection ends it, after its last byte. */
   #awaitReader(): void {
     const client = this.#client
     this.#timer = setTimeout(() => this.#clientStalled(), this.#patience.idleTimeoutMs)
@@ -263,7 +263,7 @@ export class Tunnel implements Waiter {
     })
   }
 
-  /** What is on its way arrives as far as it can; then both ends are closed. */
+  /** Data on its way arrives as far as possible, and then both ends are closed. */
   #end(why: GivenUpError): void {
     this.#settle('aborted', why)
     if (this.#upstream === null) this.#outgoing?.destroy()
@@ -282,7 +282,7 @@ export class Tunnel implements Waiter {
     this.#outgoing?.destroy()
   }
 
-  /** Closed, or ended before there was a response: half a WebSocket is of no use. */
+  /** The client closed its connection, or ended its side before the response. Half a WebSocket is useless. */
   #clientGone(why: GivenUpError): void {
     this.#settle('aborted', why)
     this.#outgoing?.destroy()
@@ -309,7 +309,7 @@ export class Tunnel implements Waiter {
     this.#timer = setTimeout(() => this.#outgoing?.destroy(error), ms)
   }
 
-  /** The first call counts. */
+  /** Only the first call counts. */
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
     this.#join = null
@@ -329,7 +329,7 @@ export class Tunnel implements Waiter {
     })
   }
 
-  /** An upstream without a connection is unreachable, however long that took. */
+  /** Without a connection the upstream is unreachable, however long that took. */
   #errorOf(error: Error) {
     return this.#reached ? forwardErrorOf(error, true) : 'upstream_unreachable'
   }
@@ -338,9 +338,9 @@ export class Tunnel implements Waiter {
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * Whether a 101 agrees to this WebSocket (RFC 6455, 4.1). One that does not may come from a server that understood
- * something else, or from a shared cache: what follows must not be joined to the client. One whose Connection does not name
- * Upgrade is no upgrade to Node, and does not come here.
+ * Whether a 101 accepts this WebSocket (RFC 6455, 4.1). If it does not, it may come from a server that misunderstood the
+ * request or from a shared cache, and must not be joined to the client. Node does not report a 101 as an upgrade if its
+ * Connection does not name Upgrade.
  */
 function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: IncomingMessage): boolean {
   const accept = createHash('sha1').update(`${asked['sec-websocket-key']}${WEBSOCKET_GUID}`).digest('base64')
@@ -354,14 +354,14 @@ const CLIENT_STALLED = new GivenUpError('the client stopped reading')
 
 function ignore(): void {}
 
-/** @param chosen by us, if the upstream was offered none: whatever it chose all the same is dropped */
+/** @param chosen by the gateway, if the upstream got no offer. Any choice of the upstream is then dropped */
 function withSubprotocol(headers: string[], chosen: string | null): string[] {
   if (chosen === null) return headers
   const others = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-protocol')
   return [...others, 'Sec-WebSocket-Protocol', chosen]
 }
 
-/** Raw fields as an object: repeated ones become a list, and no name can reach a prototype. */
+/** Raw fields as an object. Repeated fields become a list, and no name can reach a prototype. */
 function collected(raw: readonly string[]): OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null)
   for (let i = 0; i < raw.length; i += 2) {
@@ -379,7 +379,7 @@ function plainHead(fields: ResponseFields, headers: readonly string[]): string {
   return `${text}Connection: ${asksForUpgrade(fields.status, headers) ? 'close, Upgrade' : 'close'}\r\n\r\n`
 }
 
-/** As long as more waits for the reader than its kernel has taken, each piece of it may take so long. */
+/** While data waits for the reader beyond what its kernel has accepted, each piece may take this long. */
 function whenStalled(source: Socket, reader: Socket, ms: number, stalled: () => void): void {
   let timer: NodeJS.Timeout | undefined
   function look(): void {
@@ -390,7 +390,7 @@ function whenStalled(source: Socket, reader: Socket, ms: number, stalled: () => 
   reader.on('drain', look).once('close', () => clearTimeout(timer))
 }
 
-/** Sends what is left, and closes both directions: half a WebSocket is of no use. */
+/** Sends the rest, and closes both directions, because half a WebSocket is useless. */
 function end(socket: Socket): void {
   socket.destroySoon()
   destroyLater(socket)

@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { giveBack } from '../node/own-memory.ts'
 import type { Connection } from './client/contract.ts'
 
-/** How long a client may go on sending a body that nobody wants any more, in milliseconds. */
+/** How long a client may go on sending a body that is no longer needed, in milliseconds. */
 const LINGER_MS = 5_000
-/** Bytes that wait for no more to leave with, and are not copied on the way. */
+/** In bytes. A piece of this size is sent alone, without being copied. */
 const LARGE = 16 * 1024
-/** Pieces that wait to be put together. */
+/** How many pieces may wait to be put together. */
 const MAX_LOOSE = 256
 
-/** What an upload needs of a connection. */
+/** The part of a connection that an upload needs. */
 type BodyConnection = Pick<Connection, 'write' | 'end' | 'flushed'>
 
-/** A client's body on its way to the upstream, as fast as the upstream takes it. */
+/** A client's body on its way to the upstream, as fast as the upstream accepts it. */
 export class Upload {
   readonly #req: IncomingMessage
   readonly #connection: BodyConnection
@@ -24,17 +24,17 @@ export class Upload {
     if (!error) this.#sendSome()
   }
   #pieces: Buffer[] = []
-  /** Bytes of them. */
+  /** Their size in bytes. */
   #size = 0
-  /** Given to the connection, and perhaps not yet taken by the kernel. */
+  /** Pieces that were given to the connection, and which the kernel may not have accepted yet. */
   #sent: Buffer[] = []
-  /** Writes that the kernel has not taken yet. */
+  /** How many writes the kernel has not accepted yet. */
   #untaken = 0
   #done = false
 
   /**
-   * @param req nobody else may keep what its `data` events bring: it is emptied
-   * @param onProgress called whenever the upstream has been sent or has taken something
+   * @param req nobody else may keep the data of its `data` events, because it is overwritten
+   * @param onProgress is called whenever something was sent to the upstream or accepted by it
    */
   constructor(req: IncomingMessage, connection: BodyConnection, onProgress: () => void) {
     this.#req = req
@@ -44,12 +44,12 @@ export class Upload {
     req.resume()
   }
 
-  /** Whether the upstream has been sent all of it. */
+  /** Whether everything was sent to the upstream. */
   get done(): boolean {
     return this.#done
   }
 
-  /** Whether it is the client that keeps the upstream waiting: all that has come is sent. */
+  /** Whether the upstream waits for the client, because everything that has arrived was sent. */
   get starved(): boolean {
     return !this.#done && !this.#req.isPaused()
   }
@@ -62,8 +62,8 @@ export class Upload {
   }
 
   /**
-   * The rest is read to nowhere, so that the response arrives and the connection can serve the next request: closing it over
-   * unread bytes would send a reset, which may destroy the response on its way (RFC 9112 section 9.6).
+   * Discards the rest, so that the response arrives and the connection can serve the next request. Closing over unread bytes
+   * would send a reset, which may destroy the response on its way (RFC 9112 section 9.6).
    */
   stop(): void {
     const req = this.#req
@@ -74,19 +74,19 @@ export class Upload {
     req.once('close', () => clearTimeout(timer))
   }
 
-  /** Short pieces that came in one packet leave in one: a client that sends chunks of one byte shall not cost a write for each. */
+  /** Short pieces from one packet leave in one write, because a client must not cost a write for each byte. */
   #add(piece: Buffer): void {
     this.#pieces.push(piece)
     this.#size += piece.length
     if (this.#size >= LARGE) this.#send()
-    // Not a tick: Node lets the ticks run between any two chunks that its parser finds in one packet.
+    // A tick would be too early, because Node runs ticks between two chunks that its parser finds in one packet.
     else if (this.#pieces.length === 1) setImmediate(() => this.#sendSome())
     else if (this.#pieces.length === MAX_LOOSE) this.#pieces = [Buffer.concat(this.#pieces)]
   }
 
   /**
-   * Short pieces wait until the kernel has taken those before them: if the upstream does not read, 64 KiB of writes of a
-   * byte each would take 27 MB (Node 26.10).
+   * Short pieces wait until the kernel has accepted those before. If the upstream does not read, 64 KiB in writes of one
+   * byte would take 27 MB (Node 26.10).
    */
   #sendSome(): void {
     if (this.#untaken === 0) this.#send()
@@ -113,7 +113,7 @@ export class Upload {
     this.#onProgress()
   }
 
-  /** Gives back the memory of what the kernel has taken, a piece later at the latest. */
+  /** Frees the memory of pieces that the kernel has accepted, at the latest with the next piece. */
   #empty(): void {
     if (this.#sent.length === 0 || !this.#connection.flushed) return
     giveBack(this.#sent)

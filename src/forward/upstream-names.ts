@@ -1,54 +1,54 @@
 import { isIP } from 'node:net'
 
-/** What the upstream is called towards itself, and what becomes of that in its responses. */
+/** The names of the upstream towards itself, and how they are replaced in its responses. */
 export interface UpstreamNames {
-  /** The Host field of a request. @param clients that of the client; empty if it sent none */
+  /** The Host field of a request. @param clients the client's Host; empty if it sent none */
   hostFor(clients: string): string
   /**
-   * Turns the Destination of a WebDAV request (RFC 4918 section 10.3) into what the upstream calls it: it compares scheme and authority
-   * with its own. Anything that is not surely what the client asked for stays as it is.
+   * Translates the Destination of a WebDAV request (RFC 4918 section 10.3) into the upstream's name, because the upstream compares
+   * scheme and authority with its own. It stays unchanged unless it certainly is what the client requested.
    */
   destinationFor(value: string, asked: Asked): string
   /**
-   * Turns the addresses that only the upstream's own network knows into what the client asked for: in Location,
-   * Content-Location, Refresh, and Domain and Path of cookies. Anything that is not surely the upstream stays as it is.
+   * Translates addresses of the upstream's own network into those that the client requested: in Location,
+   * Content-Location, Refresh, and Domain and Path of cookies. Other addresses stay unchanged.
    * @param headers raw, changed in place
    */
   rewrite(status: number, headers: string[], asked: Asked): void
 }
 
-/** How the client reaches what it asked for. */
+/** How the client reaches what it requested. */
 export interface Asked {
   /** `http` or `https`. */
   readonly scheme: string
-  /** As in a Host field; empty if the client named none. */
+  /** In the form of a Host field; empty if the client named none. */
   readonly authority: string
   /** The client's Host; empty if it sent none. */
   readonly host: string
-  /** The path that a proxy in front has taken off, without a slash at its end; empty for none. */
+  /** The path that a proxy in front has removed, without a slash at its end; empty for none. */
   readonly prefix: string
 }
 
 export interface NamesOptions {
   readonly origin: URL
-  /** The path before that of each request; empty for none. */
+  /** The upstream's path before that of each request; empty for none. */
   readonly base: string
-  /** The Host field of each request; `null` for the client's. */
+  /** The Host field of each request; `null` for the client's Host. */
   readonly host: string | null
 }
 
 interface Place {
   readonly hostname: string
-  /** Empty for the one that the scheme implies. */
+  /** Empty for the default port of the scheme. */
   readonly port: string
 }
 
-/** The beginning of a URI as far as every reader finds the same authority in it. */
+/** The beginning of a URI, if all readers find the same authority in it. */
 const AUTHORITY = /^(?:(https?):)?\/\/(\[[0-9A-Fa-f:.]+\]|[\w.~-]+)(?::(\d{0,5}))?(?=[/?#]|$)/i
 const PLACE = /^(\[[0-9A-Fa-f:.]+\]|[\w.~-]+)(?::(\d{0,5}))?$/
 const PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' }
 
-/** Whatever names the client's own Host already is left alone, but for the port of the upstream, which nginx adds to it. */
+/** An address with the client's own Host stays unchanged, but loses the upstream's port, which nginx adds. */
 export function upstreamNames(options: NamesOptions): UpstreamNames {
   const { origin, host } = options
   const isPlain = host === null && options.base === ''
@@ -71,10 +71,10 @@ function isRedirect(status: number): boolean {
   return status === 201 || (status >= 300 && status <= 399)
 }
 
-/** One response. */
+/** What rewriting one response needs. */
 interface Call extends NamesOptions {
   readonly asked: Asked
-  /** The Host that the upstream got. */
+  /** The Host that was sent to the upstream. */
   readonly sent: string
 }
 
@@ -87,7 +87,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ['set-cookie', cookie],
 ])
 
-/** Only its beginning is looked at: an address in a query is data. */
+/** Only the beginning is translated, because an address in a query is data. */
 function uri(value: string, call: Call): string {
   const { base, asked } = call
   const [start, scheme, hostname = '', port = ''] = AUTHORITY.exec(value) ?? []
@@ -99,19 +99,19 @@ function uri(value: string, call: Call): string {
   return `${scheme === undefined ? '' : `${asked.scheme}:`}//${asked.authority}${prefixed(rest, asked.prefix)}`
 }
 
-/** A path alone as the client knows it. Without a base the upstream may know it as well. */
+/** A path without a host, as the client knows it. Without a base it is the same for the upstream. */
 function pathFor(path: string, { base, asked }: Call): string {
   const rest = base === '' ? null : withoutBase(path, base)
   return rest === null ? path : prefixed(rest, asked.prefix)
 }
 
-/** Many services put it there themselves, as X-Forwarded-Prefix asks them to. */
+/** Many services add the prefix themselves, because X-Forwarded-Prefix asks them to. */
 function prefixed(path: string, prefix: string): string {
   const isThere = path.startsWith(prefix) && /^(?:[/?#]|$)/.test(path.slice(prefix.length))
   return isThere ? path : prefix + path
 }
 
-/** The way back of `uri`. */
+/** Translates in the opposite direction of `uri`. */
 function destination(value: string, { origin, base, asked, sent }: Call): string {
   const [start, scheme = asked.scheme, hostname = '', port = ''] = AUTHORITY.exec(value) ?? []
   if (start === undefined) return isPath(value) ? base + (withoutBase(value, asked.prefix) ?? value) : value
@@ -130,7 +130,7 @@ interface Named extends Place {
   readonly scheme: string | undefined
 }
 
-/** Whether it is the upstream that a URI names, by its URL or by the Host that it got. */
+/** Whether a URI names the upstream, by its URL or by the Host that was sent to it. */
 function isUpstream(named: Named, { origin, host, base, asked, sent }: Call): boolean {
   const own = origin.protocol.slice(0, -1)
   const scheme = named.scheme ?? own
@@ -139,9 +139,9 @@ function isUpstream(named: Named, { origin, host, base, asked, sent }: Call): bo
   const called = placeOf(sent)
   const isCalledSo = called !== null && named.hostname === called.hostname
   const isSent = isCalledSo && port === (called.port || PORTS[scheme]) && (scheme === own || scheme === asked.scheme)
-  // Servers such as nginx put the port on which they listen behind the name that they are asked for.
+  // Servers such as nginx add the port on which they listen to the requested name.
   if (isCalledSo && !isSent && scheme === own && named.port === ownPort) return true
-  // A client that names no Host has none of its own that could be kept.
+  // A client without a Host has no name of its own that could be kept.
   if (host === null && asked.host !== '') return isSent && base !== ''
   return isSent || (scheme === own && named.hostname === origin.hostname && port === ownPort)
 }
@@ -151,7 +151,7 @@ function placeOf(authority: string): Place | null {
   return hostname === undefined ? null : { hostname: hostname.toLowerCase(), port }
 }
 
-/** `null` for a path that is not below the base. */
+/** `null` for a path outside of the base. */
 function withoutBase(path: string, base: string): string | null {
   if (base === '') return path
   const rest = path.slice(base.length)
@@ -159,7 +159,7 @@ function withoutBase(path: string, base: string): string | null {
   return unambiguous(rest.startsWith('/') ? rest : `/${rest}`)
 }
 
-/** A path that begins with two slashes would name an authority; readers also take `\` for `/`, and leave tabs out. */
+/** A path that begins with two slashes would be an authority. Some readers also take `\` for `/`, and ignore tabs. */
 function unambiguous(path: string): string {
   return /^\/\t*[/\\]/.test(path) ? `/.${path}` : path
 }
@@ -177,7 +177,7 @@ function cookie(value: string, call: Call): string {
   return [pair, ...attributes.flatMap((attribute) => attributeOf(attribute, call) ?? [])].join(';')
 }
 
-/** `null` for one that falls away. */
+/** `null` for an attribute that is removed. */
 function attributeOf(attribute: string, call: Call): string | null {
   const { origin, host, asked, sent } = call
   const at = attribute.indexOf('=')
@@ -189,6 +189,6 @@ function attributeOf(attribute: string, call: Call): string | null {
   const domain = value.replace(/^\./, '').toLowerCase()
   if (domain !== origin.hostname && domain !== placeOf(sent)?.hostname) return attribute
   const asks = placeOf(asked.authority)?.hostname ?? ''
-  // Browsers take neither an address nor a name without a dot: without Domain the cookie is that of the host itself.
+  // Browsers accept neither an address nor a name without a dot. Without Domain the cookie belongs to the host itself.
   return asks.includes('.') && isIP(asks) === 0 && !asks.startsWith('[') ? kept + asks : null
 }

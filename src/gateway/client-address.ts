@@ -8,12 +8,12 @@ import { saidIn } from '../lib/forwarded.ts'
 import { peerOf } from '../lib/peers.ts'
 import type { Rules } from './snapshot.ts'
 
-/** By which a proxy names the hops before it. Forwarded counts where there is no X-Forwarded-For. */
+/** The fields in which proxies name earlier hops. Forwarded is read only if there is no X-Forwarded-For. */
 type Hops = Pick<IncomingHttpHeaders, 'forwarded'> & { readonly 'x-forwarded-for'?: string | string[] | undefined }
 
 /**
- * The client of a request, as `peerOf` names it: its peer, or, behind proxies that are trusted, the last address that they name and
- * that is none of theirs. `null` if such a proxy names nobody.
+ * The client of a request as `peerOf` names it: its peer or, behind trusted proxies, the last address in their list that is not a
+ * proxy's. `null` if such a proxy names nobody.
  */
 export function addressOf(
   { address, peer }: Pick<ClientPeer, 'address' | 'peer'>,
@@ -25,7 +25,7 @@ export function addressOf(
   return client === null ? null : peerOf(client)
 }
 
-/** The whole address of the client; that of the proxy itself if a proxy that is trusted names nobody. */
+/** The whole address of the client, or that of the trusted proxy if it names nobody. */
 export function wholeAddressOf(
   { address }: Pick<ClientPeer, 'address'>,
   hops: Hops,
@@ -35,9 +35,9 @@ export function wholeAddressOf(
 }
 
 /**
- * The caller of a request whose credential is missing or not good: the user of its address, if such callers are let in, or if nobody
- * is refused for that. @returns else `refused` itself
- * @param anonymous whether it needs no credential
+ * The caller of a request without a valid credential: the user of its address, if such callers are allowed or nobody is refused for
+ * it. @returns otherwise `refused` itself
+ * @param anonymous whether the request needs no credential
  */
 export function callerByAddress(
   { callers, isProxy }: Pick<Rules, 'callers' | 'isProxy'>,
@@ -50,8 +50,8 @@ export function callerByAddress(
 }
 
 /**
- * Whoever sends the request can write what it likes before the part that our proxies have added. A header has room for thousands of
- * commas: only the part that counts is taken apart.
+ * A sender can write anything before the part that our proxies have added. A header has room for thousands of commas, so only the
+ * last part is parsed.
  */
 function named(
   { 'x-forwarded-for': forwardedFor, forwarded }: Hops,
@@ -70,7 +70,7 @@ function named(
   return null
 }
 
-/** Some proxies write the port behind the address. */
+/** Some proxies add the port to the address. */
 function withoutPort(hop: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
 }

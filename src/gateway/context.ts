@@ -25,7 +25,7 @@ import type { Route, Rules } from './snapshot.ts'
 import { beginTrace, type Sample } from './trace.ts'
 import type { Leases } from './tunnel-leases.ts'
 
-/** What the gateway is given. */
+/** The options of a gateway. */
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
   readonly rules: () => Rules
@@ -37,20 +37,20 @@ export interface GatewayOptions {
   readonly observe: Observer
   /** Default nobody. */
   readonly witness?: Witness | undefined
-  /** How late the event loop lastingly is, in milliseconds. */
+  /** By how many milliseconds the event loop is permanently late. */
   readonly lag: () => number
   readonly shares: Shares
-  /** For a gateway that others ask, and that forwards nothing: to what it would forward it responds with 200. Default it forwards. */
+  /** For a gateway that others ask. It forwards nothing, and responds with 200 instead. Default it forwards. */
   readonly decides?: Decides
 }
 
-/** What a proxy that asks gets beside the decision. */
+/** What a proxy that asks gets besides the decision. */
 export interface Decides {
-  /** The id by which the charge of a request can be settled later; `null` if it cannot be. */
+  /** The id with which a request's charge can be settled later; `null` if it cannot be. */
   idOf(exchange: Exchange): string | null
 }
 
-/** What the gateway is made of: the same for all requests. */
+/** What all requests of a gateway share. */
 export interface Context extends GatewayOptions {
   readonly failedChecks: FailedChecks
   readonly leases: Leases
@@ -59,25 +59,25 @@ export interface Context extends GatewayOptions {
   inFlight: number
 }
 
-/** What a service says of a request about which it asks. */
+/** What a service says about the request for which it asks. */
 export interface Given {
-  /** Who asks; `null` for whoever the request itself names. */
+  /** The caller; `null` for the one in the request itself. */
   readonly caller: Caller | null
-  /** What it costs, by category, at least 1 each; `null` for what its rule says. */
+  /** The costs by category, each at least 1; `null` for those of the rule. */
   readonly charges: readonly (readonly [category: string, cost: number])[] | null
-  /** The key by which a repeated question is recognised; `null` if each question is charged. */
+  /** The key that identifies a repeated question; `null` if each question is charged. */
   readonly key: string | null
-  /** Of the request, empty if it has none. The exchange reads it only where the price or the rule asks for it. */
+  /** The body of the request; empty for none. The exchange reads it only if the price or the rule needs it. */
   readonly body: Buffer
-  /** What the service hears. @param stop why the request may not go on; `null` if it may */
+  /** The response to the service. @param stop why the request may not go on; `null` if it may */
   respond(exchange: Exchange, stop: Stop | null): OwnResponse
 }
 
-/** One request or upgrade: each step adds what it finds out, and the last one records it. */
+/** One request or upgrade. Each step adds what it finds out, and the last step records everything. */
 export class Exchange {
   readonly context: Context
   readonly req: IncomingMessage
-  /** `null` for an upgrade, which has a bare socket. */
+  /** `null` for an upgrade, which has only a socket. */
   readonly res: ServerResponse | null
   readonly client: ClientPeer
   readonly rules: Rules
@@ -87,33 +87,33 @@ export class Exchange {
   readonly holder: Holder
   /** Its span; `null` without telemetry. */
   readonly trace: Trace | null
-  /** `null` for what comes itself, and for what a proxy asks about. */
+  /** `null` for a client's own request, and for one about which a proxy asks. */
   given: Given | null = null
   route: Route | null = null
-  /** Where it goes; `null` for what has no route. */
+  /** Its target; `null` without a route. */
   target: Target | null = null
-  /** The path of a request that no rule matches. */
+  /** The path, if no rule matches. */
   unmatched: string | null = null
-  /** What of `edge.lenient` it needed. */
+  /** The parts of `edge.lenient` that it needed. */
   lenient: readonly string[]
   caller: Caller | null = null
-  /** Why the caller would have been refused, had `auth.shadow` not let it in. */
+  /** Why the caller would have been refused without `auth.shadow`. */
   letIn: Denial | null = null
   cost = 0
-  /** Its further meters, once they are priced. Missing of a route with one, so that it costs nothing for what others may have. */
+  /** Its further meters, once they are priced. Absent for a route with one meter, which so costs nothing extra. */
   declare others?: readonly FurtherMeter[]
-  /** The body, if it had to be read before the charge. */
+  /** The body if it had to be read before the charge. */
   body: Buffer | null = null
-  /** By which the caller's limits are chosen; `null` if nothing would be charged, or the configuration has no plans. */
+  /** The plan that chooses the caller's limits; `null` if nothing would be charged, or if no plans are configured. */
   plan: PlanInForce | null = null
-  /** Why nothing is charged to the caller; `null` if it is. */
+  /** Why nothing is charged to the caller; `null` if something is. */
   exempt: Exemption | null = null
-  /** `null` if the quota is not asked. */
+  /** `null` if the quota was not asked. */
   settlement: Settlement | null = null
   isRefunded = false
-  /** How much of its charge is given back, or charged in addition, where the other requests of its key decide that; else `null`. */
+  /** The amount given back, or charged in addition, if it depends on other requests with the same key; else `null`. */
   made: Promise<number> | null = null
-  /** What the request cost by its response; `null` if that was not asked. */
+  /** What the request cost according to its response; `null` if the response was not asked. */
   finalCost: FinalCost | null = null
 
   constructor(

@@ -3,10 +3,10 @@ import type { Caller } from '../auth/authenticator.ts'
 import { wholeAddressOf } from './client-address.ts'
 import type { Rules } from './snapshot.ts'
 
-/** By what a caller is exempt: his user id, or the address of the client. */
+/** What exempts a caller: the user id, or the client's address. */
 export type Exemption = 'user' | 'address'
 
-/** Why nothing is charged to a caller (`quota.exempt`); `null` if it is. */
+/** Why nothing is charged to a caller (`quota.exempt`); `null` if something is. */
 export function exemptionOf(
   { exempt, isProxy }: Pick<Rules, 'exempt' | 'isProxy'>,
   { req, client }: Pick<Asking, 'req' | 'client'>,

@@ -1,32 +1,32 @@
 import { widerNetworkOf } from '../lib/peers.ts'
 
 /**
- * What the checks of credentials and the reading of long heads may cost that were made for nothing, for each address. The cost of a check is reserved before it begins and
- * given back when it was not for nothing. So never more is begun than the address has left, however long a check takes.
+ * Limits what checks of credentials and long heads may cost in vain, for each address. The cost of a check is reserved before it begins,
+ * and given back unless the check was in vain. So an address never begins more than it has left, however long a check takes.
  */
 export interface FailedChecks {
-  /** @param address `null` if the peer stands for many clients, which have no bound */
+  /** @param address `null` for a peer that stands for many clients, which has no limit */
   reservation(address: string | null): Reservation
 }
 
-/** What is reserved for the checks of one credential. */
+/** The cost that is reserved for the checks of one credential. */
 export interface Reservation {
-  /** Before each check. @param cost in tenths of a millisecond, 1 to 2000. @returns whether the address has as much left */
+  /** Call it before each check. @param cost in tenths of a millisecond, 1 to 2000 @returns whether the address may spend it */
   take(cost: number): boolean
-  /** Once after the last check. @param spent what was for nothing of all that was taken; the rest is given back */
+  /** Call it once after the last check. @param spent the part that was in vain. The rest is given back */
   end(spent: number): void
 }
 
 /**
- * So much at once, in tenths of a millisecond: 2000 checks by ES256, 200 by ES512 or 40 questions to a provider, as of an office behind one
- * address whose clients all have an old key.
+ * In tenths of a millisecond: 2000 checks by ES256, 200 by ES512, or 40 questions to a provider. An office behind one address whose clients
+ * all have an old key may need as much at once.
  */
 const AT_ONCE = 2000
-/** And so much a second from then on, a twentieth of a core. */
+/** What comes back in a second, a twentieth of a core. */
 const A_SECOND = 500
-/** What an IPv6 /48 may spend, for each that one of its addresses may. */
+/** What an IPv6 /48 may spend, as a multiple of what one of its addresses may. */
 const NETWORK = 1.5
-/** Beyond it the address that came longest ago is forgotten, and may spend as much again as one that never came. */
+/** If there are more addresses, the oldest one is forgotten, and may spend as much as a new one. */
 const MOST_ACCOUNTS = 10_000
 
 const UNBOUNDED: Reservation = { take: () => true, end: () => {} }
@@ -63,7 +63,7 @@ export function createFailedChecks(now: () => number = () => performance.now()):
     return network === null ? [own] : [own, accounts.get(network) ?? new Account(network, NETWORK)]
   }
 
-  /** As the one that came last. */
+  /** Keeps an account as the latest. */
   function keep(account: Account): void {
     accounts.delete(account.key)
     accounts.set(account.key, account)
@@ -74,7 +74,7 @@ export function createFailedChecks(now: () => number = () => performance.now()):
   return { reservation }
 }
 
-/** Of one address, or of one IPv6 /48. What is left and what is reserved are together never more than it may spend at once. */
+/** The account of an address or an IPv6 /48. What is left and what is reserved together never exceed AT_ONCE. */
 class Account {
   readonly key: string
   readonly #scale: number

@@ -53,9 +53,9 @@ import {
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
-  /** Decides a request about which a service asks, and responds to the service. Never throws. */
+  /** Decides about a request for a service that asks, and responds to the service. Never throws. */
   decide(request: IncomingRequest, given: Given): void
-  /** The address that brings nearly all requests, and looks like a load balancer that is not trusted; else `null`. */
+  /** The address that sends nearly all requests and looks like a load balancer that is not trusted; else `null`. */
   oneAddress(): string | null
 }
 
@@ -81,16 +81,16 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** An exchange on its way through the functions below. Quota and forwarder call it back: nearly no request waits for anything else. */
+/** An exchange on its way through the functions below, which quota and forwarder call back. */
 class Passage extends Exchange implements Settling, ForwardReceiver {
   readonly request: IncomingRequest | null
   readonly upgrade: IncomingUpgrade | null
-  /** Its long head, until it is known whether that was looked at in vain. */
+  /** Its long head, until it is known whether looking at it was in vain. */
   head: WeighedHead | null = null
-  /** When it was given to the forwarder, by the monotonic clock. */
+  /** When the forwarder got it, by the monotonic clock. */
   forwardedAt = 0
   upstreamMs = 0
-  /** Finds out on the way what it cost; `null` if that is known before. */
+  /** Finds out during the response what the request cost; `null` if that is known before. */
   tap: CostTap | ResponseCosts | null = null
   result: ForwardResult | null = null
   isOver = false
@@ -118,8 +118,8 @@ class Passage extends Exchange implements Settling, ForwardReceiver {
 type Step<T> = (x: Passage, value: T) => void
 
 /**
- * Goes on with what a step gives, at once or when it is there. Nearly always it is: awaiting each step took 4,000 bytes of each request,
- * and a closure here takes some of them wherever it might be made.
+ * Calls the next step with the result of a step, at once if possible. Nearly always it is: awaiting each step took 4,000 bytes for each
+ * request, and closures here some of them.
  */
 function on<T>(x: Passage, given: T | Promise<T>, next: Step<T>): void {
   if (given instanceof Promise) wait(x, given, next)
@@ -133,7 +133,7 @@ function wait<T>(x: Passage, given: Promise<T>, next: Step<T>): void {
   )
 }
 
-/** Where a request comes in, from outside or after a wait. What is thrown from here on is a fault of ours. */
+/** Begins or continues a request after a wait. Errors that are thrown from here on are faults of the gateway. */
 function enter<T>(x: Passage, step: Step<T>, value: T): void {
   try {
     step(x, value)
@@ -142,8 +142,8 @@ function enter<T>(x: Passage, step: Step<T>, value: T): void {
   }
 }
 
-/*
- * The way of every request and upgrade, from top to bottom. A step gives a Stop where the request goes no further, and then `decided` is
+/**
+ * The way of every request and upgrade, from top to bottom. If a step returns a Stop, the request goes no further, and `decided` comes
  * next. Whatever is ambiguous is denied before anything else is looked at.
  */
 
@@ -218,12 +218,12 @@ function decided(x: Passage, found: Stop | null): void {
   else on(x, tunnel(x, x.upgrade), finish)
 }
 
-/** The response to a proxy or a service that asks: whether its request may go on, for which user, and with which fields for the client. */
+/** The response to a proxy or service that asks: whether the request may go on, for which user, and with which fields for the client. */
 function responseFor(x: Passage, decides: Decides, stop: Stop | null): Stop {
   if (x.given !== null) return responseForService(x, x.given, stop)
   if (stop !== null) return stop.ending.outcome === 'answered' ? OWN_PATH : stop
   const fields = x.rules.forwarder.ownFields(verifiedCaller(x), x.rules.describesQuota ? quotaText(x) : null)
-  // The first two texts are the name and the value of the id of the request, which each response gets anyway.
+  // The first two texts are name and value of the request's id, which each response gets anyway.
   const id = decides.idOf(x)
   const named = id === null ? [] : ['X-Tollgate-Decision', id]
   return answered({ status: 200, headers: [...fields, ...named, ...responseFields(x).slice(2)], body: '' })
@@ -236,12 +236,12 @@ function responseForService(x: Passage, given: Given, found: Stop | null): Stop 
   return stop === null ? answered(response) : new Stop(stop.ending, response)
 }
 
-/** A 200 would send the request for an own page on to an upstream that knows nothing of the page. */
+/** With a 200, the proxy would send a request for one of the gateway's pages to an upstream that does not have it. */
 const OWN_PATH = denied(
   denial('no_route', 'The gateway serves this itself, and not where it only decides: send the request to the gateway.'),
 )
 
-/** A long head was looked at in vain if its request is refused, and of nobody who is known. */
+/** Looking at a long head was in vain if the request is refused and nobody is known to have sent it. */
 function endHead(x: Passage, head: WeighedHead, stop: Stop | null): void {
   const { caller } = x
   const isOfUser = caller !== null && isVerified(caller)
@@ -302,7 +302,7 @@ async function tunnel(x: Passage, { socket, head }: IncomingUpgrade): Promise<En
   return endingOf(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
-/** The last step of every request, good or bad. */
+/** The last step of every request, whether it succeeded or not. */
 function finish(x: Passage, ending: Ending): void {
   x.isOver = true
   try {
@@ -314,7 +314,7 @@ function finish(x: Passage, ending: Ending): void {
   }
 }
 
-/** A fault of ours. */
+/** Handles a fault of the gateway. */
 function failed(x: Passage, error: unknown): void {
   x.context.observe({ type: 'internal_error', where: 'gateway', error })
   if (x.isOver) return
@@ -326,7 +326,10 @@ function failed(x: Passage, error: unknown): void {
   x.upgrade?.socket.destroy()
 }
 
-/** What the forwarder needs to know. Each field by its name, as in `record.ts`. @param res `null` for an upgrade */
+/**
+ * What the forwarder needs. Each field is written by its name, for the reason in `record.ts`. @param res `null` for an
+ * upgrade
+ */
 function outgoing<R extends ServerResponse | null>(x: Passage, res: R) {
   return {
     req: x.req,
@@ -350,14 +353,14 @@ function verifiedCaller({ caller }: Passage): Caller | null {
   return caller !== null && isVerified(caller) ? caller : null
 }
 
-/** A credential that nobody here took belongs to the upstream, and passes. */
+/** A credential that the gateway has not accepted belongs to the upstream, and stays. */
 function targetOf({ target, rules, letIn }: Passage): string {
   const { path, query } = target as Target
   const { parameters } = rules.credentials
   return path + (parameters.length === 0 || letIn !== null ? query : withoutParameters(query, parameters))
 }
 
-/** What the upstream hears of the quota; `null` for a request that the quota was not asked for. */
+/** The quota field for the upstream; `null` if the quota was not asked. */
 function quotaText({ settlement }: Passage): string | null {
   if (settlement === null) return null
   const { kind, charge, decision, plan } = settlement
@@ -366,7 +369,7 @@ function quotaText({ settlement }: Passage): string | null {
   return quotaField(state, charge, decision, plan?.name ?? null)
 }
 
-/** Added to the upstream's response. With a tap the fields of the quota are written when the response says the cost. */
+/** Fields to add to the upstream's response. If there is a tap, it writes the fields of the quota when the cost is known. */
 function responseFields({ requestId, settlement, rules, tap }: Passage): string[] {
   if (settlement === null) return ['X-Request-Id', requestId]
   const { kind, charge, decision } = settlement
@@ -377,7 +380,7 @@ function responseFields({ requestId, settlement, rules, tap }: Passage): string[
   return fields
 }
 
-/** What a response says of the quota. @param beyond, requestId as of `rateLimitFields` */
+/** The fields of the quota in a response. @param beyond, requestId as of `rateLimitFields` */
 function quotaFields(
   rules: Passage['rules'],
   charge: Charge,
@@ -399,8 +402,8 @@ function quotaFields(
 }
 
 /**
- * The subprotocol that the gateway itself answers with: a browser gives a WebSocket up if it offered some and none is chosen, and
- * the upstream is shown none of those that hold a credential.
+ * The subprotocol that the gateway chooses itself. A browser gives a WebSocket up if it offered some and none is chosen, and
+ * those with a credential are not shown to the upstream.
  */
 function answeredSubprotocol({ req, rules, letIn }: Passage): string | null {
   const { subprotocols } = rules.credentials
@@ -410,7 +413,7 @@ function answeredSubprotocol({ req, rules, letIn }: Passage): string | null {
   return others.length === 0 ? (credentials[0]?.[0] ?? null) : null
 }
 
-/** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */
+/** Only if the upstream certainly saw nothing of it. The gateway's own denials are never charged in the first place. */
 function refundUnreached(x: Passage, { reached, error }: Pick<ForwardResult, 'reached' | 'error'>): void {
   const { rules, settlement } = x
   if (reached || !isPaid(settlement) || !(rules.refundUnreached || error === 'no_connection')) return
@@ -419,12 +422,12 @@ function refundUnreached(x: Passage, { reached, error }: Pick<ForwardResult, 're
   for (const [i, { category }] of metersOf(settlement.charge).entries()) meterIn(x, category).made = made[i] ?? null
 }
 
-/** What a request with a key costs depends on the others of the key, some of which are still to come. */
+/** The cost of a request with a key depends on other requests with the key, and some may still come. */
 function isCostKnown({ kind, decision }: Settlement): boolean {
   return kind === 'charged' && decision?.once === undefined
 }
 
-/** What is to find out what a charged request cost; `null` if that is known before. */
+/** Finds out what a charged request cost; `null` if that is known before. */
 function costTapOf(x: Passage): CostTap | ResponseCosts | null {
   const { req, rules, route, settlement } = x
   if (route?.tariff == null || !isPaid(settlement)) return null
@@ -451,7 +454,7 @@ function costTapsOf(x: Passage, tariff: RouteTariff, { charge }: Paid, asked: As
   return meters.every(({ tap }) => tap === null) ? null : new ResponseCosts(meters, asked)
 }
 
-/** @param text of the response, where several meters may read it */
+/** @param text of the response, if several meters may read it */
 function meterTapOf(
   x: Passage,
   { settle, price }: MeterRule,
@@ -464,10 +467,10 @@ function meterTapOf(
   return open === null ? null : new SentCost(x, open, cost, asked)
 }
 
-/** The fields of the quota, by how much the request costs beyond its charge. */
+/** The fields of the quota, depending on how much more the request costs than its charge. */
 function quotaOf(rules: Passage['rules'], settlement: Paid): Asked['quota'] {
   const { charge, decision } = settlement
-  // What is given back of a request with a key depends on the others of the key: it may be nothing.
+  // For a request with a key, other requests decide what is given back, which may be nothing.
   const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
   return (beyond, others = NOTHING_BEYOND) => {
     const beyondOthers = others.map((each) => Math.max(least, each))
@@ -475,7 +478,7 @@ function quotaOf(rules: Passage['rules'], settlement: Paid): Asked['quota'] {
   }
 }
 
-/** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
+/** Gives back what was reserved but not used, or charges the difference, unless everything was given back before. */
 async function settleByResponse(x: Passage, tap: CostTap | ResponseCosts, result: ForwardResult): Promise<void> {
   const { settlement } = x
   if (!isPaid(settlement) || x.isRefunded) return
@@ -495,7 +498,7 @@ async function settleMeters(x: Passage, tap: ResponseCosts, settlement: Paid, re
   }
 }
 
-/** Instead of the upstream's response, which there is none of. */
+/** The response if the upstream sent none. */
 function failureResponse(x: Passage, error: ForwardError): OwnResponse {
   const { settlement } = x
   const response = denialResponse(forwardFailed(error))
@@ -504,7 +507,7 @@ function failureResponse(x: Passage, error: ForwardError): OwnResponse {
   return { ...response, headers: [...response.headers, ...chargedWithoutResponse(x, settlement.charge)] }
 }
 
-/** What was charged for a request that got no response, if a response could have said it. */
+/** What was charged for a request without a response, if a response could have told the cost. */
 function chargedWithoutResponse(x: Passage, charge: Charge): string[] {
   const { isRefunded, finalCost } = x
   const tariff = x.route?.tariff
@@ -533,7 +536,7 @@ function writeRaw(x: Passage, socket: Duplex, response: OwnResponse, method: str
   writeRawResponse(socket, own(x, response), { requestId: x.requestId, method })
 }
 
-/** A response of the gateway's own, as the configuration presents it. */
+/** A response of the gateway itself, in the form that the configuration demands. */
 function own({ req, rules, caller, requestId, given }: Passage, response: OwnResponse): OwnResponse {
   if (rules.presentation === null || given !== null) return response
   return presented(rules.presentation, response, askedBy(req, requestId, caller?.user ?? null))

@@ -2,9 +2,9 @@ import type { FinalCost } from '../routing/final-cost.ts'
 import type { Order } from './settlement.ts'
 import type { MeterRule, RouteTariff } from './snapshot.ts'
 
-/** The meters of a request: its exchange is the first of them, as its route and its charge are. */
+/** The meters of a request. The exchange itself is the first one, like the route and the charge. */
 
-/** What becomes of the charge in one category. An `Exchange` has the same members for its first meter. */
+/** What happens to the charge in one category. An `Exchange` has the same members for its first meter. */
 interface Outcome {
   made: Promise<number> | null
   finalCost: FinalCost | null
@@ -12,7 +12,7 @@ interface Outcome {
 
 export interface FurtherMeter extends Outcome {
   readonly rule: MeterRule
-  /** Whole tokens. A meter that costs 0 is left out of the charge, and no response corrects it. */
+  /** Whole tokens. A meter that costs 0 is not charged, and no response corrects it. */
   readonly cost: number
 }
 
@@ -26,7 +26,7 @@ export function costsAnything({ cost, others }: Costs): boolean {
   return cost > 0 || others?.some((meter) => meter.cost > 0) === true
 }
 
-/** An order of the first meter, with the further ones. What costs nothing is not asked for, so any of them may become the first. */
+/** An order for several meters. A meter without a cost is left out, so any of them may become the first. */
 export function withMeters(order: Order, others: readonly FurtherMeter[]): Order {
   const { category, cost } = order
   const all = [{ category, cost }, ...others.map((meter) => ({ category: meter.rule.category, cost: meter.cost }))]
@@ -34,22 +34,22 @@ export function withMeters(order: Order, others: readonly FurtherMeter[]): Order
   return { ...order, ...first, ...(further.length > 0 && { others: further }) }
 }
 
-/** What a service may say that a request costs. */
+/** What a service may say about the cost of a request. */
 interface Said {
   readonly given: { readonly charges: readonly (readonly [category: string, cost: number])[] | null } | null
 }
 
-/** The category of the first meter: that of its rule, unless a service says another one. */
+/** The category of the first meter, which a service may replace. */
 export function firstCategory({ given }: Said, { category }: RouteTariff): string {
   return given?.charges?.[0]?.[0] ?? category
 }
 
-/** What becomes of the meter of a category. */
+/** The meter of an exchange in a category. */
 export function meterIn(exchange: Costs & Outcome, category: string): Outcome {
   return exchange.others?.find(({ rule }) => rule.category === category) ?? exchange
 }
 
-/** What a route says of the meter of a category. */
+/** The rule of a route for the meter of a category. */
 export function ruleIn(tariff: RouteTariff, category: string): MeterRule {
   return tariff.others?.find((rule) => rule.category === category) ?? tariff
 }

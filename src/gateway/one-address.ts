@@ -1,42 +1,42 @@
-/** What the log and the dashboard say of it. */
+/** The sentence for the log and the dashboard. */
 export const ONE_ADDRESS =
   'nearly all requests come from one address: if it is a load balancer, name it in edge.trusted_proxies, or all its clients share what one may hold'
 
-/** Who seems to bring nearly all requests: a load balancer that nobody has named, whose clients share what one address may hold. */
+/** Finds an address that seems to be a load balancer which nobody has configured, so that its clients share its limits. */
 export interface OneAddress {
-  /** @param isForwarded whether the request says that it was passed on */
+  /** @param isForwarded whether the request says that it was forwarded */
   note(address: string, user: string | null, isForwarded: boolean): void
-  /** The address, as long as it looks like that; else `null`. */
+  /** The address, while it looks like that; else `null`. */
   suspect(): string | null
 }
 
-/** The least and the most that a period lasts: a service with few requests needs longer to show anything. */
+/** The shortest period, in milliseconds. A service with few requests needs longer. */
 const PERIOD_MS = 20_000
 const LONGEST_MS = 300_000
-/** Fewer requests in a period say nothing. At three a second they take half a minute. */
+/** A period needs more requests than this to mean anything. At three a second they take half a minute. */
 const FEW = 100
-/** Of those of a period. */
+/** A share of the requests in a period. */
 const NEARLY_ALL = 0.9
-/** One machine has a few users at most. */
+/** One machine has at most this many users. */
 const USERS = 3
 
-/** @param onSuspect hears of each address once an hour at most @param now monotonic, in milliseconds */
+/** @param onSuspect is called for each address at most once an hour @param now monotonic, in milliseconds */
 export function createOneAddress(onSuspect: (address: string) => void, now = () => performance.now()): OneAddress {
   let since = now()
   let requests = 0
-  /** The address that would have the majority, by one vote for and against it a request (Boyer and Moore). */
+  /** The only address that can have the majority, by one vote for each request (Boyer and Moore). */
   let candidate = ''
   let votes = 0
   let isForwarded = false
   const users = new Set<string>()
   let suspected: string | null = null
-  /** How long a suspicion lasts without another period: as long as three of the last one. */
+  /** For how long a suspicion lasts without another period: three times as long as the last period. */
   let lastsMs = 0
   const reportedAt = new Map<string, number>()
 
   function judge(): void {
     const stands = isForwarded || users.size >= USERS
-    // Of 90 for and 10 against 80 are left.
+    // 90 votes for it and 10 against it leave 80.
     suspected = requests >= FEW && stands && votes >= requests * (2 * NEARLY_ALL - 1) ? candidate : null
     if (suspected !== null && now() - (reportedAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS)
       report(suspected)

@@ -11,12 +11,12 @@ export type Ending = Pick<
 >
 
 /**
- * A request goes no further. A step of admission gives its result or a Stop, so `instanceof Stop` is the one way to ask whether the
- * step lets the request pass.
+ * The request goes no further. A step of admission returns its result or a Stop, so `instanceof Stop` is the only way to ask
+ * whether the request passes.
  */
 export class Stop {
   readonly ending: Ending
-  /** What the client gets; `null` if it has left. */
+  /** The response to the client; `null` if the client has left. */
   readonly response: OwnResponse | null
 
   constructor(ending: Ending, response: OwnResponse | null) {
@@ -25,10 +25,10 @@ export class Stop {
   }
 }
 
-/** The usual status for a client that closed its connection first; only ever logged. */
+/** The usual status for a client that left first. It is only logged. */
 const CLIENT_CLOSED = 499
 
-/** The gateway answers for itself. */
+/** The gateway responds itself. */
 export function answered(response: OwnResponse): Stop {
   return new Stop(
     { ...NEVER_FORWARDED, outcome: 'answered', error: null, reason: null, clientStatus: response.status },
@@ -36,7 +36,7 @@ export function answered(response: OwnResponse): Stop {
   )
 }
 
-/** The quota refuses it. */
+/** The quota refuses the request. */
 export function refused(response: OwnResponse): Stop {
   return new Stop(REFUSED, response)
 }
@@ -50,7 +50,7 @@ export function left(reason: string): Stop {
   return new Stop({ ...NEVER_FORWARDED, outcome: 'aborted', error: null, reason, clientStatus: CLIENT_CLOSED }, null)
 }
 
-/** What a lower layer gives, which knows denials only. */
+/** Turns the result of a lower layer, which knows only denials, into a Stop if it is one. */
 export function resultOf<T>(result: T | Denial): T | Stop {
   return isDenial(result) ? denied(result) : result
 }
@@ -60,18 +60,18 @@ function deniedEnding({ code, reason, share }: Denial): Ending {
   return { ...NEVER_FORWARDED, outcome: 'denied', error: code, ...why, clientStatus: STATUS_OF[code] }
 }
 
-/** @param statusSent what the client got, if a response was begun */
+/** @param statusSent what the client got, if a response has begun */
 export function forwarded(result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
   const { outcome, error, reason, lenient, headSent } = result
   if (error === 'no_connection') return deniedEnding(forwardFailed(error))
   const leftEarly = outcome === 'aborted' && !headSent
   const clientStatus = leftEarly ? CLIENT_CLOSED : statusSent
-  // 0 means that forwarding failed, which is not so if the client did not wait for the response.
+  // 0 would mean that forwarding failed, but here the client did not wait for the response.
   const httpStatus = leftEarly && result.httpStatus === 0 ? null : result.httpStatus
   return { outcome, error, reason, lenient, share: null, httpStatus, clientStatus, upstreamMs }
 }
 
-/** Its body turned out malformed, or came too slowly, when the upstream had had a part of it. */
+/** The body turned out to be malformed or too slow after the upstream had got a part of it. */
 export function cutOffEnding(denial: Denial, result: ForwardResult, upstreamMs: number, statusSent: number): Ending {
   const reason = denial.reason ?? null
   if (result.headSent) return { ...forwarded(result, upstreamMs, statusSent), reason }

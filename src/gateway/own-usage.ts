@@ -13,23 +13,23 @@ import type { UsageFields, UsageProblem, UsageQuery, UsageRules } from '../usage
 import { rowsOfGrants, type UsageRow } from '../usage/usage-rows.ts'
 import { shownPage } from '../usage/usage-text.ts'
 
-/** What the caller asks of its own usage. */
+/** A caller's question about his own usage. */
 export interface OwnUsageQuestion {
   readonly caller: Caller
-  /** The query of the request, without credentials. */
+  /** The query of the request without credentials. */
   readonly parameters: URLSearchParams
   readonly policy: Policy
   readonly rules: UsageRules
 }
 
-/** Answers `GET /me/usage`. @throws StoreError */
+/** Responds to `GET /me/usage`. @throws StoreError */
 export type OwnUsage = (question: OwnUsageQuestion) => Promise<OwnResponse | Denial>
 
 const FIELDS = ['from', 'to', 'by', 'category', 'window', 'step', 'limit', 'cursor'] as const
 const MOST_ROWS = 1000
 const USUAL_ROWS = 100
 
-/** @param grants all that were given, those that have ended too */
+/** @param grants all grants, even those that have ended */
 export function createOwnUsage(
   store: Pick<HistoryStore, 'readHistory'>,
   grants: () => StoredControl['grants'],
@@ -60,7 +60,7 @@ export function createOwnUsage(
 type Problems = { readonly problems: readonly UsageProblem[] }
 
 interface Asked extends Owner {
-  /** Without its owner. */
+  /** The fields without the owner. */
   readonly fields: UsageFields
   readonly cursor: string | undefined
   readonly limit: number
@@ -87,11 +87,11 @@ interface Owner {
   readonly by: 'user' | 'organisation'
   readonly scope: HistoryScope
   readonly id: string
-  /** That the caller may see. */
+  /** The categories that the caller may see. */
   readonly categories: readonly string[]
 }
 
-/** Of an organisation a caller sees what `GET /me/quota` shows of it: the categories that its plan limits. */
+/** For an organisation a caller sees the same as `GET /me/quota` shows: the categories that its plan limits. */
 function ownerOf(by: string, caller: Caller, policy: Policy): Owner | Problems {
   const { user, organisation } = caller
   const { categories } = policy
@@ -114,7 +114,7 @@ function isSeen({ category }: UsageRow, { categories }: Owner): boolean {
   return category === null || categories.includes(category)
 }
 
-/** As `GET /me/quota` shows them, and those that have ended too. */
+/** The grants as `GET /me/quota` shows them, and also those that have ended. */
 function takenOfGrants(rows: readonly UsageRow[], { grantOf }: OwnerTerms, owner: Owner): GrantStatus[] {
   return rows.flatMap((row) => {
     const given = row.grant === null ? null : grantOf(row.grant.id)

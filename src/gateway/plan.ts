@@ -8,24 +8,24 @@ import { bodyNames, queryDenial, queryFault } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
 
-/** The part of the rules that says where a request goes. */
+/** The part of the rules that decides where a request goes. */
 export type PlanRules = Pick<
   Rules,
   'maxUrl' | 'paths' | 'maxBody' | 'publicPaths' | 'reference' | 'routes' | 'unmatched' | 'preflight'
 >
 
-/** What the head of a request says about where it goes. */
+/** The parts of a request's head that decide where it goes. */
 export interface RequestLine {
   readonly method: string
-  /** Path and query as the client sends them, one character for each byte; or `*`. */
+  /** Path and query as the client sent them, one character for each byte; or `*`. */
   readonly target: string
-  /** Announced length of the body; 0 if there is none, or if it is not announced. */
+  /** Announced length of the body; 0 if there is no body or no announced length. */
   readonly bodyBytes: number
-  /** An upgrade gets no page of the gateway's own. */
+  /** An upgrade gets none of the gateway's own pages. */
   readonly isUpgrade: boolean
-  /** Whether it may go no further than to the gateway. */
+  /** Whether it may not be forwarded. */
   readonly isLastHop: boolean
-  /** Of a preflight the method that a page wants to use; else `null`. */
+  /** For a preflight, the method that a page wants to use; else `null`. */
   readonly preflight: string | null
 }
 
@@ -44,7 +44,7 @@ export function lineOf(
 /** Where a request goes. */
 export type Plan =
   | { readonly kind: 'refused'; readonly refusal: PlanRefusal }
-  /** The options of the gateway, not of a resource: no credential is read, nothing is charged or forwarded. */
+  /** OPTIONS of the gateway, not of a resource: no credential is read, and nothing is charged or forwarded. */
   | { readonly kind: 'options' }
   /** The quota of the caller: authenticated, never charged. */
   | { readonly kind: 'status'; readonly target: Target }
@@ -54,11 +54,11 @@ export type Plan =
   | { readonly kind: 'document'; readonly target: Target }
   /** A page of the API reference: no credential is read. */
   | { readonly kind: 'page'; readonly target: Target }
-  /** A preflight that the gateway answers for itself: with these methods, which the path has. No credential is read. */
+  /** A preflight to which the gateway responds, with the methods of the path. No credential is read. */
   | { readonly kind: 'preflight'; readonly target: Target; readonly methods: readonly string[] }
   /** No rule matches, and `unmatched` refuses it. */
   | { readonly kind: 'unmatched'; readonly target: Target; readonly refusal: PlanRefusal }
-  /** A rule matches, or it is `rules.unmatched`. Its `tariff` says whether a caller, and a body, are needed for the price. */
+  /** A rule matches, or `rules.unmatched` applies. Its `tariff` says whether the price needs a caller or a body. */
   | { readonly kind: 'route'; readonly target: Target; readonly route: Route }
 
 export interface PlanRefusal {
@@ -71,13 +71,13 @@ export interface PlanRefusal {
     | 'no_route'
     | 'method_not_allowed'
   readonly denial: Denial
-  /** What the sentence of the denial says. */
+  /** Values for the sentence of the denial. */
   readonly values: Readonly<Record<string, string | number>>
 }
 
 /**
- * The order in which the head of a request decides where it goes. It is written here only: the gateway follows it, and
- * `explain` reads it. It neither waits nor counts; who asks, how much it costs and whether there is room come afterwards.
+ * Decides where a request goes by its head. The order is written only here: the gateway follows it, and `explain` reads
+ * it. It neither waits nor counts. Caller, cost and room are found out later.
  */
 export function plan(
   rules: PlanRules,
@@ -106,14 +106,14 @@ export function plan(
 
 const READ = ['GET', 'HEAD']
 
-/** Whether the gateway serves the path itself, without the pages of the reference. */
+/** Whether the gateway serves the path itself, apart from the pages of the reference. */
 function isOwn({ publicPaths }: PlanRules, { matched }: Target): boolean {
   return STATUS_PATHS.has(matched) || matched === USAGE_PATH || publicPaths.has(matched)
 }
 
 /**
- * A browser sends no credential with a preflight, and needs one for each path that has a rule for some method. The gateway's own
- * paths are nothing to the upstream.
+ * A browser sends no credential with a preflight, and needs one for each path that has a rule for some method. The upstream does
+ * not know the gateway's own paths.
  */
 function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
   const { routes, unmatched } = rules
@@ -129,9 +129,9 @@ function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
   return { kind: 'route', target, route: { ...route, tariff: null, health: 'never' } }
 }
 
-/** Those that rules name, and the wanted one if it is served by a rule for any. */
+/** The methods that rules name, and the wanted one if a rule for all methods serves it. */
 function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }: Target): readonly string[] {
-  // No rule names it.
+  // No rule names the method.
   const any = routes.lookup('', matched)
   const named = any !== null && 'allow' in any ? any.allow : []
   const takesAny = unmatched !== null || (any !== null && 'rule' in any)
@@ -139,8 +139,8 @@ function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }
 }
 
 /**
- * Why the query may not stand beside the priced body of a route; `null` for no reason. It is asked behind the caller's credential, since
- * it is the dearest look at a head that there is.
+ * Why a query is not allowed beside the priced body of a route; `null` if it is. It is checked after the credential, because no other
+ * look at a head costs as much.
  */
 export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<Target, 'query'>): PlanRefusal | null {
   if (tariff === null) return null
@@ -172,7 +172,7 @@ function refused(code: PlanRefusal['code'], denial: Denial, values: PlanRefusal[
   return { kind: 'refused', refusal: { code, denial, values } }
 }
 
-/** @param max bytes, of all requests or of those whose body is priced */
+/** @param max in bytes, for all requests or for those whose body is priced */
 export function bodyTooLarge(max: number): PlanRefusal {
   return { code: 'body_too_large', denial: tooLarge(max), values: { max } }
 }

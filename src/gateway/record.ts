@@ -16,26 +16,26 @@ import { type FurtherMeter, firstCategory } from './meters.ts'
 import type { Ending } from './outcome.ts'
 import type { AccessRules } from './snapshot.ts'
 
-/** All that is observed about a request, but for its charge: once when it is admitted or not, and once when it has ended. */
+/** Reports everything about a request except its charge: once at admission, and once at its end. */
 
-/** What is known of it before its end, which may be days away. */
+/** Reports what is known before the end, which may be days away. */
 export function recordAdmission({ observe }: Context, exchange: Exchange): void {
   const { req, unmatched, letIn } = exchange
   if (letIn !== null) observe({ type: 'caller_let_in', why: whyLetIn(letIn) })
   if (unmatched !== null) observe({ type: 'unmatched', method: req.method ?? '', path: unmatched })
 }
 
-/** What would have been, in a few words for a metric. */
+/** Why the caller would have been refused, as a value for a metric. */
 function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in' }>['why'] {
   if (isMissing(refused)) return 'missing'
   if (refused.code === 'bad_request') return 'ambiguous'
   return refused.code === 'unauthorized' || refused.code === 'headers_too_large' ? 'invalid' : 'unchecked'
 }
 
-/** How long the record of a request with a key waits for what the store makes of its cost, in milliseconds. Then it has what was asked for. */
+/** For how many milliseconds the record waits until the store says what a request with a key cost. Then it has the requested amount. */
 const WAIT_MS = 2000
 
-/** The last step of every request, good or bad. */
+/** The last step of every request, whether it succeeded or not. */
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
   const durationMs = performance.now() - exchange.startedAt
   const { made, others } = exchange
@@ -48,7 +48,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
   }
 }
 
-/** What the store has given back of each meter, where only the store knows the amount. */
+/** What the store has given back in each meter, if only the store knows the amount. */
 type Made = readonly (number | null)[]
 
 const NOTHING_MADE: Made = [null]
@@ -59,7 +59,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: Made,
   const { observe, witness } = context
   noteAddress(context, exchange)
   const { outcome, error, share, httpStatus, clientStatus, upstreamMs } = ending
-  // Each field by its name: to an object that begins as a copy V8 adds the others in steps, for several times its bytes.
+  // Each field by its name: V8 grows an object that begins as a copy, which takes several times its bytes.
   const done: RequestDone = {
     type: 'request',
     outcome,
@@ -117,7 +117,7 @@ function othersOf(
   })
 }
 
-/** Of the tokens of a category those beyond a soft limit. @param tokens what was charged there in the end */
+/** How many tokens of a category are beyond a soft limit. @param tokens what was finally charged in it */
 function beyondIn({ settlement }: Exchange, category: string | null, tokens: number): number {
   if (settlement?.kind !== 'charged' || settlement.decision === null || tokens <= 0) return 0
   const { charge, decision } = settlement
@@ -128,7 +128,7 @@ function beyondIn({ settlement }: Exchange, category: string | null, tokens: num
   return overTokens(of.charge, of.decision, tokens)
 }
 
-/** Its target may hold a credential in its query only. */
+/** A credential in the target can only be in its query. */
 const MOST_OF_PATH = 1024
 
 function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRules): Access {
@@ -143,8 +143,8 @@ function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRul
 }
 
 /**
- * What the request was charged in a meter before its end: a tunnel may be charged again and again. Less what is given back of it: as the
- * store says, or as it was asked for. `null` if that is the cost, as known before.
+ * What was charged in a meter before the end, because a tunnel may be charged several times. What is given back is subtracted: the
+ * store's amount, or else the requested one. `null` if this equals the cost that was known before.
  */
 function chargedIn(
   { settlement, isRefunded }: Exchange,

@@ -7,12 +7,12 @@ import { hasBody, SMALL } from '../respond/announced-body.ts'
 import type { Exchange, Given } from './context.ts'
 import type { Repetition, Route } from './snapshot.ts'
 
-/** How a request that comes again is known. */
+/** Finds out whether a request is a repetition. */
 
-/** Of a hash in base64url: 132 bits. */
+/** The characters of a hash in base64url that are kept: 132 bits. */
 const LETTERS = 22
 
-/** What the request's key is called and says; `null` if it has none, or none is looked for. A tunnel is no repetition. */
+/** The rule and the value of the request's key; `null` if there is none, as for every tunnel. */
 function keyOf({ req, res }: Pick<Exchange, 'req' | 'res'>, { repetition }: Route): [Repetition, string] | null {
   if (repetition === null || res === null) return null
   const key = req.headers[repetition.field]
@@ -20,8 +20,8 @@ function keyOf({ req, res }: Pick<Exchange, 'req' | 'res'>, { repetition }: Rout
 }
 
 /**
- * Why a request is refused that has its key in two lines: of some fields Node takes the first, and the upstream may take the last, so
- * that each request of one key here would be another one there. `null` if it has one, or none is looked for.
+ * Why a request with its key in two lines is refused. Of some fields Node takes the first line and an upstream may take the last, so
+ * that one key here would be several there. `null` if there is at most one key, or the route looks for none.
  */
 export function severalKeys(exchange: Exchange, { repetition }: Route): Denial | null {
   if (repetition === null || exchange.res === null || linesOf(exchange, repetition.field).length < 2) return null
@@ -30,14 +30,14 @@ export function severalKeys(exchange: Exchange, { repetition }: Route): Denial |
   })
 }
 
-/** Whether a small body is read before the charge to know the request by it, also one in chunks or that waits for `100 Continue`. */
+/** Whether a small body is read before the charge to recognise the request, even in chunks or behind `100 Continue`. */
 export function isKnownByBody(exchange: Pick<Exchange, 'req' | 'res'>, route: Route): boolean {
   return keyOf(exchange, route) !== null && Number(exchange.req.headers['content-length'] ?? 0) <= SMALL
 }
 
 /**
- * The names that the upstream is told, each of which may be another service there: `Host`, and what a trusted proxy says was asked for.
- * Without ports, which differ where a client asks several gateways itself.
+ * The host names that the upstream gets, because each may be another service there: `Host`, and the names that a trusted proxy reports.
+ * Ports are left out, because they differ if a client uses several gateways.
  */
 function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
   const forwarded = rules.isProxy(client.address) ? headers['x-forwarded-host'] : undefined
@@ -48,14 +48,14 @@ function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
   )
 }
 
-/** The values of the fields that the price is read from, since another value makes another request. */
+/** The values of the fields with the price, because another value makes another request. */
 function pricedBy({ req: { headers }, route }: Exchange): (string | null)[] {
   return route?.tariff?.fields.map((field) => headers[field]?.toString() ?? null) ?? []
 }
 
 /**
- * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. Neither what
- * it costs nor what limits it has makes it another request: these may change between the two.
+ * How repetitions of a request are recognised; `null` if each is charged: without a key, or with a large body. Cost and limits do not
+ * matter for this, because they may change between two repetitions.
  */
 export function onceOf(exchange: Exchange, route: Route): Once | null {
   const { given } = exchange
@@ -64,10 +64,10 @@ export function onceOf(exchange: Exchange, route: Route): Once | null {
   return keyed === null ? null : onceByKey(exchange, keyed)
 }
 
-/** How long a question with a key is the same one, in milliseconds, and how often it may be asked again. */
+/** How long a question with a key counts as the same, in milliseconds, and how often it may be repeated. */
 const [ASKED_MS, ASKED_AGAIN] = [3_600_000, 100]
 
-/** A service that asks again settles once. The request is a part of the key, so another request makes another question. */
+/** A service that repeats its question settles once. The key includes the request, so that another one is not a repetition. */
 function onceGiven(exchange: Exchange, { charges, body }: Given, key: string): Once | null {
   const { req, caller, target } = exchange
   if (caller === null || target === null) return null
@@ -81,7 +81,7 @@ function onceByKey(exchange: Exchange, keyed: [Repetition, string]): Once | null
   const { req, rules, caller, target } = exchange
   if (caller === null || target === null) return null
   const body = exchange.body ?? exchange.given?.body ?? null
-  // What is not read yet is large.
+  // A body that was not read yet is large.
   if (body === null ? hasBody(req) : body.length > SMALL) return null
   const [{ forMs, replays }, key] = keyed
   const { headers, method } = req

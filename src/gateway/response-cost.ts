@@ -17,55 +17,55 @@ import {
 } from '../routing/final-cost.ts'
 import { isPlain, ResponseText } from './response-text.ts'
 
-/** The field that says to the client what its request cost. */
+/** The field that tells the client what its request cost. */
 export function chargedField(tokens: number): string[] {
   return ['X-Tollgate-Charged', String(tokens)]
 }
 
-/** The field for several meters is a dictionary of RFC 9651, like `requests=1, tokens=512`. */
+/** The field for several meters, a dictionary of RFC 9651 like `requests=1, tokens=512`. */
 export function chargedFields(meters: readonly (readonly [category: string, tokens: number])[]): string[] {
   return ['X-Tollgate-Charged', meters.map(([category, tokens]) => `${category}=${tokens}`).join(', ')]
 }
 
-/** What of the request matters. */
+/** The parts of the request that matter here. */
 export interface Asked {
   /** A response to HEAD has no body to read. */
   readonly isHead: boolean
-  /** Whether the response has `X-Tollgate-Charged`. */
+  /** Whether the response gets `X-Tollgate-Charged`. */
   readonly hasField: boolean
   /**
-   * The fields of the quota, by how much it costs beyond the reserve as far as the head of the response says, and of several meters the
-   * same of each further one.
+   * The fields of the quota, by how much more the request costs than its reserve. The cost is that in the response's head. For several
+   * meters the further ones follow.
    */
   readonly quota: (beyond: number, others?: readonly number[]) => readonly string[]
 }
 
-/** Finds out on the way what a request cost, and adds to its response what that leaves. */
+/** Finds out during the response what a request cost, and adds that to the response. */
 export interface CostTap extends ResponseTap {
-  /** What the request cost, once that is known. */
+  /** What the request cost, if that is known already. */
   readonly known: FinalCost | null
-  /** The cost when the exchange is over, however it ended. */
+  /** The cost after the exchange, however it ended. */
   cost(result: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost>
 }
 
-/** Raw fields of a response. @param tokens that the request cost; `null` if that is not known yet */
+/** Raw fields of a response. @param tokens that the request cost; `null` if unknown yet */
 export function fieldsOf({ hasField, quota }: Asked, tokens: number | null, reserve: number): readonly string[] {
   const charged = tokens === null || !hasField ? [] : chargedField(tokens)
   return [...charged, ...quota((tokens ?? reserve) - reserve)]
 }
 
-/** Reads from a body what it says about the cost. */
+/** Reads the cost from a body. */
 interface BodyReader {
-  /** @returns what it says, if no later piece can change that */
+  /** @returns the cost, if no later piece can change it */
   add(piece: Buffer | string): Found | null
-  /** The body is whole. @returns `null` if it counts as one that was cut off */
+  /** Handles the end of the body. @returns `null` if the body counts as cut off */
   end(): Found | Promise<Found> | null
-  /** What is known of a body that was cut off. */
+  /** The cost in a body that was cut off. */
   soFar(): Found
 }
 
 /**
- * Finds out by a response what its request cost.
+ * Finds out what a request cost from its response.
  *
  * | State    | What it means                              | Next                                                             |
  * |----------|--------------------------------------------|------------------------------------------------------------------|
@@ -83,7 +83,7 @@ export class ResponseCost implements CostTap {
   #reader: BodyReader | null = null
   #decoding: Promise<Found> | null = null
 
-  /** @param text of the response, if other meters read it too. Default one of its own */
+  /** @param text of the response, if other meters read it too. Default a new one */
   constructor(rule: SettleRule, reserve: number, asked: Asked, text: ResponseText | null = null) {
     this.#rule = rule
     this.#reserve = reserve
@@ -98,7 +98,7 @@ export class ResponseCost implements CostTap {
     const of = (field: string): string[] => values.filter((_, i) => names[i]?.lower === field)
     if (source.kind === 'header') this.#know(inFields(of(source.field)))
     else if (source.kind === 'size') this.#reader = new BodySize(source)
-    // A part of a body and none at all say nothing of what the whole would have said.
+    // A part of a body, or no body, does not tell the cost of the whole.
     else if (this.#asked.isHead || status === 206 || status === 304) this.#know('unread')
     else {
       const coding = of('content-encoding').join().trim().toLowerCase()
@@ -123,7 +123,7 @@ export class ResponseCost implements CostTap {
     } else if (found !== null) this.#know(found)
   }
 
-  /** The cost, once it is known. */
+  /** The cost if it is known already. */
   get known(): FinalCost | null {
     return this.#known
   }
@@ -143,7 +143,7 @@ export class ResponseCost implements CostTap {
     this.#reader = null
   }
 
-  /** A client that leaves early pays the bytes that came. Where the body says the cost, it pays the reserve at least, as more may have followed. */
+  /** A client that leaves early pays for the bytes that came, but at least the reserve if the body tells the cost. */
   #cutOff(): FinalCost {
     const cost = costByValue(this.#rule, this.#reader?.soFar() ?? 'unread', this.#reserve)
     const isSize = this.#rule.source?.kind === 'size'
@@ -151,7 +151,7 @@ export class ResponseCost implements CostTap {
   }
 }
 
-/** A body that can be read only when it is whole. */
+/** A body that can only be read when it is complete. */
 class WholeBody implements BodyReader {
   readonly #text: ResponseText
   readonly #source: JsonSource
@@ -187,16 +187,16 @@ class WholeBody implements BodyReader {
   }
 }
 
-/** Behind it OpenAI and those who speak like it send nothing, and clients leave. */
+/** After this event OpenAI and similar services send nothing, and clients leave. */
 const LAST_EVENT = '[DONE]'
 
-/** A stream, of which the last event with a cost counts. */
+/** A stream whose last event with a cost counts. */
 class Events implements BodyReader {
   readonly #text: ResponseText
   readonly #said: Said
   readonly #maxBody: number
   #length = 0
-  /** Whether an event that was too long to be read may have said something since. */
+  /** Whether a later event was too long to be read, and may have had a cost. */
   #isUnsure = false
   #isDone = false
 

@@ -2,19 +2,19 @@ import type { ForwardResult, ResponseFields, ResponseTap } from '../forward/cont
 import type { FinalCost } from '../routing/final-cost.ts'
 import { type Asked, type CostTap, chargedFields } from './response-cost.ts'
 
-/** What was charged in one category, and what finds out on the way what it cost; `null` where that is known before. */
+/** The charge in one category, and what finds out its cost; `null` if the cost is known before. */
 interface ChargedMeter {
   readonly category: string
   readonly cost: number
   readonly tap: CostTap | null
 }
 
-/** Finds out by one request and its response what it cost in several meters, each by its own rule. A body is read once for all of them. */
+/** Finds out what a request cost in several meters, each by its own rule. The body is read once for all of them. */
 export class ResponseCosts implements ResponseTap {
   readonly #meters: readonly ChargedMeter[]
   readonly #asked: Asked
 
-  /** @param meters of the charge, in its order */
+  /** @param meters of the charge, in order */
   constructor(meters: readonly ChargedMeter[], asked: Asked) {
     this.#meters = meters
     this.#asked = asked
@@ -32,7 +32,7 @@ export class ResponseCosts implements ResponseTap {
     for (const { tap } of this.#meters) tap?.onEnd()
   }
 
-  /** The client hears the cost only if that of each meter is known. */
+  /** The client learns the cost only if the costs of all meters are known. */
   fields(): readonly string[] {
     const { hasField, quota } = this.#asked
     const known = this.#meters.map(({ tap, cost }) => (tap === null ? cost : tap.known?.tokens))
@@ -42,7 +42,7 @@ export class ResponseCosts implements ResponseTap {
     return [...charged, ...quota(first, others)]
   }
 
-  /** When the exchange is over, however it ended: the cost of each meter, `null` of one that was known before. */
+  /** The cost of each meter after the exchange, however it ended; `null` if it was known before. */
   costs(result: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<readonly (FinalCost | null)[]> {
     return Promise.all(this.#meters.map(({ tap }) => tap?.cost(result) ?? null))
   }

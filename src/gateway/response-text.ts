@@ -18,50 +18,50 @@ export function isPlain(coding: string): boolean {
   return coding === '' || coding === 'identity'
 }
 
-/** @param event `null` of one that is longer than what is held */
+/** @param event `null` if it is too long */
 type Listener = (event: JsonText | null) => void
 
 /**
- * The body of one response, held, decoded and parsed once for all meters that it settles. Each meter gives every piece, and the first one
- * to give it counts.
+ * The body of one response, kept, decoded and parsed once for all meters that it settles. Each meter hands in every piece, and only the
+ * first copy of a piece counts.
  */
 export class ResponseText {
   readonly #most: number
   readonly #body = gather()
-  /** Bytes that were given so far. */
+  /** How many bytes were handed in so far. */
   #length = 0
   #whole: JsonText | Promise<JsonText | null> | null = null
   #events: EventReader | null = null
   readonly #listeners: Listener[] = []
 
-  /** @param most bytes of a body, or of an event, that any of the meters reads */
+  /** @param most how many bytes of a body or an event the meters read at most */
   constructor(most: number) {
     this.#most = most
   }
 
-  /** @param length of all pieces that this meter has given, this one among them */
+  /** @param length of all pieces that this meter has handed in, with this one */
   hold(piece: Buffer | string, length: number): void {
     if (this.#isNew(length)) this.#body.add(Buffer.from(piece as string, 'latin1'))
   }
 
-  /** What was held, out of its coding. A promise only if it has one; `null` if that cannot be undone, or is longer than any meter reads. */
+  /** The decoded body, as a promise only if it has a coding. `null` if it cannot be decoded, or is longer than any meter reads. */
   whole(coding: string): JsonText | Promise<JsonText | null> {
     this.#whole ??= isPlain(coding) ? textOf(this.#body.whole()) : this.#decoded(coding)
     return this.#whole
   }
 
-  /** Hears each event from now on, of a body that is a stream. */
+  /** Calls the listener with each event of a stream from now on. */
   listen(open: OpenEventReader, listener: Listener): void {
     this.#listeners.push(listener)
     this.#events ??= open(this.#most, (data, bytes) => this.#hear(data, bytes))
   }
 
-  /** As `hold`, of a stream. */
+  /** Like `hold`, for a stream. */
   pass(piece: Buffer | string, length: number): void {
     if (this.#isNew(length)) this.#events?.push(typeof piece === 'string' ? piece : piece.toString('latin1'))
   }
 
-  /** The stream is whole. */
+  /** Ends the stream. */
   end(): void {
     this.#events?.end()
   }

@@ -23,25 +23,25 @@ import type { Repetition, Rules } from './snapshot.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
 
-/** A 429, and the limit that it names. */
+/** A 429 and the limit in it. */
 export interface Refusal {
   readonly response: OwnResponse
   readonly by: Omit<RefusingLimit, 'source'>
-  /** The limit with its source, as it was named the last time; `null` before that. */
+  /** The limit and its source when it was last named; `null` before that. */
   named: NamedLimit | null
 }
 
-/** What the source of a limit depends on besides its refusal. */
+/** What the source of a limit depends on besides the refusal. */
 interface NamedLimit {
   readonly caller: Payer
   readonly policy: Policy
   readonly limit: RefusingLimit
 }
 
-/** How a configuration words a 429. */
+/** The rules for the text of a 429. */
 type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'legacyFields' | 'ahead'>
 
-/** What it depends on besides the decision. */
+/** What the text depends on besides the decision. */
 interface Known extends Refusal {
   readonly cost: number
   readonly others: readonly Meter[] | undefined
@@ -50,8 +50,8 @@ interface Known extends Refusal {
 }
 
 /**
- * The 429 for a decision, remembered with it: a client that goes on asking gets the same decision for a while. A refusal takes a
- * quarter less CPU if its response is there already (35 against 48 µs, Redis included, median of 15 paired rounds).
+ * The 429 for a decision, kept with the decision, because a client that goes on asking gets the same decision for a while. A
+ * refusal takes a quarter less CPU if its response exists already (35 against 48 µs with Redis, median of 15 paired rounds).
  *
  * @param payer whose limits may end by themselves
  * @param accept of the request, see `acceptsProblem`
@@ -81,12 +81,12 @@ export function refusalOf(
   return refusal
 }
 
-/** Whether further meters ask for the same. */
+/** Whether further meters ask for the same amounts. */
 function costAlike(meters: readonly Meter[] | undefined, others: readonly Meter[] | undefined): boolean {
   return meters === others || meters?.every(({ cost }, i) => cost === others?.[i]?.cost) === true
 }
 
-/** What a 429 names. @returns `null` if no window refuses the charge */
+/** The window in a 429. @returns `null` if no window refuses the charge */
 export function refusingWindow(charge: Charge, decision: Decision): Refusal['by'] | null {
   const [worst] = violations(charge, decision)
   if (worst === undefined) return null
@@ -129,13 +129,13 @@ export function storeUnavailable({ reason }: StoreError): Denial {
   return denial('store_unavailable', msg, { headers: SOON, reason })
 }
 
-/** To whoever asks for what the store has not said yet. */
+/** For a question to which the store has not responded yet. */
 export function unknownYet(): Denial {
   const msg = 'This is not known yet: the store could not be read so far. Try again in a moment.'
   return denial('store_unavailable', msg, { headers: SOON, reason: 'unread' })
 }
 
-/** @param header as the configuration has it */
+/** @param header as configured */
 export function keyReused({ header }: Repetition): Denial {
   const msg = `An earlier request with this ${header} had another body, Content-Type, Content-Encoding or priced header. To repeat it, send it exactly as before. Use a new ${header} only for a new request.`
   return denial('idempotency_key_reused', msg)

@@ -4,14 +4,14 @@ import { priceOf } from '../routing/price.ts'
 import type { Exchange } from './context.ts'
 import { type Asked, type CostTap, fieldsOf } from './response-cost.ts'
 
-/** The price of a request, if it depends on how many bytes are still to come; else `null`. */
+/** The price of a request that depends on how many bytes are still to come; else `null`. */
 export function openPriceOf({ req, body }: Exchange, price: Price): AskedPrice | null {
   if (price.kind !== 'asked' || body !== null || req.headers['transfer-encoding'] === undefined) return null
   return isByLength(price) ? price : null
 }
 
 /**
- * Finds out what a request cost by the bytes of its body, whose number was not known before. It sees each piece as it goes on to the
+ * Finds out what a request cost by the length of its body, which was unknown before. It counts each piece on its way to the
  * upstream, and keeps none.
  */
 export class SentCost implements CostTap {
@@ -28,7 +28,7 @@ export class SentCost implements CostTap {
     this.#reserve = reserve
     this.#asked = asked
     const { req } = exchange
-    // Without the pause a listener of `data` would let the body flow before the upstream takes it.
+    // Without the pause, a `data` listener would let the body flow before the upstream accepts it.
     req.pause()
     req.on('data', (piece: Buffer) => {
       this.#bytes += piece.length
@@ -50,7 +50,7 @@ export class SentCost implements CostTap {
     return fieldsOf(this.#asked, this.#isWhole ? this.#tokens() : null, this.#reserve)
   }
 
-  /** The cost of the bytes that have come by now, since the upstream got no more. */
+  /** The cost of the bytes that have come, since the upstream got no more. */
   async cost(): Promise<FinalCost> {
     return { tokens: this.#tokens(), source: 'request' }
   }

@@ -18,7 +18,7 @@ import { keyReused, type Refusal, refusalOf, refusingWindow, storeUnavailable } 
 import type { Route, Rules } from './snapshot.ts'
 
 /**
- * Whoever charges, charges here, and corrects here what was charged. `settled` reports each outcome once, and nobody else reports any.
+ * The only place that charges and corrects charges. `settled` reports each outcome once, and nobody else reports any.
  *
  * | Call       | Event                                                     | Reported                                     |
  * |------------|-----------------------------------------------------------|----------------------------------------------|
@@ -31,63 +31,63 @@ import type { Route, Rules } from './snapshot.ts'
  * | `unpriced` | nobody can tell the cost, and shadow lets it through      | `shadowed`                                   |
  * | `exempted` | nothing is charged to the caller                          | `exempt`                                     |
  *
- * A correction that never reaches the store is reported by the ledger, as lost. A charge of an open tunnel that nobody decides is none: it
- * is asked for again.
+ * The ledger reports a correction that never reaches the store as lost. A charge of an open tunnel that nobody decides does not count, and
+ * is tried again.
  */
 
-/** What came of asking the quota for tokens. */
+/** The result of asking the quota for tokens. */
 export type Settlement = Settled & { readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' }
 
-/** A charge that may be corrected: a repetition is, too, for its charge stands as long as it or another request of the key has used it. */
+/** A charge that may be corrected. A repetition may be too, since its charge stays while any request with the key has used it. */
 export type Paid = Settled & { readonly kind: 'charged' | 'repeated'; readonly decision: Decision }
 
-/** Who pays how much, by which configuration. */
+/** Who pays how much, under which configuration. */
 export interface Order {
   readonly rules: Rules
   readonly route: Route
   readonly caller: Payer & Pick<Caller, 'kind'>
-  /** As the policy has it for the caller. */
+  /** The caller's plan by the policy. */
   readonly plan: PlanInForce | null
   readonly category: string
-  /** Tokens. It is 0 only if the quota is not asked. */
+  /** In tokens. It is 0 only if the quota is not asked. */
   readonly cost: number
-  /** What is charged beside, in other categories: all of it, or nothing. Default nothing. */
+  /** Costs in other categories, charged together with the first or not at all. Default none. */
   readonly others?: readonly MeterCost[]
-  /** By what repetitions are known; `null` if each is charged. */
+  /** How repetitions are recognised; `null` if each is charged. */
   readonly once: Once | null
-  /** Of the request, for the form of a 429. */
+  /** The request's Accept, for the form of a 429. */
   readonly accept: string | undefined
-  /** Of an open tunnel; missing of a request and a handshake. */
+  /** Set for an open tunnel, and absent for a request or a handshake. */
   readonly tunnel?: TunnelCharge
 }
 
-/** Who charges, who knows users, and who hears of it. */
+/** What charging needs: the ledger, the known users, and the observer. */
 export interface Charging {
   readonly ledger: Pick<Ledger, 'decide' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'lookUp'>
   readonly observe: Observer
 }
 
-/** Who asked what the quota says. One of the two is called, once, and may be before `ask` returns; neither throws. */
+/** Waits for the quota's result. One of the two methods is called, once, perhaps before `ask` returns. Neither may throw. */
 export interface Settling {
-  /** @param settlement a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
+  /** @param settlement a denial if nobody decided or the key belongs to another request, and the request is not in shadow */
   settled(settlement: Settlement | Denial): void
-  /** A fault of ours. */
+  /** Reports a fault of the gateway. */
   failed(error: unknown): void
 }
 
-/** Asks the ledger, and `settling` hears what came of it. */
+/** Asks the ledger, and calls `settling` with the result. */
 export function ask(charging: Charging, order: Order, settling: Settling): void {
   const charge = chargeFor(order)
   charging.ledger.decide(charge, new Question(charging, order, charge, settling))
 }
 
-/** The same, as a promise. */
+/** The same as a promise. */
 export function settle(charging: Charging, order: Order): Promise<Settlement | Denial> {
   return new Promise((settled, failed) => ask(charging, order, { settled, failed }))
 }
 
-/** A charge that the ledger decides, and who hears what that comes to. No promise: one takes 700 bytes of each request. */
+/** A charge that the ledger decides, with its asker. It is no promise, because one takes 700 bytes for each request. */
 class Question implements Asker {
   readonly #charging: Charging
   readonly #order: Order
@@ -130,7 +130,7 @@ function reportLater(settlement: Promise<Settlement | Denial>, settling: Settlin
   )
 }
 
-/** A charge that nobody decided: denied, or let through in shadow. */
+/** Handles a charge that nobody decided: it is denied, or let through in shadow. */
 function letThroughOf({ observe }: Charging, order: Order, charge: Charge, denial: Denial): Settlement | Denial {
   const { rules, route, caller } = order
   const isLetThrough = order.tunnel === undefined && isShadowed(rules, route, caller.user, rules.policy())
@@ -149,8 +149,8 @@ function settlementOf(
 }
 
 /**
- * A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
- * last one: a user who was looked up is not looked up again.
+ * A known user whom this process does not know yet counts as new, and would be refused the part for known users. So the user is looked
+ * up and charged once more, but not a third time.
  */
 function refusedOf(
   charging: Charging,
@@ -200,19 +200,19 @@ function chargeFor(order: Order): Charge {
   return once === null ? charge : { ...charge, once }
 }
 
-/** What the client gets if the ledger could not decide. @throws what is a fault of ours */
+/** The denial if the ledger could not decide. @throws any fault of the gateway */
 export function undecided(error: unknown): Denial {
   if (error instanceof LedgerFull) return overloaded('charges')
   if (error instanceof StoreError) return storeUnavailable(error)
   throw error
 }
 
-/** Whether a refusal of the quota is only counted and reported: everywhere, on this route, or for this user. */
+/** Whether refusals of the quota are only counted and reported: everywhere, on this route, or for this user. */
 export function isShadowed(rules: Rules, route: Route, user: string, policy: Policy): boolean {
   return rules.shadow() || route.shadow || policy.isShadowed(user)
 }
 
-/** The limit that a 429 names, or would have. */
+/** The limit that a 429 names, or would have named. */
 function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: 'refused' | 'shadowed'): RefusingLimit {
   const { rules, caller, accept } = order
   if (kind === 'shadowed') return withSource(windowOf(charge, decision), order, decision)
@@ -227,7 +227,7 @@ function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: '
 
 function withSource(by: Refusal['by'], { rules, caller }: Order, decision: Decision): RefusingLimit {
   const made = rules.policy().sourceOf(by.category, caller, by.scope, by.window)
-  // While the store is out a share of the limits holds.
+  // While the store is out, only a share of the limits applies.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share`, episode: undefined }
 }
 
@@ -245,7 +245,7 @@ function decidedOn<K extends Settled['kind']>(
   refusedBy: Settled['refusedBy'],
 ): Settled & { readonly kind: K } {
   const tokens = kind === 'charged' ? charge.cost : 0
-  // Each field by its name, as in `record.ts`.
+  // Each field is written by its name, for the reason in `record.ts`.
   const outcome = {
     type: 'settled' as const,
     kind,
@@ -261,7 +261,7 @@ function decidedOn<K extends Settled['kind']>(
   return tunnel === undefined ? outcome : { ...outcome, tunnel }
 }
 
-/** Reports that shadow lets a request through that has no price. Nothing is charged. @param reason for the log */
+/** Reports that shadow lets a request without a price through. Nothing is charged. @param reason for the log */
 export function unpriced({ observe }: Pick<Charging, 'observe'>, order: Order, reason: string): Settlement {
   const charge = chargeFor({ ...order, cost: 0 })
   return settled(observe, { ...decidedOn(order, 'shadowed', charge, null, 'price'), reason })
@@ -273,14 +273,14 @@ export function exempted({ observe }: Pick<Charging, 'observe'>, order: Order, e
   settled(observe, { ...outcome, exempt })
 }
 
-/** The one place that reports what happened to a charge. */
+/** The only place that reports what happened to a charge. */
 function settled<S extends Settled>(observe: Observer, outcome: S): S {
   if (outcome.charge.others === undefined) observe(outcome)
   else reportMeters(observe, outcome)
   return outcome
 }
 
-/** Each meter of an accepted charge, the meter that refuses of a refusal, and otherwise the first one. */
+/** Reports each meter of an accepted charge, the refusing meter of a refusal, and otherwise the first meter. */
 function reportMeters(observe: Observer, outcome: Settled): void {
   const { kind, charge, decision } = outcome
   const [first, ...others] = metersOf(charge) as [Charge, ...Charge[]]
@@ -292,23 +292,23 @@ function reportMeters(observe: Observer, outcome: Settled): void {
   }
 }
 
-/** Whether something is charged for a request, by itself or by the one that it repeats. */
+/** Whether something is charged for a request, by itself or by the request that it repeats. */
 export function isPaid(settlement: Settled | null): settlement is Paid {
   return settlement?.kind === 'charged' || settlement?.kind === 'repeated'
 }
 
 /**
- * Gives back what a request was charged that certainly reached nobody, of all its meters.
- * @returns of each how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
+ * Gives back the charge of a request that certainly reached nobody, in all meters.
+ * @returns for each meter how much was given back, if other requests with the same key decide it; else `null`
  */
 export function giveBack(charging: Charging, paid: Paid): readonly (Promise<number> | null)[] {
   return metersOf(paid.charge).map((_, i) => refund(charging, paid, i, undefined, { ...paid, kind: 'given_back' }))
 }
 
 /**
- * Gives back what a request has not cost, or charges what it cost beyond.
+ * Gives back what a request has not cost, or charges the difference.
  * @param meter of the charge. Default the first
- * @returns as `giveBack`, of this meter
+ * @returns as `giveBack`, for this meter
  */
 export function correct(
   charging: Charging,
@@ -347,7 +347,7 @@ function refund(
   return made?.promise ?? null
 }
 
-/** What is reported of one meter of a charge of several. */
+/** The report on one meter of a charge with several. */
 function meterOutcome(whole: Settled, charge: Charge, decision: Decision, meter: number): Settled {
   const of = {
     charge: metersOf(charge)[meter] as Charge,

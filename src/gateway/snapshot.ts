@@ -15,15 +15,15 @@ import type { PathAllowances } from '../routing/target.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
 import type { Sample } from './trace.ts'
 
-/** By which header a client says that a request is one that it sent before, and what repetitions cost nothing. */
+/** The header by which a client marks a repetition of an earlier request, and which repetitions are free. */
 export interface Repetition {
-  /** As the configuration has it. */
+  /** As configured. */
   readonly header: string
   /** The same in lower case. */
   readonly field: string
-  /** How long after the charge, in milliseconds. */
+  /** How long after the charge repetitions are free, in milliseconds. */
   readonly forMs: number
-  /** How many. */
+  /** How many repetitions are free. */
   readonly replays: number
 }
 
@@ -31,153 +31,153 @@ export interface Repetition {
 export interface MeterRule {
   readonly category: string
   readonly price: Price
-  /** What finds in the response what its request cost; `null` for nothing. */
+  /** How the response tells what its request cost; `null` if it does not. */
   readonly settle: SettleRule | null
 }
 
-/** What a route charges: all its meters, or nothing. It is its own first meter. */
+/** What a route charges. All meters are charged, or none. The tariff itself is the first meter. */
 export interface RouteTariff extends MeterRule {
-  /** Its further meters, at most three, each of a category of its own; `null` for none, as nearly all routes have it. */
+  /** Its further meters, at most three, each of another category; `null` for none, as for nearly all routes. */
   readonly others: readonly MeterRule[] | null
-  /** The fields of a request that its prices are read from, in lower case. */
+  /** The fields of a request from which its prices are read, in lower case. */
   readonly fields: readonly string[]
-  /** Whether any of its prices hangs on what a request asks for. */
+  /** Whether any price depends on what a request asks for. */
   readonly isAsked: boolean
-  /** The largest body that all prices take which are read from it, in bytes; `null` if none is. */
+  /** The largest body from which all of its prices can be read, in bytes; `null` if none reads the body. */
   readonly maxBody: number | null
-  /** Whether it may become known behind the charge of a request what that costs: by its response, or the bytes of its body. */
+  /** Whether the cost may become known only after the charge: from the response, or from the length of the body. */
   readonly mayChange: boolean
 }
 
-/** What is to be done with requests that match. */
+/** What happens to requests that match. */
 export interface Route extends RoutePattern {
-  /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
+  /** The line of the rule in the configuration, from 1; `null` for requests that match no rule. */
   readonly line: number | null
   /** `null` for a public route: no credential, no charge. */
   readonly tariff: RouteTariff | null
-  /** Whether callers without a credential are let in, each as the user of an address. */
+  /** Whether callers without a credential are allowed, each as the user of an address. */
   readonly anonymous: boolean
   /** Which of its requests count for the adaptive mode. */
   readonly health: 'always' | 'charged' | 'never'
   /** Whether its refusals are only counted and reported. */
   readonly shadow: boolean
-  /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
+  /** After how many milliseconds a tunnel is charged again; `null` for never. */
   readonly tunnelChargeMs: number | null
   /** `null` if each repetition is charged. */
   readonly repetition: Repetition | null
-  /** For how long the upstream may be silent; `null` for as long as elsewhere. */
+  /** How long the upstream may be silent; `null` for the general values. */
   readonly patience: Patience | null
 }
 
-/** Pages that the gateway serves itself: public, and never charged. */
+/** Pages that the gateway serves itself. They are public and never charged. */
 export interface Reference {
-  /** Whether a canonical path is one of its own. */
+  /** Whether a canonical path belongs to these pages. */
   has(path: string): boolean
   /**
    * @param path canonical
-   * @param headers of the request, for which form of the response is wanted
-   * @returns `null` for a path that is none of its own
+   * @param headers of the request, which choose the form of the response
+   * @returns `null` if the path belongs to none of these pages
    */
   response(path: string, headers: IncomingHttpHeaders): OwnResponse | null
 }
 
 /**
- * A document that the gateway serves itself: public, and never charged.
- * @param headers of the request, for which form of the response is wanted
- * @returns `null` while nothing is known that it could say
+ * A document that the gateway serves itself. It is public and never charged.
+ * @param headers of the request, which choose the form of the response
+ * @returns `null` while the document has no content yet
  */
 export type PublicDocument = (headers: IncomingHttpHeaders) => Promise<OwnResponse | null>
 
-/** Who asks. */
+/** How callers are identified. */
 export interface CallerRules extends CallerResolver {
-  /** Who asks without a credential from an address. */
+  /** The caller for an address without a credential. */
   readonly ofAddress: (address: string) => Caller
   /** Whether such a caller may see its quota. */
   readonly anonymousStatus: boolean
-  /** Whether whoever would be refused for its credential is let in as the user of its address. */
+  /** Whether a caller who would be refused for the credential is let in as the user of the address. */
   readonly shadow: boolean
 }
 
-/** What of a request's target and handshake is never forwarded, since a credential may be there. Fields are the forwarder's. */
+/** Places in a request's target and handshake that may contain a credential, which is never forwarded. */
 export interface CredentialPlaces {
-  /** Fields that may hold one, in lower case, also where they are forwarded. */
+  /** Fields that may contain a credential, in lower case, even if they are forwarded. */
   readonly fields: readonly string[]
-  /** As `foldedParameter` has them. */
+  /** Folded like `foldedParameter` does. */
   readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
 
-/** What the record of a request has of where it came from and what it asked for. */
+/** What the record of a request says about its origin and target. */
 export interface AccessRules {
   readonly address: boolean
   readonly path: boolean
 }
 
-/** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
+/** Everything that one configuration decides about a request. A request uses the same rules from beginning to end. */
 export interface Rules {
   readonly routes: RouteTable<Route>
-  /** The route of what matches no other; `null` refuses it. */
+  /** The route for requests that match no other; `null` to refuse them. */
   readonly unmatched: Route | null
   readonly paths: PathAllowances
-  /** Where the documents are. */
+  /** The paths of the documents. */
   readonly publicPaths: ReadonlySet<string>
-  /** One for each of these paths. */
+  /** The document at each of these paths. */
   readonly documents: ReadonlyMap<string, PublicDocument>
   /** The description of the API; `null` for none. */
   readonly reference: Reference | null
-  /** Who answers preflights of browsers; `null` if they are requests as any. */
+  /** Who responds to preflights of browsers; `null` if they are ordinary requests. */
   readonly preflight: 'forward' | 'answer' | null
-  /** How the gateway's own responses go out; `null` as they are. */
+  /** How the gateway's own responses are presented; `null` for unchanged. */
   readonly presentation: Presentation | null
   readonly callers: CallerRules
   readonly credentials: CredentialPlaces
-  /** The limits in force now: they follow what administrators change at run time, and the adaptive factor. */
+  /** The limits in force now. They follow changes by administrators and the adaptive factor. */
   readonly policy: () => Policy
-  /** Whether all refusals of the quota are only counted and reported, now. */
+  /** Whether all refusals of the quota are only counted and reported now. */
   readonly shadow: () => boolean
-  /** What the limits become by ends and beginnings that are known already. */
+  /** How limits will change at moments that are already known. */
   readonly ahead: () => Ahead
   /** Who is never charged; `null` for nobody. */
   readonly exempt: { readonly users: ReadonlySet<string>; readonly hasAddress: (address: string) => boolean } | null
   /** Whose runs are kept, and for how long. */
   readonly usage: UsageRules
   readonly forwarder: Forwarder
-  /** IANA zone of the time in the 429's sentence. */
+  /** IANA zone of the time in the sentence of a 429. */
   readonly timeZone: string
-  /** The longest that Retry-After of a 429 of the quota says, in seconds, at least 1; `Infinity` for the whole time. */
+  /** The longest Retry-After of a quota's 429 in seconds, at least 1; `Infinity` for the true time. */
   readonly retryAfterMax: number
   readonly refundUnreached: boolean
   /** Whether responses to accepted requests carry the RateLimit fields. */
   readonly rateLimitFields: boolean
-  /** Whether these, and each 429, also carry the fields of before the standard. */
+  /** Whether these responses, and each 429, also have the older header fields. */
   readonly legacyFields: boolean
-  /** Whether the upstream hears how a charged request stands to the quota. */
+  /** Whether the upstream learns how a charged request stands to the quota. */
   readonly describesQuota: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
-  /** What the name of a request's field may be. */
+  /** The allowed names of a request's fields. */
   readonly names: NameRules
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
-  /** Largest request body in bytes; `null` for any. */
+  /** Largest request body in bytes; `null` for no limit. */
   readonly maxBody: number | null
   /**
-   * Bytes up to which a body in chunks is read before the charge, and sent with its length: 0, or 1024 to 1,048,576. 0: a body in chunks
-   * stays one.
+   * Up to how many bytes a body in chunks is read before the charge, and sent with a length: 1024 to 1,048,576, or 0 to leave it in
+   * chunks.
    */
   readonly unchunk: number
   /** Which requests have a span; `null` without telemetry. */
   readonly sample: Sample | null
   /** `null` for neither. */
   readonly access: AccessRules | null
-  /** How much of what is scarce all together, one address and one user may hold. */
+  /** How much of each resource one address, one user and all together may hold. */
   readonly shares: ShareRules
-  /** How long a tunnel without an accepted credential may bring nothing in either direction, in milliseconds. */
+  /** How long a tunnel without an accepted credential may be silent in both directions, in milliseconds. */
   readonly silenceMs: number
   /** How old a tunnel may become, in milliseconds. */
   readonly tunnelMaxAgeMs: number
-  /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */
+  /** The longest wait for a place among one's own upstream connections, in milliseconds. */
   readonly queueTimeoutMs: number
-  /** How late the event loop may lastingly be before new requests get 503, in milliseconds. */
+  /** How late the event loop may permanently be before new requests get 503, in milliseconds. */
   readonly maxLagMs: number
 }

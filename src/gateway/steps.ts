@@ -30,9 +30,9 @@ import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
 import { exempted, isShadowed, type Order, type Settlement, unpriced } from './settlement.ts'
 import type { Route, RouteTariff } from './snapshot.ts'
 
-/** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
+/** The single steps of admission. gateway.ts has their order. Each returns its result or a Stop. */
 
-/** A place among the requests or tunnels under way. */
+/** Takes a place among the requests or tunnels under way. */
 export function takePlace({ context, req, res, rules, holder }: Exchange): Stop | null {
   if (context.lag() > rules.maxLagMs) return denied(overloaded('event loop'))
   const full = holder.take('in_flight', rules.shares) ?? holder.take(kindOf(res), rules.shares)
@@ -43,15 +43,15 @@ function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
   return res === null ? 'tunnels' : 'requests'
 }
 
-/** Of target, cookies, credential and `TEXT_BYTES` for each name and value, in bytes: usual heads are shorter, and 65 fields are a long one by themselves. */
+/** In bytes of target, cookies, credential, and `TEXT_BYTES` for each name and value. Usual heads are shorter. */
 const LONG_HEAD = 2048
-/** Of these bytes, a tenth of a millisecond: 1000 heads of 8 KiB at once, and 250 a second from then on. */
+/** How many of these bytes count as a tenth of a millisecond: 1000 heads of 8 KiB at once, and then 250 a second. */
 const BYTES_A_TENTH = 4096
 
 /**
- * A long head takes long to look at. An address that had many looked at for nothing has its next ones refused unseen, unless a credential
- * was accepted on their connection.
- * @returns to be told whether it was in vain; `null` for a short head
+ * Looking at a long head takes time. If an address had many looked at in vain, its next ones are refused unseen, unless a credential was
+ * accepted on their connection.
+ * @returns what has to learn whether it was in vain; `null` for a short head
  */
 export function takeHead({ context, req, client, holder }: Exchange): WeighedHead | Stop | null {
   const { url = '', headers, rawHeaders } = req
@@ -72,7 +72,7 @@ function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | nu
   return full === null ? null : denied(exhausted(full, headers.accept))
 }
 
-/** What the gateway answers for itself, or why no rule serves the request. */
+/** The gateway's own response, or why no rule serves the request. */
 export function ownResponse(exchange: Exchange, plan: Exclude<Plan, { kind: 'route' }>) {
   switch (plan.kind) {
     case 'refused':
@@ -95,10 +95,10 @@ export function ownResponse(exchange: Exchange, plan: Exclude<Plan, { kind: 'rou
   }
 }
 
-/** As the last one of a chain (RFC 9110 section 9.3.7). */
+/** The response of the last one in a chain (RFC 9110 section 9.3.7). */
 const OPTIONS = answered({ status: 204, headers: ['Allow', USUAL_METHODS], body: '' })
 
-/** What a page wants to ask for by another request, and whether it may. */
+/** Responds whether a page may send the request that it wants to send. */
 function preflight({ req: { headers }, rules }: Exchange, methods: readonly string[]): Stop {
   const fields = String(headers['access-control-request-headers'] ?? '')
   const cors = rules.presentation?.cors
@@ -106,7 +106,7 @@ function preflight({ req: { headers }, rules }: Exchange, methods: readonly stri
   return answered(preflightResponse(cors, { origin: headers.origin ?? '', fields, methods }))
 }
 
-/** What everybody may read: no credential is read for it. */
+/** A document for everybody, for which no credential is read. */
 async function publicDocument({ req, rules }: Exchange, { matched: path }: Target): Promise<Stop> {
   const document = rules.documents.get(path)
   if (document === undefined) throw new Error(`planned a document that is none: ${path}`)
@@ -114,14 +114,14 @@ async function publicDocument({ req, rules }: Exchange, { matched: path }: Targe
   return response === null ? denied(unknownYet()) : answered(response)
 }
 
-/** A page of the API's description: no credential is read for it. */
+/** A page of the API reference, for which no credential is read. */
 function referencePage({ req, rules }: Exchange, { matched: path }: Target): Stop {
   const response = rules.reference?.response(path, req.headers)
   if (response == null) throw new Error(`planned a page that is none: ${path}`)
   return answered(response)
 }
 
-/** `GET /me/quota`: authenticated, never charged. */
+/** `GET /me/quota` needs a credential and is never charged. */
 async function status(exchange: Exchange): Promise<Stop> {
   const caller = await callerOf(exchange, exchange.rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
@@ -143,7 +143,7 @@ async function status(exchange: Exchange): Promise<Stop> {
   }
 }
 
-/** `GET /me/usage`: authenticated, never charged. A client that reads its response slowly keeps no place meanwhile. */
+/** `GET /me/usage` needs a credential and is never charged. A client that reads it slowly holds no place meanwhile. */
 async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   const { rules, holder, req } = exchange
   const caller = await callerOf(exchange, rules.callers.anonymousStatus)
@@ -162,7 +162,7 @@ async function usage(exchange: Exchange, { query }: Target): Promise<Stop> {
   }
 }
 
-/** Who asks: nobody on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
+/** Identifies the caller, except on a public route. From now on what the request holds counts for its user or certainly for a stranger. */
 export function identify(
   exchange: Exchange,
   { tariff, anonymous }: Route,
@@ -173,7 +173,7 @@ export function identify(
   return said === null ? callerOf(exchange, anonymous) : takeCaller(exchange, said, anonymous)
 }
 
-/** By a credential that is remembered, as nearly all are, at once. */
+/** Identifies the caller by the credential. For a remembered one, as nearly always, this returns at once. */
 function callerOf(exchange: Exchange, anonymous: boolean): Caller | Stop | Promise<Caller | Stop> {
   const resolved = resolve(exchange)
   return resolved instanceof Promise
@@ -201,8 +201,8 @@ function takeCaller(exchange: Exchange, found: Caller | Denial, anonymous: boole
 }
 
 /**
- * A request whose credential is still to be checked takes no place among those under way, until it is known whose it is: whoever waits for
- * a check is a stranger whom the share of the strangers does not bound yet.
+ * While a credential is still to be checked, its request takes no place among those under way, because the bound of strangers does not
+ * apply to it yet.
  */
 async function checked(
   { holder, rules, req, res }: Exchange,
@@ -220,7 +220,7 @@ function resolve(exchange: Exchange) {
   return exchange.rules.callers.resolve(exchange, () => placesOf(exchange, exchange.context.failedChecks))
 }
 
-/** By credential; without one by address, if such callers are let in, or if nobody is refused for it. */
+/** Identifies the caller by the credential, or by the address if such callers are allowed or nobody is refused for it. */
 function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boolean): Caller | Stop {
   const caller = isDenial(found) ? callerByAddress(exchange.rules, exchange, found, anonymous) : found
   if (isDenial(caller)) return denied(caller)
@@ -229,7 +229,7 @@ function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boole
   return caller
 }
 
-/** Of all checks that take long an address has a share, and of those that cost much it has fewer if many of its own were for nothing. */
+/** Bounds checks: each address has a share of all long checks, and fewer costly ones if many of its checks were in vain. */
 function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
   const { address } = holder
   const reservation = failed.reservation(address)
@@ -247,7 +247,7 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
   }
 }
 
-/** What the request costs in each meter: nothing on a public route. */
+/** Finds the cost in each meter. A public route costs nothing. */
 export function price(exchange: Exchange, route: Route, target: Target): Stop | null | Promise<Stop | null> {
   const { tariff } = route
   const said = exchange.given?.charges ?? null
@@ -261,7 +261,7 @@ export function price(exchange: Exchange, route: Route, target: Target): Stop | 
   return null
 }
 
-/** The costs that the service names, in place of those of the rule. */
+/** Takes the costs that the service names instead of those of the rule. */
 function takeSaid(exchange: Exchange, [first, ...others]: NonNullable<Given['charges']>): void {
   exchange.cost = first?.[1] ?? 0
   if (others.length === 0) return
@@ -271,7 +271,7 @@ function takeSaid(exchange: Exchange, [first, ...others]: NonNullable<Given['cha
   })
 }
 
-/** @param tariff `null` for nothing */
+/** @param tariff `null` for a route without a charge */
 async function priceBehindBody(exchange: Exchange, route: Route, tariff: RouteTariff | null): Promise<Stop | null> {
   const body = await earlyBody(exchange, route)
   if (body instanceof Stop) return body
@@ -280,7 +280,7 @@ async function priceBehindBody(exchange: Exchange, route: Route, tariff: RouteTa
   return null
 }
 
-/** Prices by what the request asks for. They are looked at behind the credential: a stranger may not make them dear. */
+/** Finds prices that depend on the request, after the credential, because a stranger must not make this expensive. */
 function priceAsked(
   exchange: Exchange,
   route: Route,
@@ -288,7 +288,7 @@ function priceAsked(
   target: Target,
 ): Stop | null | Promise<Stop | null> {
   const { req, res } = exchange
-  // The query is looked at before the body, which need not be read if the query is refused.
+  // The query is checked before the body, which need not be read if the query is refused.
   const refusal = queryRefusal(route, target)
   if (refusal !== null) {
     if (!letThrough(exchange, route, refusal.denial)) return denied(refusal.denial)
@@ -321,7 +321,7 @@ function ask(exchange: Exchange, route: Route, tariff: RouteTariff, { query }: T
   return refused !== null && !letThrough(exchange, route, refused) ? denied(refused) : null
 }
 
-/** @returns why a meter has no price; then the request costs nothing */
+/** @returns why a meter has no price, so that the request costs nothing */
 function takeCosts(exchange: Exchange, { price, others }: RouteTariff, query: string): Denial | null {
   const cost = costOf(exchange, price, query)
   if (typeof cost !== 'number') return cost
@@ -345,7 +345,7 @@ function costOf(exchange: Exchange, price: Price, query: string): number | Denia
   return isDenial(priced) ? priced : priced.cost
 }
 
-/** The length of the body in bytes; `null` if it is in chunks and not read, or if an asking proxy may have kept it back. */
+/** The length of the body in bytes; `null` if it is in chunks and was not read, or if a proxy that asks may have kept it. */
 function lengthOf({ req, body, context, given }: Exchange): number | null {
   const { headers, method = '' } = req
   if (body === null && headers['transfer-encoding'] !== undefined) return null
@@ -354,10 +354,10 @@ function lengthOf({ req, body, context, given }: Exchange): number | null {
   return length === 0 && isAskedOf && !WITHOUT_BODY.has(method) ? null : length
 }
 
-/** RFC 9110 section 9.3 defines no meaning for the body of a request with one of these methods. */
+/** RFC 9110 section 9.3 defines no meaning for a body of these methods. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
-/** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */
+/** Shadow refuses nobody, even if a request has no price. A body above the bound is refused all the same. @returns whether the request goes on */
 function letThrough(exchange: Exchange, route: Route, { code, reason = '' }: Denial): boolean {
   const { rules, caller } = exchange
   const policy = rules.policy()
@@ -375,7 +375,7 @@ function letThrough(exchange: Exchange, route: Route, { code, reason = '' }: Den
   return true
 }
 
-/** The body, if it is to be read before the charge. One in chunks that is not may be malformed all the same. */
+/** The body if it must be read before the charge. A body in chunks is checked even if it need not be read. */
 async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Stop | null> {
   const { req, res, rules } = exchange
   const isInChunks = req.headers['transfer-encoding'] !== undefined
@@ -388,13 +388,13 @@ async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Sto
   return isInChunks ? beginningOf(req).then(resultOf, leftEarly) : null
 }
 
-/** A body that is awaited takes no place among the requests under way. */
+/** While a body is awaited, its request takes no place among those under way. */
 async function awaited<T extends Buffer | null>(
   exchange: Exchange,
   body: () => Promise<T | Denial>,
 ): Promise<T | Stop> {
   const { req, rules, holder, route } = exchange
-  // Nearly no GET has a body, and nothing is charged for it: it stays where it is, and waits for no place.
+  // Nearly no GET has a body, and here nothing is charged for it, so it is not read and waits for no place.
   if (route?.tariff === null && req.method === 'GET') return body().then(resultOf, leftEarly)
   const tooMany = stopIf(holder.take('bodies', rules.shares), req)
   if (tooMany !== null) return tooMany
@@ -411,8 +411,8 @@ function leftEarly(error: unknown): Stop {
 }
 
 /**
- * A place among those who may have a connection to the upstream, before anything is charged. A tunnel has one of its own. One
- * address or user that has its share waits for its own requests, and for those only.
+ * Takes a place among the connections to the upstream before anything is charged. A tunnel does not need one. An address or
+ * user that holds its share waits for its own requests only.
  */
 export function takeUpstreamPlace({ req, res, rules, holder }: Exchange): Stop | null | Promise<Stop | null> {
   if (res === null) return null
@@ -424,7 +424,7 @@ async function placeAwaited(full: Promise<Exhausted | null>, req: Exchange['req'
   return stopIf(await full, req)
 }
 
-/** What the request is to be charged; `null` for nothing, as of a caller who is exempt. */
+/** The charge for the request; `null` for none, for example if the caller is exempt. */
 export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || !costsAnything(exchange)) return null
@@ -444,7 +444,7 @@ export function orderOf(exchange: Exchange, route: Route): Order | Stop | null {
   return null
 }
 
-/** What became of the charge. A refusal of the quota stops the request, unless it is in shadow. */
+/** Handles the result of the charge. A refusal of the quota stops the request, unless it is in shadow. */
 export function takeSettlement(exchange: Exchange, settlement: Settlement | Denial): Stop | null {
   if (isDenial(settlement)) return denied(settlement)
   exchange.settlement = settlement

@@ -1,12 +1,13 @@
 import { idsIn, idsOfRequest, isSampled, type Trace, traceparentOf } from '../lib/trace-context.ts'
 import { uuid } from '../lib/uuid.ts'
 
-/** `parent`: as the flag of the traceparent says, and all without one. A number from 0 to 1: that share of the traces. */
+/** `parent`: by the flag of the traceparent, and all requests without one. A number from 0 to 1: that share of the traces. */
 export type Sample = 'parent' | number
 
 /**
- * The span of a request, decided before it is forwarded, as the upstream follows its flag. It is made when the request has ended.
- * @param headers of the request @param isTrusted whether a proxy that is trusted chose the ids
+ * Begins the span of a request. Sampling is decided before forwarding, since the upstream follows it; the span is created at the
+ * end.
+ * @param headers of the request @param isTrusted whether a trusted proxy chose the ids
  */
 export function beginTrace(
   headers: Readonly<Record<string, unknown>>,
@@ -17,9 +18,9 @@ export function beginTrace(
   const came = traceparentOf(headers)
   const parent = came === null ? null : idsIn(came)
   const traceId = parent?.traceId ?? idsOfRequest(requestId).traceId
-  // A proxy that is trusted may give two requests one id.
+  // A trusted proxy may give two requests the same id.
   const { spanId } = idsOfRequest(uuid())
-  // By the id of his trace a stranger would have all of his requests sampled, or none.
+  // A stranger could choose a trace id so that all of his requests are sampled, or none.
   const drawn = came === null || isTrusted ? traceId.slice(16) : spanId
   const sampled = sample === 'parent' ? came === null || isSampled(came) : isInShare(drawn, sample)
   return {
@@ -29,7 +30,10 @@ export function beginTrace(
   }
 }
 
-/** By the last 56 bits, as OpenTelemetry has it: all who sample a trace by its id take the same ones. @param id of 16 digits */
+/**
+ * By the last 56 bits, like OpenTelemetry, so that everybody who samples by the id takes the same traces. @param id of 16
+ * digits
+ */
 function isInShare(id: string, share: number): boolean {
   return share > 0 && Number.parseInt(id.slice(2), 16) >= (1 - share) * 2 ** 56
 }

@@ -15,7 +15,7 @@ import type { Route, RouteTariff, Rules } from './snapshot.ts'
 /** Why a tunnel is ended. */
 type LeaseEnd = Extract<Observation, { type: 'tunnel_ended' }>['why']
 
-/** As the log has it. */
+/** The reasons in the log. */
 const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   credential: 'the credential of the tunnel holds no longer',
   blocked: 'a limit of 0 blocks the user of the tunnel',
@@ -24,7 +24,7 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   silence: 'nobody said anything on the tunnel for upstream.idle_timeout, and no credential was accepted for it',
 }
 
-/** What a tunnel was admitted by. */
+/** What admitted a tunnel. */
 interface Leased extends Asking {
   readonly requestId: string
   readonly trace: Trace | null
@@ -33,20 +33,20 @@ interface Leased extends Asking {
   readonly letIn: Denial | null
   readonly cost: number
   readonly others?: readonly FurtherMeter[]
-  /** Those of its handshake. */
+  /** The rules of its handshake. */
   readonly rules: Rules
 }
 
-/** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
+/** A tunnel lasts only as long as what admitted it: its credential, its user's limits, its age and its cost. */
 export interface Leases {
-  /** @returns ends the tunnel: `signal` is aborted with the sentence of `LEASE_ENDS` if it may last no longer; `close` is called when it has ended */
+  /** @returns ends the tunnel: `signal` is aborted with a sentence of `LEASE_ENDS` when it may not go on. Call `close` when it has ended */
   open(exchange: Leased): { readonly signal: AbortSignal; close(): void }
 }
 
 export interface LeaseOptions extends Charging {
   /**
-   * Those in force now: a reload may take an issuer away, change limits, exempt a caller, or let nobody in without a credential any more.
-   * The route stays that of the handshake, with its cost.
+   * The rules in force now, because a reload may remove an issuer, change limits, exempt a caller, or require a credential. The route
+   * with its cost stays that of the handshake.
    */
   readonly rules: () => Rules
 }
@@ -56,26 +56,26 @@ interface Lease {
   readonly abort: AbortController
   /** Monotonic milliseconds. */
   readonly openedAt: number
-  /** As its credential has it now: its plan, for example, may be another than at the handshake. */
+  /** The caller by the present credential, whose plan, for example, may have changed since the handshake. */
   caller: Caller | null
-  /** Why its caller would be refused, had `auth.shadow` not let it in or go on. */
+  /** Why its caller would be refused without `auth.shadow`. */
   letIn: Denial | null
-  /** When its credential was last judged, by the monotonic clock. */
+  /** When its credential was last checked, by the monotonic clock. */
   judgedAt: number
-  /** Whether it would need no credential by `seen`. */
+  /** Whether it would need no credential under `seen`. */
   isAnonymous: boolean
   seen: Rules
-  /** How often a charge of `tunnel_charge` was due and decided. */
+  /** How many charges of `tunnel_charge` were due and decided. */
   charges: number
   isBusy: boolean
-  /** Bytes in both directions, and when there were fewer. */
+  /** Bytes in both directions, and when they last changed. */
   bytes: number
   heardAt: number
 }
 
-/** What is left of the 2 s of a revocation: an access key may be known and remembered for 1.45 s. */
+/** The part of the 2 s for a revocation that remains, because an access key may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
-/** A provider is asked about a credential no sooner than after this time: a thousand tunnels would ask it 2,500 times a second. */
+/** How often a provider is asked about a tunnel's credential. A thousand tunnels would otherwise ask 2,500 times a second. */
 const ASK_MS = 1_500
 
 export function createLeases(options: LeaseOptions): Leases {
@@ -143,7 +143,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     return performance.now() - openedAt >= rules().tunnelMaxAgeMs
   }
 
-  /** A stranger who says nothing keeps a place that others wait for; a user may. */
+  /** A stranger's silent tunnel holds a place for which others wait. A user's tunnel may be silent. */
   function isSilent(lease: Lease): boolean {
     const { caller, exchange } = lease
     const { req } = exchange
@@ -156,7 +156,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     return performance.now() - lease.heardAt >= rules().silenceMs
   }
 
-  /** Why the tunnel may last no longer; `null` if it may. */
+  /** Why the tunnel may not go on; `null` if it may. */
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
     if (isTooOld(lease)) return 'age'
     return isSilent(lease) ? 'silence' : judgeCaller(lease)
@@ -169,7 +169,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     const caller = await callerNow(lease, lease.caller)
     if (caller === null) return 'credential'
     lease.caller = caller
-    // What costs nothing has no limit that could end it.
+    // A tunnel that costs nothing has no limit that could end it.
     if (route?.tariff == null || !costsAnything(exchange)) return null
     const exempt = exemptionOf(rules(), exchange, caller)
     if (exempt === null && isBlocked(rules(), caller, route, chargedCategories(exchange, route.tariff)))
@@ -178,9 +178,9 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
   }
 
   /**
-   * Whether a credential cannot be known at the moment says nothing about it. One that was let in although it was not good is not checked
-   * again: a check may be costly, and here no address pays for it.
-   * @returns the caller as it is now, or `null` if it may not go on
+   * If a credential cannot be checked at the moment, nothing changes. A credential that was let in although it is invalid is not checked
+   * again, because checks may be costly, and no address pays for them here.
+   * @returns the present caller, or `null` if the tunnel may not go on
    */
   async function callerNow(lease: Lease, caller: Caller): Promise<Caller | null> {
     const { exchange } = lease
@@ -192,12 +192,12 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     if (caller.kind === 'address') return addressNow(lease, found, caller)
     if (found.code !== 'unauthorized') return caller
     if (!now.callers.shadow) return null
-    // As a request would be, from now on.
+    // From now on it is treated as a request would be.
     lease.letIn = found
     return addressNow(lease, found, null)
   }
 
-  /** @param before whose user it has to be; `null` for any */
+  /** @param before the user that it must still be; `null` for any */
   function addressNow(lease: Lease, refused: Denial, before: Caller | null): Caller | null {
     const now = rules()
     const found = callerByAddress(now, lease.exchange, refused, isAnonymous(lease, now))
@@ -205,7 +205,7 @@ function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd 
     return before === null || found.user === before.user ? found : null
   }
 
-  /** By the rule in force. Where there is none any more, that of the handshake stays. */
+  /** By the rule in force. If there is none any more, that of the handshake stays. */
   function isAnonymous(lease: Lease, now: Rules): boolean {
     if (lease.seen === now) return lease.isAnonymous
     lease.seen = now
@@ -231,7 +231,7 @@ function chargedCategories({ cost, others = [] }: Leased, { category }: RouteTar
   return cost > 0 ? [category, ...further] : further
 }
 
-/** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
+/** Charges what the tunnel costs again, if its rule says so. If the store does not decide, it is asked the next time. */
 async function chargeIfDue(
   options: LeaseOptions,
   lease: Lease,

@@ -6,45 +6,45 @@ import { awaitsContinue, hasBody, SMALL } from '../../respond/announced-body.ts'
 import { CUT_OFF, cutOffBy } from '../cut-off.ts'
 import { slowBody, tooLarge } from '../denials.ts'
 
-/** How long a small body that is read whole may take, in seconds. A long one must keep up a rate (slow-upload.ts). */
+/** How long reading a whole small body may take, in seconds. A long body must keep up a rate instead (slow-upload.ts). */
 const WHOLE_BODY_S = 30
 /**
- * Whether the body may be long in coming: of more than `SMALL` bytes, of unannounced length, or one that waits for
- * `100 Continue` and so is not read before it is forwarded.
+ * Whether the body may take long to arrive: it has more than `SMALL` bytes or an unknown length, or waits for `100
+ * Continue` and so is read only when it is forwarded.
  */
 export function isLong(req: IncomingMessage): boolean {
   return hasBody(req) && !(Number(req.headers['content-length']) <= SMALL && !awaitsContinue(req))
 }
 
-/** Whether Node reads the connection of this request: it does not while too much of earlier responses waits there. */
+/** Whether Node reads the connection of this request. It does not while too much of earlier responses waits there. */
 export function isRead({ socket }: IncomingMessage): boolean {
   return !socket.isPaused()
 }
 
-/** Announced length above `max`, found before anything is read. */
+/** Refuses an announced length above `max` before anything is read. */
 function announcedTooLarge(req: IncomingMessage, max: number | null): Denial | null {
   return max !== null && Number(req.headers['content-length'] ?? 0) > max ? tooLarge(max) : null
 }
 
 /**
- * Whether a body is to be read whole although its price does not ask for it. One of unannounced length is, if its size
- * is bounded, so that 413 comes before any charge. A small one is, so that a client that sends it slowly holds no connection
- * to the upstream and pays nothing for what never arrives.
+ * Whether a body is read whole although its price does not need it. A body of unknown length and bounded size is, so that a
+ * 413 comes before any charge. A small body is, so that a slow client neither holds a connection to the upstream nor pays
+ * for what never arrives.
  */
 export function isReadWhole(req: IncomingMessage, maxBody: number | null): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return maxBody !== null
   return !awaitsContinue(req) && hasBody(req) && announcedTooLarge(req, SMALL) === null
 }
 
-/** Reads a whole body of at most `max` bytes. Rejects when the client breaks off. */
+/** Reads a whole body of at most `max` bytes. Rejects if the client breaks off. */
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
   return read(req, res, max, () => tooLarge(max))
 }
 
 /**
- * Reads a body of unannounced length if it is short. Rejects when the client breaks off.
- * @param most bytes of a short one
- * @returns `null` if it is longer: then `req` has all of it still
+ * Reads a body of unknown length if it is short. Rejects if the client breaks off.
+ * @param most the most bytes of a short body
+ * @returns `null` for a longer body, which then is still complete in `req`
  */
 export function readIfShort(
   req: IncomingMessage,
@@ -52,14 +52,14 @@ export function readIfShort(
   most: number,
 ): Promise<Buffer | Denial | null> {
   return read(req, res, most, (beginning) => {
-    // At once: behind its end nothing could be put back.
+    // Done at once, because nothing can be put back after the end.
     req.pause()
     req.unshift(beginning())
     return null
   })
 }
 
-/** @param tooLong what comes of a body of more than `max` bytes, of which this is the beginning */
+/** @param tooLong decides about a body of more than `max` bytes from its beginning */
 function read<T>(
   req: IncomingMessage,
   res: ServerResponse | null,
@@ -68,9 +68,9 @@ function read<T>(
 ): Promise<Buffer | Denial | T> {
   const refused = announcedTooLarge(req, max)
   if (refused !== null) return Promise.resolve(refused)
-  // One that can have none is destroyed from the beginning (`optimizeEmptyRequests`).
+  // A request without a body is destroyed from the start (`optimizeEmptyRequests`).
   if (!hasBody(req)) return Promise.resolve(EMPTY)
-  // The close event is past for a client that left while its credential was looked at, and what had come is gone.
+  // If the client left while its credential was checked, the close event has passed and the data is gone.
   if (req.destroyed) return Promise.reject(new ClientLeft())
   const cut = cutOffBy(req)
   if (cut !== null) return Promise.resolve(cut)
@@ -112,10 +112,10 @@ function read<T>(
 
 const EMPTY = Buffer.alloc(0)
 
-/** Requests whose client was asked for the body that it holds back. */
+/** Requests whose client was asked for the body. */
 const asked = new WeakSet<IncomingMessage>()
 
-/** Asks once a client for its body that waits for that. @param res `null` for a handshake, which has none */
+/** Asks a client that waits for this to send its body, once. @param res `null` for a handshake, which has none */
 export function askForBody(req: IncomingMessage, res: ServerResponse | null): void {
   if (!awaitsContinue(req) || asked.has(req)) return
   asked.add(req)
@@ -123,8 +123,8 @@ export function askForBody(req: IncomingMessage, res: ServerResponse | null): vo
 }
 
 /**
- * Looks at as much of a streamed body as came in one read with its head. The parser calls for the head before it has seen
- * the rest of that read. @returns why it is refused; `null` for a body that is well-formed so far
+ * Checks the part of a streamed body that came in the same read as its head. The parser reports the head before it has
+ * seen the rest of that read. @returns why the request is refused; `null` if the body is well-formed so far
  */
 export async function beginningOf(req: IncomingMessage): Promise<Denial | null> {
   await turn()

@@ -3,16 +3,16 @@ import type { Arrived } from '../../node/short-pieces.ts'
 import { isLong, isRead } from './read-body.ts'
 
 export interface UploadRule {
-  /** Bytes a second. */
+  /** In bytes per second. */
   readonly minRate: number
-  /** How long a body may stay behind that rate, in milliseconds. */
+  /** How long a body may be slower than that, in milliseconds. */
   readonly graceMs: number
 }
 
 export interface UploadWatch {
   /**
-   * Calls `tooSlow` once if the client sends the body of this request more slowly than the rule asks. Only bytes of the body count,
-   * so a client gains no time by chunk extensions, which are up to 16 KiB for each chunk.
+   * Calls `tooSlow` once if the client sends the body of this request more slowly than the rule demands. Only bytes of the body
+   * count, so chunk extensions, which can have up to 16 KiB each, gain no time.
    */
   watch(req: IncomingMessage, body: Arrived, tooSlow: () => void): void
   stop(): void
@@ -22,20 +22,20 @@ interface Upload {
   readonly req: IncomingMessage
   readonly body: Arrived
   readonly tooSlow: () => void
-  /** Bytes of the body when last looked at. */
+  /** Bytes of the body at the last look. */
   bytes: number
-  /** Milliseconds that the client may still be silent: full at first, refilled by what it sends. */
+  /** Milliseconds for which the client may still be silent. Its data fills this up again. */
   patience: number
 }
 
 const EVERY_MS = 100
 
 /**
- * Ends long uploads that come too slowly, so that slow clients cannot hold the connections to the upstream. Short bodies
- * are read whole before one is taken, and have a deadline of their own (read-body.ts).
+ * Ends long uploads that are too slow, so that slow clients cannot hold the connections to the upstream. Short bodies are
+ * read whole before a connection is taken, and have a deadline of their own (read-body.ts).
  *
- * A client is waited for only while somebody reads and nothing is there to read: a slow upstream, responses that are still to
- * go out, and the time before admission are not its fault.
+ * Time counts only while somebody reads and nothing has arrived. A slow upstream, responses that are still to go out, and the
+ * time before admission are not the client's fault.
  */
 export function createUploadWatch(rule: () => UploadRule): UploadWatch {
   const uploads = new Set<Upload>()
@@ -52,7 +52,7 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
 
   function look(): void {
     const now = performance.now()
-    // If the event loop itself was late, bytes may have come that nobody has read yet.
+    // If the event loop itself was late, unread bytes may have arrived.
     const elapsed = Math.min(now - lookedAt, 2 * EVERY_MS)
     lookedAt = now
     for (const upload of uploads) {

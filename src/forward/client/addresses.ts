@@ -8,10 +8,10 @@ type Resolve = (
 ) => void
 
 /**
- * Resolves a name as Node does, and begins with the next of its addresses each time, so that new connections are shared among
- * all of them. Node tries the others if one takes no connection.
+ * Resolves a name as Node does, but begins with the next address each time, so that connections are distributed over all
+ * addresses. Node tries the others if one does not accept the connection.
  *
- * The addresses are put into one order first: a resolver that itself begins with another one each time would undo the turn.
+ * The addresses are sorted first, because a resolver that rotates them itself would undo this.
  */
 export function addressesInTurn(resolve: Resolve = lookup): LookupFunction {
   let turn = Math.floor(Math.random() * 1_000)

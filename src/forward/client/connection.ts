@@ -13,14 +13,14 @@ import {
 import { requestHead } from './request-head.ts'
 import { ResponseReader } from './response-parser.ts'
 
-/** Who keeps the connections, and is notified of what becomes of each. */
+/** Keeps the connections, and is notified of their changes. */
 export interface ConnectionOwner {
   onReady(connection: UpstreamConnection): void
-  /** The response is whole and the connection free for another request. */
+  /** The response is complete, and the connection is free for another request. */
   onFree(connection: UpstreamConnection): void
   /** The connection is gone. @param error why, if it was never ready */
   onGone(connection: UpstreamConnection, error: Error | null): void
-  /** When a silence that begins now has lasted for `ms` milliseconds, by the owner's clock. */
+  /** When `ms` milliseconds of silence that begins now have passed, by the owner's clock. */
   deadlineAfter(ms: number): number
 }
 
@@ -43,23 +43,23 @@ export interface ConnectionOwner {
  */
 type State = 'opening' | 'free' | 'reading' | 'held' | 'gone'
 
-/** Silence on a connection, in milliseconds, after which TCP asks whether the upstream is there: load balancers forget one after 240 s. */
+/** After how many milliseconds of silence TCP asks whether the upstream is there. Load balancers forget one after 240 s. */
 const KEEP_ALIVE_PROBE_MS = 60_000
-/** Bytes that one read takes from the socket. */
+/** How many bytes one read takes from the socket. */
 const READ_SIZE = 64 * 1024
-/** Bytes of a body that leave in one write with their head. */
+/** Up to this size a body leaves in one write with its head, in bytes. */
 const MAX_JOINED = 16 * 1024
-/** Bytes of a piece that is not copied to leave with the lines around it. */
+/** From this size on a piece is not copied to leave together with the lines around it, in bytes. */
 const LARGE = 16 * 1024
 
 /**
- * One connection to the upstream, one request at a time. What it reads goes from a buffer of its own straight to the
+ * One connection to the upstream, with one request at a time. What it reads goes from its own buffer straight to the
  * reader, without a stream in between.
  */
 export class UpstreamConnection implements Connection {
-  /** By the clock of its owner: when it is given up, idle or waited for. */
+  /** When an idle or silent connection is given up, by its owner's clock. */
   deadline = Number.POSITIVE_INFINITY
-  /** By the same clock: when it takes no further request. */
+  /** When it stops accepting requests, by the same clock. */
   retireAt = Number.POSITIVE_INFINITY
   readonly #destination: Destination
   readonly #owner: ConnectionOwner
@@ -72,13 +72,13 @@ export class UpstreamConnection implements Connection {
   #served = 0
   /** Whether the body of the request is framed as chunks. */
   #chunked = false
-  /** Whether it serves nobody after the request. */
+  /** Whether the connection ends after this request. */
   #last = false
-  /** Whether the body of the request comes in pieces, which the upstream need not take before it responds. */
+  /** Whether the body of the request comes in pieces. The upstream may then respond before it has all of them. */
   #streamed = false
-  /** Why the upstream has not taken all of the request. It may have responded before. */
+  /** Why the upstream has not accepted the whole request. It may still have responded. */
   #unsent: Error | null = null
-  /** What the error says if the deadline passes while a receiver waits. */
+  /** The message of the error if the deadline passes while a receiver waits. */
   #late = ''
 
   constructor(destination: Destination, owner: ConnectionOwner) {
@@ -88,7 +88,7 @@ export class UpstreamConnection implements Connection {
     this.#socket = this.#open()
   }
 
-  // Opening.
+  // State opening.
 
   #open(): Socket {
     const { connectTimeoutMs, tls } = this.#destination
@@ -122,9 +122,9 @@ export class UpstreamConnection implements Connection {
     return connectTls({ ...options, ...named, secureContext, ALPNProtocols: ['http/1.1'] })
   }
 
-  // Free.
+  // State free.
 
-  /** Seconds that the upstream said to keep it, if it did. */
+  /** For how many seconds the upstream keeps the connection; `null` if it does not say. */
   get keptFor(): number | null {
     return this.#reader.keptFor
   }
@@ -149,12 +149,12 @@ export class UpstreamConnection implements Connection {
     }
   }
 
-  // Reading and held.
+  // States reading and held.
 
   write(piece: Buffer, onTaken: (error?: Error | null) => void): boolean {
     const socket = this.#socket
     if (!this.#chunked) return socket.write(piece, onTaken) || this.flushed
-    // RFC 9112 section 7.1. A short piece is copied together: one write costs less than three.
+    // RFC 9112 section 7.1. A short piece is joined with its lines, because one write costs less than three.
     const size = Buffer.from(`${piece.length.toString(16)}\r\n`)
     if (piece.length < LARGE) return socket.write(Buffer.concat([size, piece, CRLF]), onTaken) || this.flushed
     socket.cork()
@@ -165,7 +165,7 @@ export class UpstreamConnection implements Connection {
     return wanted || this.flushed
   }
 
-  /** The upstream takes no more. What it has sent is still read. */
+  /** The upstream accepts nothing more. What it has sent is still read. */
   #notTaken(error: Error): void {
     const receiver = this.#receiver
     this.#unsent = error
@@ -187,7 +187,7 @@ export class UpstreamConnection implements Connection {
     this.#late = silence?.late ?? ''
   }
 
-  /** Only this class stops and starts the reading of the socket. */
+  /** Only this class stops and resumes reading the socket. */
   resume(receiver: ResponseReceiver): void {
     if (receiver !== this.#receiver || this.#state !== 'held') return
     this.#state = 'reading'
@@ -204,8 +204,8 @@ export class UpstreamConnection implements Connection {
       this.#reader.read(bytes)
       if (this.#receiver === null) return true
       const wanted = this.#reader.idle || receiver.onPause()
-      // What the client's kernel has not taken yet is sent from where it lies. Mostly it has taken all, so that one buffer
-      // serves a whole download: 10 MB take 3.9 ms of CPU this way, and 11.1 ms if each piece is copied (Node 26.10).
+      // Data that the client's kernel has not accepted is sent from this buffer, so a new one is needed. Mostly one buffer
+      // serves a whole download: 10 MB then take 3.9 ms of CPU, and 11.1 ms if each piece is copied (Node 26.10).
       if (this.#reader.lent && receiver.sending) this.#buffer = Buffer.allocUnsafeSlow(READ_SIZE)
       if (this.#reader.idle) this.#freed()
       else if (!wanted && this.#state === 'reading') this.#state = 'held'
@@ -218,15 +218,15 @@ export class UpstreamConnection implements Connection {
 
   #freed(): void {
     this.#receiver = null
-    // What is left of the request, though nobody wants it any more, would stand before the next one (CVE-2025-4366).
+    // The rest of a request would stand before the next one, even if nobody needs it any more (CVE-2025-4366).
     if (this.#last || !this.#reader.persistent || !this.flushed || this.#unsent !== null) {
       this.#close(null)
       return
     }
     if (this.#streamed) failByWrites(this.#socket)
-    // Over TLS one read brings several records: the end of a response comes also after its receiver has stopped reading.
-    // A free connection that is not read would keep the next request waiting, and notice neither the upstream's end nor
-    // bytes that come unasked.
+    // With TLS one read brings several records, so a response may end after its receiver has stopped reading. If a free
+    // connection was not read, the next request would wait, and neither the upstream's end nor unexpected bytes would be
+    // noticed.
     if (this.#state === 'held') this.#socket.resume()
     this.#state = 'free'
     this.#owner.onFree(this)
@@ -240,7 +240,7 @@ export class UpstreamConnection implements Connection {
       return
     }
     try {
-      // Such an end may be that of a reset, whose error the write had: it is not the end of a body without a length.
+      // This may be the end of a reset whose error the write has received, so it does not end a body without a length.
       if (this.#unsent !== null) throw this.#unsent
       this.#reader.end()
       this.#receiver = null
@@ -250,19 +250,19 @@ export class UpstreamConnection implements Connection {
     }
   }
 
-  // To gone, from each of the others.
+  // To state gone, from each of the others.
 
   abandon(): void {
     this.#receiver = null
     this.#close(null)
   }
 
-  /** Breaks off, and notifies the receiver why. */
+  /** Breaks off, and tells the receiver why. */
   destroy(error: Error): void {
     this.#close(error)
   }
 
-  /** The deadline has passed: an idle connection closes, an exchange fails. */
+  /** Handles a deadline that has passed: closes an idle connection, or fails the exchange. */
   expire(): void {
     this.#close(this.#receiver === null ? null : new UpstreamTimeoutError(this.#late))
   }
@@ -279,10 +279,10 @@ export class UpstreamConnection implements Connection {
     if (receiver !== null && error !== null) receiver.onFailure(error, this.#isUnseen(error))
   }
 
-  /** An upstream may close a connection that was idle just when a request is on its way. */
+  /** An upstream may close an idle connection just when a request is on its way. */
   #isUnseen(error: Error): boolean {
     if (this.#served < 2) return false
-    // Late bytes of an earlier response, as of a body to HEAD.
+    // Late bytes of an earlier response, for example the body of a response to HEAD.
     if (error instanceof StrayBytesError) return this.#reader.interim === 0
     return !this.#reader.begun && isConnectionLost(error)
   }

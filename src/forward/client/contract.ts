@@ -6,127 +6,127 @@ import type { Leniency } from './leniency.ts'
 export type { Leniency } from './leniency.ts'
 
 /**
- * An HTTP/1.1 client of one origin. It keeps connections, serves one request at a time on each, and streams both bodies.
- * It finds out where a response ends and whether its connection can serve again. What requests and responses mean is up to
- * whoever uses it.
+ * An HTTP/1.1 client for one origin. It keeps connections, serves one request at a time on each, and streams both bodies.
+ * It finds out where a response ends and whether its connection can be used again. The meaning of requests and responses
+ * is left to its user.
  */
 export interface UpstreamClient {
-  /** Gives `waiter` a connection, in the order of arrival: one that is free or becomes free, or a new one. */
+  /** Gives `waiter` a free or new connection, in the order of arrival. */
   acquire(waiter: Waiter): void
-  /** Gives `waiter` a connection that nobody has used, however many there are. */
+  /** Gives `waiter` a connection that was never used, however many there are. */
   acquireNew(waiter: Waiter): void
   /**
-   * For `waiter`, who has failed to connect by itself: it is given a connection when the upstream takes one again, as those are whose
-   * connection was opened here; or `error`, where nobody waits for that, or the time for it is over.
+   * For a `waiter` that opened its own connection in vain. It gets a connection as soon as the upstream accepts one again, like other
+   * waiters. It gets `error` if nobody waits for that, or if the time is over.
    */
   waitOut(waiter: Waiter, error: Error): void
-  /** From now on `waiter` is not called any more. */
+  /** From now on `waiter` is not called. */
   leave(waiter: Waiter): void
-  /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
+  /** Whether requests wait because all connections are in use, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean
-  /** Resolves when nothing is in flight and no connection is open. Whoever still comes is served all the same. */
+  /** Resolves when nothing is in flight and no connection is open. Later requests are still served. */
   close(): Promise<void>
-  /** Breaks off whatever is left, and fails whatever comes later, for `reason`. */
+  /** Breaks everything off, and fails later requests with `reason`. */
   destroy(reason: Error): void
 }
 
-/** Where connections lead, and how. */
+/** Where connections lead and how they are made. */
 export interface Destination {
-  /** A name or an address; of a socket, the name that its certificate is for. */
+  /** A name or an address. With a socket, the name in its certificate. */
   readonly host: string
   readonly port: number
-  /** Path of a Unix socket, which is connected to instead; `null` for host and port. */
+  /** The path of a Unix socket to use instead; `null` for host and port. */
   readonly socket: string | null
-  /** Asked anew for each connection. */
+  /** Called for each connection. */
   readonly lookup: LookupFunction
   /** `null` for plain HTTP. */
   readonly tls: { readonly secureContext: SecureContext; readonly serverName: string | undefined } | null
-  /** Milliseconds to a usable connection, TLS handshake included. */
+  /** How long it may take until a connection is usable, in milliseconds. It includes the TLS handshake. */
   readonly connectTimeoutMs: number
-  /** Bytes of the head of a response. */
+  /** The most bytes of a response's head. */
   readonly maxHeaderSize: number
-  /** What is let pass of a head that is not well formed. */
+  /** Which faults of a head are tolerated. */
   readonly lenient: ReadonlySet<Leniency>
 }
 
-/** Whoever waits for a connection. One of the two is called, once. */
+/** Waits for a connection. One of the two methods is called, once. */
 export interface Waiter {
-  /** The connection is the waiter's until its response has ended or failed, or the waiter abandons it. */
+  /** The waiter owns the connection until its response has ended or failed, or until it abandons the connection. */
   start(connection: Connection): void
   /** There will be no connection. */
   expire(error: Error): void
 }
 
-/** A connection in the hands of one exchange. `send` comes first; after the end of the response nothing may be called. */
+/** A connection that one exchange owns. Call `send` first, and nothing after the end of the response. */
 export interface Connection {
-  /** Sends the request, or its head if the body comes in pieces. */
+  /** Sends the request, or only its head if the body comes in pieces. */
   send(request: OutgoingRequest, receiver: ResponseReceiver): void
   /**
    * Sends a piece of the body.
-   * @param onTaken called when the kernel has taken the piece; with an error if the kernel never will
-   * @returns false when the next piece should wait for `onDrain`: never if the kernel has taken all at once
+   * @param onTaken called when the kernel has accepted the piece, or with an error if it never will
+   * @returns false if the next piece should wait for `onDrain`; never if the kernel has accepted everything at once
    */
   write(piece: Buffer, onTaken: (error?: Error | null) => void): boolean
-  /** The body has no more pieces. */
+  /** Ends the body. */
   end(): void
-  /** Whether the kernel has taken all that was written. */
+  /** Whether the kernel has accepted everything that was written. */
   readonly flushed: boolean
-  /** From now on the upstream may be silent for so long; `null` for as long as it likes. */
+  /** Sets how long the upstream may be silent from now on; `null` for as long as it likes. */
   allow(silence: Silence | null): void
-  /** Goes on reading after `onPause` has returned false. A receiver that has lost the connection changes nothing. */
+  /** Goes on reading after `onPause` returned false. It does nothing for a receiver that has lost the connection. */
   resume(receiver: ResponseReceiver): void
-  /** Closes the connection. Its receiver is not called any more. */
+  /** Closes the connection. Its receiver is not called again. */
   abandon(): void
 }
 
 export interface OutgoingRequest {
   readonly method: string
   readonly target: string
-  /** Of the Host field. */
+  /** The value of the Host field. */
   readonly host: string
   /** Raw `[name, value, …]`, without Host, Connection and the fields that frame the body. */
   readonly headers: readonly string[]
-  /** The whole body; or how it is framed if it comes in pieces; or `null`. */
+  /** The whole body, or the framing of a body that comes in pieces, or `null`. */
   readonly body: Buffer | 'chunked' | { readonly length: string } | null
-  /** Whether its connection is to serve nobody after it. */
+  /** Whether the connection ends after this request. */
   readonly last: boolean
 }
 
-/** How long the upstream may send nothing. A tick of the client's clock or two more are not noticed. */
+/** How long the upstream may send nothing. It may last up to two ticks of the client's clock longer. */
 export interface Silence {
   readonly ms: number
-  /** What the error says if it is longer. */
+  /** The message of the error if it takes longer. */
   readonly late: string
 }
 
-/** An exchange that has a connection to itself until its response ends or fails: `onEnd` or `onFailure` comes last. */
+/** Receives the response of an exchange, which owns a connection until then. `onEnd` or `onFailure` comes last. */
 export interface ResponseReceiver {
-  /** A head of status 1xx, but never 101: another head follows. At most `MAX_INTERIM` of them come. */
+  /** A head of status 1xx except 101. Another head follows. At most `MAX_INTERIM` of them come. */
   onInterim(head: ResponseHead): void
   onHead(head: ResponseHead): void
   /**
-   * A piece of the body. It is text in latin1 if it is short, since text joins a head in one write; else a Buffer.
-   * A Buffer may be kept while `sending` says so.
-   * @param last only a body of announced length knows its last piece
+   * A piece of the body. A short one is text in latin1, because text can be joined with a head in one write; else it is
+   * a Buffer. A Buffer may be kept only while `sending` is true.
+   * @param last true for the last piece of a body with an announced length
    */
   onBody(piece: Buffer | string, last: boolean): void
-  /** The response is whole. @param trailers raw */
+  /** The response is complete. @param trailers raw */
   onEnd(trailers: readonly string[]): void
   /**
-   * All that the upstream has sent so far has been handed on, and the response goes on.
-   * @returns false to be called no more until `resume`
+   * Everything that has arrived was handed on, and the response is not complete.
+   * @returns false to receive nothing more until `resume`
    */
   onPause(): boolean
-  /** Whether pieces of the body are still on their way to whoever reads them. */
+  /** Whether pieces of the body have not reached their reader yet. */
   readonly sending: boolean
-  /** The connection takes more of the request's body. */
+  /** The connection accepts more of the request's body. */
   onDrain(): void
-  /** The upstream takes no more of the request's body. What it has sent before comes all the same, or `onFailure`. */
+  /** The upstream accepts nothing more of the request's body. What it sent before still comes, or `onFailure`. */
   onUnsent(): void
   /**
-   * No more of the response comes, and the connection is gone.
-   * @param unseen whether the upstream has almost certainly not seen the request: the connection had served others, and
-   * the upstream closed it, or sent what is left of an earlier response
+   * The response ends here, and the connection is gone.
+   * @param unseen whether the upstream has almost certainly not seen the request. That is so if the connection had
+   * served others and the upstream closed it, or sent the rest of an earlier response
    */
   onFailure(error: Error, unseen: boolean): void
 }
@@ -134,14 +134,14 @@ export interface ResponseReceiver {
 /** The head of a response, as the upstream sent it. Field values are octets in a latin1 string. */
 export interface ResponseHead {
   readonly status: number
-  /** The reason phrase; `null` for the usual one of the status. */
+  /** The reason phrase; `null` for the usual phrase of the status. */
   readonly phrase: string | null
-  /** In the order in which they came, repeated ones repeated. */
+  /** In the order of their arrival, with repetitions. */
   readonly names: readonly FieldName[]
   readonly values: readonly string[]
-  /** What was let pass of it; empty if it is well formed. */
+  /** Which faults were tolerated; empty if the head is well-formed. */
   readonly needed: readonly Leniency[]
 }
 
-/** Interim responses to one request; an upstream that sends more is given up. */
+/** The most interim responses to one request. If an upstream sends more, it is given up. */
 export const MAX_INTERIM = 1_000

@@ -1,17 +1,17 @@
-/** The upstream sent something that must not be passed on. */
+/** The upstream sent something that must not be forwarded. */
 export class BadResponseError extends Error {
   readonly code = 'BAD_ANSWER'
 }
 
-/** What came does not begin as a response: on a connection that has served before, it may be left of an earlier one. */
+/** The bytes do not begin like a response. On a used connection they may be the rest of an earlier one. */
 export class StrayBytesError extends BadResponseError {}
 
-/** The upstream was waited for too long. */
+/** The upstream took too long. */
 export class UpstreamTimeoutError extends Error {
   readonly code = 'UPSTREAM_TIMEOUT'
 }
 
-/** All connections were taken for too long. */
+/** All connections were in use for too long. */
 export class NoConnectionError extends Error {
   readonly code = 'NO_CONNECTION'
 }
@@ -21,24 +21,24 @@ export class ConnectionLostError extends Error {
   readonly code = 'CONNECTION_LOST'
 }
 
-/** This side broke the exchange off. */
+/** The gateway broke the exchange off. */
 export class GivenUpError extends Error {
   readonly code = 'GIVEN_UP'
 }
 
-/** No connection was opened within its time: the upstream is unreachable, not slow. */
+/** A connection could not be opened in time, so the upstream is unreachable and not slow. */
 export class ConnectTimeoutError extends Error {
   readonly code = 'CONNECT_TIMEOUT'
 }
 
 const LOST = new Set(['CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
 
-/** Whether the peer closed the connection, as it does with one that it thinks idle. */
+/** Whether the peer closed the connection, perhaps because it was idle. */
 export function isConnectionLost(error: Error): boolean {
   return LOST.has(codeOf(error))
 }
 
-/** How a connection fails while its upstream restarts, or is moved to another machine or container, whose name is unknown meanwhile. */
+/** Errors of a connection while its upstream restarts, or moves to another machine and has no name meanwhile. */
 const PASSING = new Set([
   ...LOST,
   'CONNECT_TIMEOUT',
@@ -50,12 +50,12 @@ const PASSING = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // Of a Unix socket: its file is not there yet, or as many wait at it as may.
+  // For a Unix socket: its file is missing, or its queue is full.
   'ENOENT',
   'EAGAIN',
 ])
 
-/** Whether a connection that was never ready may be taken a moment later. */
+/** Whether a connection that was never ready may succeed a moment later. */
 export function mayPass(error: Error): boolean {
   return PASSING.has(codeOf(error))
 }

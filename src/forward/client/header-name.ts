@@ -1,12 +1,12 @@
 import { isFieldName } from '../../lib/field-names.ts'
 import { BadResponseError } from './failure.ts'
 
-/** What is known of a field from its name alone; worked out once for each spelling. */
+/** What the name of a field says. It is worked out once for each spelling. */
 export interface FieldName {
   /** As it was sent. */
   readonly text: string
   readonly lower: string
-  /** Whether it decides how the message is framed, or what becomes of its connection. */
+  /** Whether the field decides how the message is framed, or what happens to its connection. */
   readonly framing: boolean
 }
 
@@ -19,18 +19,18 @@ const FRAMING: ReadonlySet<string> = new Set([
   'persistent-auth',
 ])
 
-/** Servers use few names, over and over. The bound is for one that does not. */
+/** Servers use few names again and again. This bounds the names of a server that does not. */
 const MAX_KNOWN = 1_000
 const known = new Map<string, FieldName>()
 
-/** @throws BadResponseError for what is no name */
+/** @throws BadResponseError if the text is no valid name */
 export function fieldName(text: string): FieldName {
   return known.get(text) ?? learn(text)
 }
 
 function learn(slice: string): FieldName {
   if (!isFieldName(slice)) throw new BadResponseError('a field name that is none')
-  // A slice would keep the whole head alive for as long as it is known.
+  // A slice would keep the whole head in memory.
   const text = Buffer.from(slice, 'latin1').toString('latin1')
   const lower = text.toLowerCase()
   const name = { text, lower, framing: FRAMING.has(lower) }

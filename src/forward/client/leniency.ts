@@ -1,22 +1,22 @@
 /**
- * What some old servers send in the head of a response and the parser refuses. Each is let pass by its name only, and none
- * decides where a response ends in another way than the strict parser would: a head that needs one is written anew without it,
- * and the strict parser reads that.
+ * Faults in response heads of some old servers that the strict parser refuses. Each is tolerated only if its name is
+ * configured. None changes where a response ends: the head is written anew without the fault, and the strict parser reads the
+ * result.
  */
 export type Leniency = 'bare_lf' | 'control_bytes' | 'identity_coding' | 'line_without_colon' | 'equal_lengths'
 
-/** A head that the strict parser may take, and what it would not have taken. */
+/** A repaired head, and its faults. */
 export interface Mended {
   readonly head: string
   readonly needed: readonly Leniency[]
 }
 
-/** The end of a head of which some lines may end in LF alone. */
+/** The end of a head in which lines may end with LF alone. */
 export const LENIENT_END = /\r?\n\r?\n/
 
-/** A LF that ends a line alone. What is not whole yet may still end in a CR. */
+/** A LF alone at the end of a line. Text that is still incomplete may end with a CR. */
 export const BARE_LF = /(?<!\r)\n/
-/** At these, readers in other languages end a text or a line: whatever else a head has, it is not mended. */
+/** Readers in other languages end a text or a line at these, so a head that contains one is never repaired. */
 const NEVER = /\0|\r(?!\n)/
 
 /** @param head without the line break before its empty line */
@@ -39,12 +39,12 @@ export function mended(head: string, lenient: ReadonlySet<Leniency>): Mended {
 }
 
 const CONTROLS = /[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]/g
-/** What decides where a response ends, and what becomes of its connection, is not to be guessed. */
+/** Fields that decide where a response ends, or what happens to its connection, are never repaired. */
 const FRAMING = /^(?:content-length|transfer-encoding|connection|keep-alive)[\t ]*:/i
 
 /**
- * A blank for each, which RFC 9110 section 5.5 has for the worse of them: taken away they would join what stood apart. In a name
- * they stay, and are refused.
+ * Replaces each control character by a blank, as RFC 9110 section 5.5 advises. Removing it could join separate parts. In a name
+ * it stays, and is refused.
  */
 function withoutControls(line: string, i: number): string {
   if (FRAMING.test(line)) return line
@@ -57,7 +57,7 @@ export const PHRASE_AT = 'HTTP/1.1 200 '.length
 
 const FOLDED = /^[\t ]/
 
-/** Neither the rest of the line before, nor the status line of another response. */
+/** Such a line is neither a continuation of the line before nor the status line of another response. */
 function isWithoutColon(line: string): boolean {
   return !line.includes(':') && !FOLDED.test(line) && !line.startsWith('HTTP/')
 }
@@ -65,7 +65,7 @@ function isWithoutColon(line: string): boolean {
 const CODING = /^transfer-encoding[\t ]*:/i
 const IDENTITY = /^transfer-encoding[\t ]*:[\t ]*identity[\t ]*$/i
 
-/** It says that there is no coding. Beside another one it would hide that from some readers. */
+/** `identity` means that there is no coding. Beside another coding it would hide that coding from some readers. */
 function withoutIdentity(lines: readonly string[]): readonly string[] {
   const codings = lines.filter((line) => CODING.test(line))
   return codings.every((line) => IDENTITY.test(line)) ? lines.filter((line) => !IDENTITY.test(line)) : lines
@@ -73,7 +73,7 @@ function withoutIdentity(lines: readonly string[]): readonly string[] {
 
 const LENGTH = /^content-length[\t ]*:(.*)$/i
 
-/** Several lengths, in one line or in more, that are the same digits (RFC 9110 section 8.6). */
+/** Several lengths with the same digits, in one line or in several (RFC 9110 section 8.6). */
 function withOneLength(lines: readonly string[]): readonly string[] {
   const written = lines.flatMap((line) => LENGTH.exec(line)?.[1]?.split(',') ?? [])
   const lengths = new Set(written.map((length) => length.replace(/^[\t ]+|[\t ]+$/g, '')))

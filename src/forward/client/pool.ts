@@ -5,65 +5,65 @@ import { ConnectTimeoutError, mayPass, NoConnectionError } from './failure.ts'
 /** Times in milliseconds; the ranges and defaults are those of the configuration. */
 export interface PoolOptions {
   readonly destination: Destination
-  /** The shortest silence that will be asked of a connection: how often the clock ticks. */
+  /** The shortest silence for which a connection is ever given up, in milliseconds. The clock ticks as often. */
   readonly shortestMs: number
   readonly keepAliveMs: number
   readonly connectionMaxAgeMs: number
-  /** How long after its first connection failed a waiter is given another one. 0: it is not. */
+  /** For how long after its first failed connection a waiter gets another one. 0 for not at all. */
   readonly connectRetryMs: number
   readonly maxConnections: number
   readonly queueTimeoutMs: number
 }
 
-/** For whom a connection is being opened. */
+/** The waiter for whom a connection is being opened. */
 interface Opening {
   readonly waiter: Waiter
-  /** Whether it has to be this connection: any other may serve whoever waits first. */
+  /** Whether only this waiter may use the connection. Any other connection serves whoever waits first. */
   isDedicated: boolean
 }
 
-/** While the upstream takes no connections: after each pause one is tried, for whoever has waited longest. */
+/** While the upstream accepts no connections, one is tried after each pause, for the waiter that has waited longest. */
 interface Outage {
   /** The next pause, in milliseconds. */
   pauseMs: number
   timer: NodeJS.Timeout
 }
 
-/** The pauses of an outage, in milliseconds: each is twice as long as the one before, up to the last. */
+/** The first and the longest pause of an outage, in milliseconds. Each pause is twice as long as the one before. */
 const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 250
-/** A connection is given up so much earlier than the upstream says that it closes it. */
+/** A connection is given up this much earlier than the upstream closes it. */
 const MARGIN_MS = 1_000
 /** How long the pool counts as full after a request has waited in vain. */
 const FULL_MS = 10_000
-/** Connections retire earlier by up to this share, so that those that were opened together do not end together. */
+/** By up to this share connections retire earlier, so that connections which were opened together do not end together. */
 const AGE_JITTER = 0.2
 
 /**
- * The connections to the upstream. The one that was used last is used first, so that those that a peak leaves over are idle
- * for long enough to close. A busy one is never idle: it retires by its age, so that its successor finds where the name of
- * the upstream leads by then, and gives new replicas their share. One clock that ticks for all of them stands instead of a
- * timer for each request.
+ * The connections to the upstream. The connection that was used last is used first, so that spare connections become idle
+ * and close after a peak. A busy connection never becomes idle, so it retires by its age. Its successor resolves the
+ * upstream's name again, and so gives new replicas their share. One clock serves all connections, instead of a timer for
+ * each request.
  */
 export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   readonly #options: PoolOptions
   readonly #all = new Set<UpstreamConnection>()
   readonly #free: UpstreamConnection[] = []
-  /** Those whose response has ended in this turn of the event loop. */
+  /** Connections whose response has ended in this turn of the event loop. */
   readonly #freed: UpstreamConnection[] = []
-  /** In the order of arrival; a timer for those for whom none is being opened. */
+  /** In the order of arrival. A waiter for whom no connection is being opened has a timer. */
   readonly #waiting = new Map<Waiter, NodeJS.Timeout | null>()
   readonly #opening = new Map<UpstreamConnection, Opening>()
-  /** Until when those whose connection failed are given another one, by the monotonic clock. */
+  /** By the monotonic clock, until when waiters whose connection failed get another one. */
   readonly #retryUntil = new WeakMap<Waiter, number>()
   #outage: Outage | null = null
   readonly #tickMs: number
   #clock = 0
   #ticker: NodeJS.Timeout | null = null
   #closing: PromiseWithResolvers<void> | null = null
-  /** Why nothing is opened any more. */
+  /** Why no further connections are opened. */
   #destroyed: Error | null = null
-  /** Until when the pool counts as full, by the monotonic clock. */
+  /** By the monotonic clock, until when the pool counts as full. */
   #fullUntil = 0
 
   constructor(options: PoolOptions) {
@@ -81,12 +81,12 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
       this.#waiting.set(waiter, null)
       queueMicrotask(() => this.#expire(waiter, reason))
     } else if (this.#all.size < this.#options.maxConnections && this.#freed.length <= this.#waiting.size) {
-      // Others are served by those that have just become free.
+      // Other waiters get the connections that have just become free.
       this.#waiting.set(waiter, null)
       this.#open({ waiter, isDedicated: false })
     } else {
-      // As with the clock: what frees a connection may be there already. It is read in this turn of the
-      // event loop, at whose end the connection is handed on.
+      // As for the clock, a connection may be free already. It is read in this turn of the event loop, and handed on at
+      // the turn's end.
       const giveUp = (): void => {
         if (this.#waiting.get(waiter) === timer) this.#giveUp(waiter)
       }
@@ -98,7 +98,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   isFull(): boolean {
     if (performance.now() < this.#fullUntil) return true
-    // Those who wait, wait for an upstream that takes no connections.
+    // In an outage requests wait for the upstream and not for connections.
     if (this.#outage !== null) return false
     return this.#all.size >= this.#options.maxConnections && [...this.#waiting.values()].some((timer) => timer !== null)
   }
@@ -116,7 +116,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     for (const opening of this.#opening.values()) if (opening.waiter === waiter) opening.isDedicated = false
   }
 
-  /** If every connection is still being opened, it is the upstream that does not take them. */
+  /** If all connections are still being opened, the upstream is at fault. */
   #giveUp(waiter: Waiter): void {
     if (this.#opening.size === this.#all.size) {
       this.#retryOrExpire(waiter, new ConnectTimeoutError('no connection was opened in time'))
@@ -126,21 +126,21 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     this.#expire(waiter, new NoConnectionError('all connections to the upstream are taken'))
   }
 
-  /** @returns whether the waiter has waited until now */
+  /** @returns whether the waiter was still waiting */
   #remove(waiter: Waiter): boolean {
     const timer = this.#waiting.get(waiter)
     if (timer) clearTimeout(timer)
     return this.#waiting.delete(waiter)
   }
 
-  /** Whether whoever a connection was opened for still waits for it. */
+  /** Whether the waiter for whom a connection was opened still waits. */
   #isWanted({ waiter, isDedicated }: Opening): boolean {
     return isDedicated || this.#waiting.has(waiter)
   }
 
   /**
-   * The upstream has taken no connection, so nothing was sent: it may restart just now. Whoever waits keeps the place, and is served by
-   * any connection that becomes free meanwhile.
+   * The upstream accepted no connection, so nothing was sent, and it may be restarting. The waiter keeps its place, and gets any
+   * connection that becomes free meanwhile.
    */
   #retryOrExpire(waiter: Waiter, error: Error): void {
     const { connectRetryMs } = this.#options
@@ -178,7 +178,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     this.#refill()
   }
 
-  /** The clock stands still for a tick: nothing is given up too early. */
+  /** The clock is only set at each tick, so a tick is added, and nothing is given up too early. */
   deadlineAfter(ms: number): number {
     return this.#clock + this.#tickMs + ms
   }
@@ -194,9 +194,9 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   }
 
   /**
-   * A connection serves again a turn later, also if nobody waits: bytes that the upstream has sent behind its response, and
-   * that are still to be read, end the connection first and are not taken for the next response. Over TLS one read brings
-   * them record by record, and whatever a request has waited for may come between two of them.
+   * A connection serves again only a turn later, even if nobody waits. If the upstream has sent bytes after its response,
+   * they end the connection first and are not taken for the next response. With TLS one read brings such bytes record by
+   * record, and the code that waited for the response may run between two records.
    */
   onFree(connection: UpstreamConnection): void {
     if (connection.retireAt <= this.#clock) connection.abandon()
@@ -229,7 +229,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
     if (opening !== undefined && error !== null && this.#isWanted(opening)) this.#retryOrExpire(opening.waiter, error)
-    // Not at once: whoever has just lost this connection may need its place.
+    // Not at once, because the waiter that has just lost this connection may need the place.
     if (this.#waiting.size > 0) queueMicrotask(() => this.#refill())
     this.#rest()
   }
@@ -256,7 +256,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     connection.retireAt = this.#clock + this.#options.connectionMaxAgeMs * (1 - AGE_JITTER * Math.random())
   }
 
-  /** A time that the upstream announces counts if it is shorter than ours. */
+  /** The time that the upstream announces, if it is shorter than ours. */
   #keptMs({ keptFor }: UpstreamConnection): number {
     const { keepAliveMs } = this.#options
     return keptFor === null ? keepAliveMs : Math.min(keepAliveMs, Math.max(0, keptFor * 1000 - MARGIN_MS))
@@ -267,7 +267,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     this.#ticker = setInterval(() => this.#tick(), this.#tickMs).unref()
   }
 
-  /** Gives places that have become free to those who wait and for whom none is being opened. */
+  /** Gives free places to waiters for whom no connection is being opened. */
   #refill(): void {
     if (this.#outage === null) this.#openForWaiting(this.#waiting.size)
   }
@@ -285,8 +285,8 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   }
 
   /**
-   * If this process was held up, what a connection waits for may be there already: it is read before the next immediate, and then the
-   * connection waits for something else, until later.
+   * If the process was held up, data may have arrived already. So a connection is only ended in the next immediate, if it still waits
+   * for the same data then.
    */
   #tick(): void {
     this.#clock = performance.now()

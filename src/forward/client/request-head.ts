@@ -1,13 +1,13 @@
 import { lineOf } from '../../lib/field-names.ts'
 import type { OutgoingRequest } from './contract.ts'
 
-/** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
+/** Methods whose requests usually have a body. A length of 0 says that there is none (RFC 9110 section 8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH'])
 
 const BEFORE_HOST = ' HTTP/1.1\r\nHost: '
 const [CLOSE, KEEP_ALIVE] = ['\r\nConnection: close', '\r\nConnection: keep-alive']
 
-/** The first bytes of a request, in latin1: request line, fields, empty line. */
+/** The first bytes of a request in latin1: request line, fields and empty line. */
 export function requestHead({ method, target, host, headers, body, last }: OutgoingRequest): string {
   let text = `${method} ${target}${BEFORE_HOST}${host}`
   text += last ? CLOSE : KEEP_ALIVE

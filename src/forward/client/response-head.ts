@@ -10,29 +10,29 @@ import { type Leniency, PHRASE_AT } from './leniency.ts'
 export type Framing =
   | { readonly kind: 'length'; readonly length: number }
   | { readonly kind: 'chunked' }
-  /** By the end of the connection. */
+  /** The body ends with the connection. */
   | { readonly kind: 'close' }
 
-/** A head with what it says of the bytes behind it. */
+/** A head with what it says about the bytes after it. */
 export interface ParsedHead extends ResponseHead {
   readonly framing: Framing
-  /** Whether the upstream keeps the connection open, as far as its head says. */
+  /** Whether the upstream keeps the connection open, according to the head. */
   readonly persistent: boolean
-  /** Seconds that the upstream keeps an idle connection, if it says so. */
+  /** For how many seconds the upstream keeps an idle connection; `null` if it does not say. */
   readonly keptFor: number | null
 }
 
-/** Fields in one head; Node as a server has the same limit for requests. */
+/** The most fields in one head. Node as a server has the same limit for requests. */
 const MAX_FIELDS = 2_000
-/** Characters of what is wrong that an error shows. */
+/** How many characters of a fault an error shows. */
 const MAX_SHOWN = 40
-/** Anything but octets that a head may hold, a CR or LF without its other half among them. */
+/** Any character that a head must not contain, including a CR or LF without the other one. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: |$)/
 
 /**
- * Reads the head of a response by RFC 9112, sections 4 to 6. It is stricter than the RFC demands of a client wherever two
- * readers could disagree on where the response ends.
+ * Reads the head of a response by RFC 9112, sections 4 to 6. It is stricter than the RFC demands wherever two readers
+ * could disagree on where the response ends.
  *
  * @param text begins with the head
  * @param end where its last field line ends, before the empty line
@@ -73,7 +73,7 @@ export function parseResponseHead(text: string, end: number): ParsedHead {
   }
 }
 
-/** The trailer section of a chunked response: lines of the same form, which decide nothing. */
+/** Reads the trailer section of a chunked response. Its lines have the same form, but decide nothing. */
 export function parseTrailers(text: string): string[] {
   if (FORBIDDEN.test(text)) throw new BadResponseError('a character that no trailer may hold')
   const raw: string[] = []
@@ -87,7 +87,7 @@ export function parseTrailers(text: string): string[] {
   return raw
 }
 
-/** What decides where the response ends and whether its connection goes on. */
+/** What decides where the response ends and whether its connection is used again. */
 interface Seen {
   length: number | null
   chunked: boolean
@@ -110,7 +110,7 @@ function digit(text: string, at: number): number {
   return text.charCodeAt(at) - DIGIT_0
 }
 
-/** Of most responses it is the usual one, and no text is made of it. */
+/** Most responses have the usual phrase, for which no text is created. */
 function phraseOf(head: string, status: number, lineEnd: number): string | null {
   const usual = STATUS_CODES[status]
   const isUsual = usual !== undefined && lineEnd === PHRASE_AT + usual.length && head.startsWith(usual, PHRASE_AT)
@@ -123,7 +123,7 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
     if (!LENGTH.test(value)) throw new BadResponseError('a length that is no number')
     seen.length = Number(value)
   } else if (lower === 'transfer-encoding') {
-    // Any other coding would be passed on without its name: only chunked is undone on the way.
+    // Only chunked is undone on the way. Any other coding would be forwarded without its name.
     if (seen.chunked || value.toLowerCase() !== 'chunked')
       throw new BadResponseError(`transfer coding ${value.slice(0, MAX_SHOWN)}`)
     seen.chunked = true
@@ -138,26 +138,26 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
 
 const LENGTH = /^\d{1,15}$/
 
-/** Servers write few values, over and over. */
+/** Servers send the same few values again and again. */
 const asksForClose = remembered((value) => /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value))
 const timeoutIn = remembered((value) => {
   const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
   return timeout === undefined ? null : Number(timeout)
 })
 
-/** NTLM and Negotiate log a connection in, and not a request (RFC 4559): who came next on it would be the user of the one before. */
+/** NTLM and Negotiate log in a connection, not a request (RFC 4559), so the next request would have the same user. */
 function isLoginOfConnection(lower: string, value: string): boolean {
   return lower === 'persistent-auth' ? value.toLowerCase() === 'true' : /(?:^|,)[\t ]*(?:NTLM|Negotiate)\b/i.test(value)
 }
 
-/** RFC 9112 section 6.3: both at once is how responses are smuggled. */
+/** RFC 9112 section 6.3: a response with both would allow smuggling. */
 function framingOf({ length, chunked }: Seen): Framing {
   if (chunked && length !== null) throw new BadResponseError('a length and chunks')
   if (chunked) return CHUNKED
   return length === null ? UNTIL_CLOSE : { kind: 'length', length }
 }
 
-/** How many lines there are behind the first: a list that is pushed into has room for 17. */
+/** Counts the lines after the first, because a list that grows by `push` has room for 17. */
 function fieldsIn(head: string, lineEnd: number): number {
   let lines = 0
   for (let at = lineEnd + 2; at < head.length; at = endOfLine(head, at) + 2) lines++
@@ -169,14 +169,14 @@ function endOfLine(head: string, at: number): number {
   return end === -1 ? head.length : end
 }
 
-/** Without blanks before the colon, which whoever passes a response on has to remove (RFC 9112 section 5.1). */
+/** Without blanks before the colon, which must be removed when a response is forwarded (RFC 9112 section 5.1). */
 function endOfName(text: string, from: number, colon: number): number {
   let end = colon
   while (end > from && isBlank(text.charCodeAt(end - 1))) end--
   return end
 }
 
-/** Without the blanks around it. Hand-made: most values have one blank before and none behind. */
+/** Without the blanks around it. Written by hand, because most values have one blank before and none after. */
 function trimmed(text: string, from: number, to: number): string {
   let start = from
   let end = to

@@ -3,24 +3,24 @@ import { BadResponseError, ConnectionLostError, StrayBytesError } from './failur
 import { BARE_LF, LENIENT_END, type Leniency, mended } from './leniency.ts'
 import { type ParsedHead, parseResponseHead, parseTrailers } from './response-head.ts'
 
-/** What a response is handed to, piece by piece. */
+/** Receives a response piece by piece. */
 export type ResponseSink = Pick<ResponseReceiver, 'onInterim' | 'onHead' | 'onBody' | 'onEnd'>
 
-/** Bytes of a body, or of its rest, that are handed on as text. */
+/** Up to how many bytes a body, or its rest, is handed on as text. */
 const MAX_TEXT = 16 * 1024
-/** Bytes of a piece that is copied: many short ones may wait for a slow client, each would hold a whole read buffer. */
+/** Up to how many bytes a piece is copied, because many short pieces for a slow client would each hold a whole read buffer. */
 const MAX_COPIED = 16 * 1024
-/** Bytes of a line that opens a chunk, extensions included. */
+/** The most bytes in a line that begins a chunk, with its extensions. */
 const MAX_CHUNK_LINE = 1024
 
-/** Of each response. */
+/** How each response begins. */
 const BEGINNING = 'HTTP/1.'
 
 type State = 'idle' | 'head' | 'length' | 'close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers'
 
 /**
- * Reads the responses of one connection, one after another (RFC 9112, sections 4 to 7). It knows no socket: bytes go in, and
- * what they say goes to the sink of the response that is awaited.
+ * Reads the responses of one connection one after another (RFC 9112, sections 4 to 7). It knows no socket: it takes bytes,
+ * and hands the result to the sink of the awaited response.
  */
 export class ResponseReader {
   readonly #maxHead: number
@@ -29,27 +29,27 @@ export class ResponseReader {
   #sink: ResponseSink | null = null
   #bodiless = false
   #persistent = true
-  /** Bytes still to come of the body or of the chunk. */
+  /** How many bytes of the body or the chunk are still to come. */
   #left = 0
-  /** The beginning of a head or a line whose end has not come yet. */
+  /** The beginning of a head or line that is still incomplete. */
   #kept: Buffer | null = null
   #begun = false
   #interim = 0
-  /** Whether a head of the awaited response was not well formed. */
+  /** Whether a head of the awaited response had faults. */
   #mended = false
   #keptFor: number | null = null
   #lent = false
-  /** Where short chunks of this read lie that are still to be handed on as one piece. */
+  /** Where the short chunks of this read begin that are still to be handed on together. */
   #runFrom = 0
   #runTo = 0
 
-  /** @param lenient what is let pass of a head that the strict parser refuses */
+  /** @param lenient the faults of a head that are tolerated */
   constructor(maxHead: number, lenient: ReadonlySet<Leniency> = STRICT) {
     this.#maxHead = maxHead
     this.#lenient = lenient
   }
 
-  /** @param bodiless whether the response has no body whatever its head says, as one to HEAD */
+  /** @param bodiless whether the response has no body whatever its head says, for example after HEAD */
   expect(sink: ResponseSink, bodiless: boolean): void {
     this.#sink = sink
     this.#bodiless = bodiless
@@ -79,24 +79,24 @@ export class ResponseReader {
     return this.#state === 'idle'
   }
 
-  /** Seconds that the upstream said to keep the connection, in its last response that did. */
+  /** For how many seconds the upstream keeps the connection, by the last response that said so. */
   get keptFor(): number | null {
     return this.#keptFor
   }
 
-  /** Whether the sink was handed pieces in the last `read` that are parts of the bytes read, and no copies. */
+  /** Whether the last `read` handed pieces to the sink that are parts of its bytes, and no copies. */
   get lent(): boolean {
     return this.#lent
   }
 
-  /** From now on the sink is not called any more. */
+  /** From now on the sink is not called. */
   abandon(): void {
     this.#sink = null
   }
 
   /**
-   * @param bytes not kept by the reader, which may move what lies in them
-   * @throws BadResponseError after which the connection is of no use
+   * @param bytes the reader does not keep them, but may move their content
+   * @throws BadResponseError after which the connection cannot be used
    */
   read(bytes: Buffer): void {
     let at = 0
@@ -119,11 +119,11 @@ export class ResponseReader {
       }
     }
     this.#reportRun(input)
-    // Bytes that nobody asked for: who knows to which request they are the response.
+    // Unexpected bytes, which may belong to any request.
     if (at < input.length && this.#state === 'idle') this.#persistent = false
   }
 
-  /** The upstream has closed its side. @throws Error if the response is not whole by that */
+  /** Handles the end of the upstream's side. @throws Error if the response is incomplete */
   end(): void {
     this.#persistent = false
     if (this.#state === 'close') this.#finish([])
@@ -133,7 +133,7 @@ export class ResponseReader {
 
   #readHead(input: Buffer, at: number): number {
     const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
-    // What no head can begin with need not be waited for.
+    // If the bytes cannot begin a head, there is no need to wait for more.
     if (!BEGINNING.startsWith(text.slice(0, BEGINNING.length))) throw new StrayBytesError('this is not HTTP/1')
     const isLenient = this.#lenient.has('bare_lf')
     const found = isLenient ? LENIENT_END.exec(text) : null
@@ -156,7 +156,7 @@ export class ResponseReader {
     return at + bodyAt + this.#openBody(head, text, bodyAt, input.length - at)
   }
 
-  /** Strictly first: most heads need nothing. */
+  /** Tries the strict parser first, because most heads have no faults. */
   #parseLeniently(text: string, end: number, bodyAt: number): ParsedHead {
     const head = text.slice(0, end)
     const endsInLf = text.slice(end, bodyAt) !== '\r\n\r\n'
@@ -171,14 +171,14 @@ export class ResponseReader {
     }
   }
 
-  /** @returns how many bytes of the body were read with the head */
+  /** @returns how many bytes of the body were read together with the head */
   #openBody(head: ParsedHead, text: string, bodyAt: number, available: number): number {
     const { framing } = head
     const bodiless = this.#bodiless || head.status === 204 || head.status === 304
-    // A 204 never has a body (RFC 9110 section 6.4.1): one that announces one may send it, as bytes that nobody asked for.
+    // A 204 never has a body (RFC 9110 section 6.4.1). If it announces one, the upstream may send it as unexpected bytes.
     const overstated =
       head.status === 204 && (framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0))
-    // Who writes one head wrong may have more behind it than was asked for, which the next request is not to get.
+    // A server that writes a faulty head may send unexpected bytes after it, which must not reach the next request.
     this.#persistent = head.persistent && !this.#mended && !overstated && (bodiless || framing.kind !== 'close')
     this.#keptFor = head.keptFor ?? this.#keptFor
     this.#sink?.onHead(head)
@@ -212,8 +212,8 @@ export class ResponseReader {
   }
 
   /**
-   * Short chunks are moved together and handed on at the end of the read: one read may bring 10,000 of a byte each, and all of
-   * them, as writes of their own, would wait for a slow client.
+   * Short chunks are moved together and handed on at the end of the read. One read may bring 10,000 chunks of a byte, and a
+   * write for each of them would wait for a slow client.
    */
   #readChunk(input: Buffer, at: number, end: number): void {
     if (this.#left === 0) this.#state = 'chunk-end'
@@ -248,8 +248,8 @@ export class ResponseReader {
   }
 
   /**
-   * By the byte: one read may bring 10,000 of them, and as text they hold everybody up for ten times as long.
-   * @returns where the line ends; -1 if it holds anything but a size, or is not whole
+   * Reads single bytes. One read may bring 10,000 such lines, which would delay everybody ten times as long as text.
+   * @returns where the line ends; -1 if it contains anything but a size, or is incomplete
    */
   #readPlainSize(input: Buffer, at: number): number {
     let size = 0
@@ -274,8 +274,8 @@ export class ResponseReader {
   #readSizeLine(input: Buffer, at: number): number {
     const end = this.#lineEnd(input, at, MAX_CHUNK_LINE)
     if (end === -1) return this.#keep(input, at)
-    // Blanks behind a size, with which old servers pad it, cannot move the end of a chunk. Extensions are dropped. What they
-    // may hold is bounded, since a bare LF in one has split messages (CVE-2025-55315).
+    // Old servers pad a size with blanks, which cannot move the end of a chunk. Extensions are dropped. Their content is
+    // restricted, because a bare LF in one has split messages (CVE-2025-55315).
     const size = /^([0-9a-fA-F]{1,12})[\t ]*(?:;[\t -~\x80-\xff]*)?$/.exec(input.toString('latin1', at, end))?.[1]
     if (size === undefined) throw new BadResponseError('a chunk without a size')
     this.#openChunk(Number.parseInt(size, 16))
@@ -326,10 +326,10 @@ const STRICT: ReadonlySet<Leniency> = new Set()
 const CR = 13
 const LF = 10
 
-/** Of a size that is read by the byte; a longer one is read as text. */
+/** The most digits of a size that is read byte by byte. A longer one is read as text. */
 const MAX_DIGITS = 12
 const NO_DIGIT = 255
-/** What a byte is worth as a hexadecimal digit. */
+/** The value of a byte as a hexadecimal digit. */
 const DIGITS = Uint8Array.from({ length: 256 }, (_, code) => {
   const text = String.fromCharCode(code)
   return /[0-9a-fA-F]/.test(text) ? Number.parseInt(text, 16) : NO_DIGIT
