@@ -1,7 +1,7 @@
 import { Loader, Skeleton } from '@mantine/core'
 import { type ComponentType, lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from 'react'
 import { type Session, useSession } from './api/session.tsx'
-import { type Texts, useTexts } from './i18n/text.tsx'
+import { t } from './i18n/text.ts'
 import { hashOf, leadsPlace, type Page, type Place } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
 import { SignIn } from './pages/sign-in.tsx'
@@ -14,12 +14,11 @@ import { LostBanner, Shell } from './ui/shell.tsx'
 
 export function App() {
   const { state, who } = useSession()
-  const { t } = useTexts()
   const asked = usePlace()
   const led = who?.organisation ?? null
   const place = led === null ? asked : leadsPlace(asked, led)
   useFocusAtPlace(place)
-  const title = state === 'out' ? t('signIn.title') : titleOf(place, t)
+  const title = state === 'out' ? t('signIn.title') : titleOf(place)
   const used = useFocusAfterSignIn(state)
   useEffect(() => {
     document.title = `${title} · Tollgate`
@@ -60,7 +59,7 @@ export function App() {
   )
 }
 
-function titleOf({ page, rest }: Place, t: Texts['t']): string {
+function titleOf({ page, rest }: Place): string {
   return rest === null ? t(`page.${page}`) : visible(rest)
 }
 
@@ -98,7 +97,6 @@ const ONES: Partial<Record<Page, ComponentType<OfId>>> = {
 function PageAt({ place: { page, rest } }: { readonly place: Place }) {
   const One = ONES[page]
   const List = LISTS[page]
-  const { t } = useTexts()
   if (rest !== null && One !== undefined) return <One key={rest} id={rest} />
   return (
     <>

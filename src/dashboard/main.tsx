@@ -1,12 +1,12 @@
 import { MantineProvider } from '@mantine/core'
 import './kit.css'
-import { StrictMode } from 'react'
+import { StrictMode, useEffect, useSyncExternalStore } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Queries } from './api/queries.tsx'
 import { SessionProvider } from './api/session.tsx'
 import { App } from './app.tsx'
 import './app.css'
-import { firstLanguage, loadWords, TextProvider } from './i18n/text.tsx'
+import { firstLanguage, language, onLanguage, speak } from './i18n/text.ts'
 import { HANDOVER_PATH, HandoverPage } from './pages/handover.tsx'
 import { Guarded } from './ui/guarded.tsx'
 
@@ -14,26 +14,35 @@ const root = document.getElementById('root')
 if (root === null) throw new Error('no #root')
 
 // What is seen first stays until there are words for the page.
-await loadWords(firstLanguage())
+await speak(firstLanguage())
 
 // The theme is Mantine's own and is changed by app.css only: a theme object, its variables and global classes would be put
 // into a <style> element, which a strict Content-Security-Policy forbids. The default variables are in kit.css.
 createRoot(root).render(
   <StrictMode>
-    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
-      <TextProvider>
-        <Guarded>
-          <Queries>
-            {location.pathname === HANDOVER_PATH ? (
-              <HandoverPage />
-            ) : (
-              <SessionProvider>
-                <App />
-              </SessionProvider>
-            )}
-          </Queries>
-        </Guarded>
-      </TextProvider>
-    </MantineProvider>
+    <Page />
   </StrictMode>,
 )
+
+/** All elements are made in it, so that each of them has its words anew in another language. */
+function Page() {
+  const spoken = useSyncExternalStore(onLanguage, () => language)
+  useEffect(() => {
+    document.documentElement.lang = spoken === 'zh' ? 'zh-CN' : 'en'
+  }, [spoken])
+  return (
+    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <Guarded>
+        <Queries>
+          {location.pathname === HANDOVER_PATH ? (
+            <HandoverPage />
+          ) : (
+            <SessionProvider>
+              <App />
+            </SessionProvider>
+          )}
+        </Queries>
+      </Guarded>
+    </MantineProvider>
+  )
+}

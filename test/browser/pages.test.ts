@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { hashOf, PAGES } from '../../src/dashboard/logic/location.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
@@ -166,3 +167,31 @@ test.each([false, true])(
     await close()
   },
 )
+
+async function choose(page: Page, language: string, overview: string): Promise<void> {
+  await openAccount(page)
+  await page.locator('.dropdown select').first().selectOption(language)
+  await page.getByRole('navigation').getByText(overview).waitFor()
+  await page.keyboard.press('Escape')
+}
+
+test.each(['#/errors?range=7d', '#/limits', '#/users/bob?part=override'])(
+  'a page says all in a language that is chosen on it, as one that is opened in that language does: %s',
+  async (hash) => {
+    const { page, close } = await stage.open(hash, { language: 'en-US', width: WIDE })
+    const shown = () => page.evaluate(`document.title + document.querySelector('.shell').innerText`)
+    await choose(page, 'zh', '概览')
+    const chosen = await shown()
+    await page.reload()
+    await expect.poll(shown, SOON).toBe(chosen)
+    await close()
+  },
+)
+
+test('what was typed stays when another language is chosen', async () => {
+  const { page, close } = await stage.open('#/users/bob?part=override', { language: 'en-US', width: WIDE })
+  await page.getByLabel('Reason').fill('a trial')
+  await choose(page, 'zh', '概览')
+  expect(await page.getByLabel('原因').inputValue()).toBe('a trial')
+  await close()
+})

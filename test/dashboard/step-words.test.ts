@@ -1,14 +1,9 @@
-import { expect, test } from 'vitest'
-import { en, type TextKey } from '../../src/dashboard/i18n/en.ts'
-import { zh } from '../../src/dashboard/i18n/zh.ts'
+import { afterEach, expect, test } from 'vitest'
+import { speak } from '../../src/dashboard/i18n/text.ts'
 import { planIn, sourceWords } from '../../src/dashboard/logic/source-words.ts'
 import { stepWords } from '../../src/dashboard/logic/step-words.ts'
 
-const textsOf = (words: Readonly<Record<TextKey, string>>) => ({
-  t: (key: TextKey, values: Readonly<Record<string, string | number>> = {}) =>
-    words[key].replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole)),
-  number: (value: number) => value.toLocaleString('en'),
-})
+afterEach(() => speak('en'))
 
 test.each([
   ['baseline 1200 (tollgate.yaml:22)', 'Baseline: 1,200 (tollgate.yaml:22)', '基线：1,200（tollgate.yaml:22）'],
@@ -43,16 +38,17 @@ test.each([
     '每月从 31 日起：组织的特别设置（a (new) contract）',
   ],
   ['a layer of a newer gateway', 'a layer of a newer gateway', 'a layer of a newer gateway'],
-])('the step “%s” of a limit is said in the words of the page', (step, english, chinese) => {
-  expect(stepWords(step, textsOf(en))).toBe(english)
-  expect(stepWords(step, textsOf(zh))).toBe(chinese)
+])('the step “%s” of a limit is said in the words of the page', async (step, english, chinese) => {
+  expect(stepWords(step)).toBe(english)
+  await speak('zh')
+  expect(stepWords(step)).toBe(chinese)
 })
 
-test('what made a limit is said in the words of the page', () => {
-  const { t } = textsOf(zh)
-  expect(sourceWords('baseline x mode x multiplier', t)).toBe('基线 × 模式 × 全局倍数')
-  expect(sourceWords('plan team - reserve', t)).toBe('套餐 team，减去保留部分')
-  expect(sourceWords('override of organisation', textsOf(en).t)).toBe('organisation override')
+test('what made a limit is said in the words of the page', async () => {
+  expect(sourceWords('override of organisation')).toBe('organisation override')
+  await speak('zh')
+  expect(sourceWords('baseline x mode x multiplier')).toBe('基线 × 模式 × 全局倍数')
+  expect(sourceWords('plan team - reserve')).toBe('套餐 team，减去保留部分')
 })
 
 test('the plan that made a limit is known by what made the limit', () => {

@@ -1,6 +1,6 @@
 import type { Scope } from '../../contract/api.ts'
 import { isSoft, type LimitValue, NO_LIMIT } from '../../quota/limit-value.ts'
-import type { Texts } from '../i18n/text.tsx'
+import { exact, t, windowName } from '../i18n/text.ts'
 import { SCOPE_WORDS } from './scope.ts'
 
 /** Whether a value of a change is a limit: a number, a soft limit, or none. */
@@ -9,7 +9,7 @@ export function isLimit(value: unknown): value is LimitValue {
 }
 
 /** `1,000`, `1,000 (and 200 over)` or `no limit`. */
-export function limitWords(value: LimitValue, { t, exact }: Pick<Texts, 't' | 'exact'>): string {
+export function limitWords(value: LimitValue): string {
   if (value === NO_LIMIT) return t('override.noLimit')
   if (!isSoft(value)) return exact(value)
   return value.over === 0 ? exact(value.limit) : `${exact(value.limit)} ${t('word.over', { over: exact(value.over) })}`
@@ -22,6 +22,6 @@ interface NamedLimit {
 }
 
 /** `Personal read 1 hour`; without a category where the page names it already. */
-export function limitName({ scope, category, window }: NamedLimit, { t, windowName }: Texts): string {
+export function limitName({ scope, category, window }: NamedLimit): string {
   return [t(SCOPE_WORDS[scope]), category, windowName(window)].filter((part) => part !== undefined).join(' ')
 }

@@ -1,5 +1,5 @@
 import type { Scope } from '../../contract/api.ts'
-import type { Texts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import type { ChartSeries } from './series.ts'
 
 /** The word of each scope, by its key. */
@@ -12,7 +12,7 @@ export const SCOPE_WORDS = {
 export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
 
 /** The series of a chart that has a value of each scope, in this order. */
-export function scopeSeries(t: Texts['t']): readonly ChartSeries[] {
+export function scopeSeries(): readonly ChartSeries[] {
   const tones = { Personal: 'personal', Organisation: 'organisation', Global: 'global' } as const
   return SCOPES.map((scope) => ({ label: t(SCOPE_WORDS[scope]), tone: tones[scope] }))
 }

@@ -1,5 +1,5 @@
 import type { TextKey } from '../i18n/en.ts'
-import type { Texts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 
 const WORDS: Readonly<Record<string, TextKey>> = {
   baseline: 'source.baseline',
@@ -14,7 +14,7 @@ const RESERVE = ' - reserve'
 const PLAN = 'plan '
 
 /** What made a limit, in words: of `baseline x mode` "the configured limit × the mode". A layer that is not known stays as it is. */
-export function sourceWords(source: string, t: Texts['t']): string {
+export function sourceWords(source: string): string {
   const words = layersOf(source).map(layerWords).join(' × ')
   return source.endsWith(RESERVE) ? t('source.reserve', { source: words }) : words
 

@@ -1,5 +1,5 @@
 import type { TextKey } from '../i18n/en.ts'
-import type { Texts } from '../i18n/text.tsx'
+import { number, t } from '../i18n/text.ts'
 
 /** A step of a limit as the API has it, the text that says it, and the names of what the brackets find. */
 type Form = readonly [pattern: RegExp, key: TextKey]
@@ -31,7 +31,7 @@ const FORMS: readonly Form[] = [
 const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
 
 /** One layer of a limit in words: of `mode loose x 1.5` "Mode Loose: × 1.5". A step that is not known stays as it is. */
-export function stepWords(step: string, { t, number }: Pick<Texts, 't' | 'number'>): string {
+export function stepWords(step: string): string {
   for (const [pattern, key] of FORMS) {
     const groups = pattern.exec(step)?.groups
     if (groups === undefined) continue
@@ -41,14 +41,14 @@ export function stepWords(step: string, { t, number }: Pick<Texts, 't' | 'number
       value: number(Number(groups.value)),
       whole: number(Number(groups.whole)),
       factor: groups.factor ?? '',
-      mode: modeWords(groups.mode, t),
+      mode: modeWords(groups.mode),
     })
     return behind === undefined ? words : t('step.behind', { words, behind })
   }
   return step
 }
 
-function modeWords(mode: string | undefined, t: Texts['t']): string {
+function modeWords(mode: string | undefined): string {
   const known = MODES.find((each) => each === mode)
   return known === undefined ? (mode ?? '') : t(`mode.${known}`)
 }

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { HandedOverResponse } from '../../contract/api.ts'
 import { ApiError, call } from '../api/client.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { visible } from '../logic/visible.ts'
 import { Failed } from '../ui/failure.tsx'
 import { useForm } from '../ui/form.tsx'
@@ -14,7 +14,6 @@ export const HANDOVER_PATH = '/handover'
 
 /** For somebody without a sign-in, who gets an access key once. A chat program that looks at the link presses no button. */
 export function HandoverPage() {
-  const { t } = useTexts()
   const [shown, setShown] = useState<HandedOverResponse | null>(null)
   const { error, busy, submit } = useForm({
     async send() {
@@ -25,13 +24,13 @@ export function HandoverPage() {
     },
   })
   const isOver = error instanceof ApiError && error.response.error === 'not_found'
+  const title = t('handover.title')
   useEffect(() => {
-    document.title = `${t('handover.title')} · Tollgate`
-  }, [t])
-
+    document.title = `${title} · Tollgate`
+  }, [title])
   return (
     <Alone>
-      <AloneTitle title={t('handover.title')} />
+      <AloneTitle title={title} />
       {isOver && <Note tone="bad">{t('handover.over')}</Note>}
       {shown === null && !isOver && (
         <>
@@ -47,7 +46,7 @@ export function HandoverPage() {
       {shown !== null && (
         <Note tone="good" title={t('keys.made', { user: visible(shown.user) })}>
           <p>{t('handover.once')}</p>
-          <Copyable text={shown.token} label={t('handover.title')} />
+          <Copyable text={shown.token} label={title} />
         </Note>
       )}
     </Alone>

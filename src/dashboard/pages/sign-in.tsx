@@ -2,7 +2,7 @@ import { Button, PasswordInput } from '@mantine/core'
 import { useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { Failed, messageOf } from '../ui/failure.tsx'
 import { bound, useForm } from '../ui/form.tsx'
 import { LostBanner } from '../ui/shell.tsx'
@@ -10,7 +10,6 @@ import { Note } from '../ui/small.tsx'
 import { Alone, AloneTitle } from './alone.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {
-  const { t } = useTexts()
   const { signIn, provider, linkError } = useSession()
   const [token, setToken] = useState('')
   const { problems, error, form, submitter } = useForm({
@@ -20,7 +19,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
       setToken('')
     },
   })
-  const problem = problems.token ?? (isWrong(error) ? t('signIn.wrong') : error && messageOf(error, t))
+  const problem = problems.token ?? (isWrong(error) ? t('signIn.wrong') : error && messageOf(error))
 
   return (
     <Alone>
@@ -30,7 +29,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
         <h2>{t('signIn.title')}</h2>
         {again && <p className="muted">{t('signIn.again')}</p>}
         {linkError !== null && (
-          <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError, t)}</Note>
+          <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError)}</Note>
         )}
         {provider !== null && <ByProvider provider={provider} again={again} />}
         {!again && <p className="muted">{t('signIn.text')}</p>}
@@ -53,7 +52,6 @@ export function SignIn({ again }: { readonly again: boolean }) {
 
 /** The page is left, and opened anew when the provider has sent the browser back. */
 function ByProvider({ provider, again }: { readonly provider: string; readonly again: boolean }) {
-  const { t } = useTexts()
   const { signInByProvider } = useSession()
   const { error, busy, submit } = useForm({ send: signInByProvider })
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useSession } from '../api/session.tsx'
-import { useTexts } from '../i18n/text.tsx'
+import { number, t } from '../i18n/text.ts'
 
 /** What stands until somebody has seen it. */
 export interface Standing {
@@ -18,7 +18,6 @@ const MOST = 100
  * person, and nowhere else: others see the notes still.
  */
 export function Acknowledgeable({ of }: { readonly of: readonly Standing[] }) {
-  const { t, number } = useTexts()
   const [seen, change] = useSeen()
   const left = of.filter(({ id }) => !seen.includes(id))
   const gone = of.filter(({ id }) => seen.includes(id))

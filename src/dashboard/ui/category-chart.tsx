@@ -1,7 +1,7 @@
 import type { UsageResponse } from '../../contract/api.ts'
 import { serverNow } from '../api/client.ts'
 import { usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { number, t } from '../i18n/text.ts'
 import { categoryPath, categoryUsageOf, pathBefore, type Whose } from '../logic/category-usage.ts'
 import { type ChartSeries, PART_TONES, totalOf } from '../logic/series.ts'
 import { Loaded } from './panel.tsx'
@@ -38,7 +38,6 @@ interface DrawnProps {
 }
 
 function Drawn({ title, path, response, height }: DrawnProps) {
-  const { t, number } = useTexts()
   const { categories, points } = categoryUsageOf(response, serverNow())
   const compares = useComparing()
   const earlier = usePoll<UsageResponse>(compares ? pathBefore(path, points) : null, BEFORE_EVERY_MS).data

@@ -1,6 +1,6 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { Failed } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { bound, useForm } from './form.tsx'
@@ -37,7 +37,6 @@ export function Confirm({
   onClose,
   children,
 }: ConfirmProps) {
-  const { t } = useTexts()
   const [reason, setReason] = useState(given)
   const { problems, error, busy, form, submitter } = useForm({
     check: () => ({ reason: needsReason === true && reason.trim() === '' && t('problem.reason') }),

@@ -1,5 +1,5 @@
 import type { CSSProperties, ReactNode } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { number, t } from '../i18n/text.ts'
 import {
   afterChoosing,
   directionOf,
@@ -36,7 +36,6 @@ export function counted<Row>(
 }
 
 function Count({ of }: { readonly of: number | null }) {
-  const { number } = useTexts()
   return of === null ? '–' : number(of)
 }
 
@@ -119,7 +118,6 @@ interface HeadProps<Row> {
 }
 
 function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
-  const { t } = useTexts()
   const direction = directionOf(order, column)
   const sortable = direction !== undefined
   return (

@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { serverNow } from '../api/client.ts'
-import { type Texts, useTexts } from '../i18n/text.tsx'
+import { day, minute, t, time } from '../i18n/text.ts'
 import { type Expiry, endOfDay, endOfFriday, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
 import { bound } from './form.tsx'
 
@@ -19,13 +19,11 @@ interface ExpiryProps {
 
 /** When something ends: never, after one of the usual times, or at a time. Each option has its day. */
 export function ExpiryField({ label, value, keep, hasNever = true, never, error, onChange }: ExpiryProps) {
-  const texts = useTexts()
-  const { t, time } = texts
   const chosen = value.kind === 'hours' ? String(value.hours) : value.kind
   const data = [
     ...(hasNever ? [{ value: 'never', label: never ?? t('override.expiry.never') }] : []),
     ...(keep === null ? [] : [{ value: 'keep', label: t('override.expiry.keep', { time: time(keep) }) }]),
-    ...presetsOf(texts, serverNow()),
+    ...presetsOf(serverNow()),
     { value: 'at', label: t('override.expiry.at') },
   ]
   function choose(kind: string): void {
@@ -49,7 +47,7 @@ export function ExpiryField({ label, value, keep, hasNever = true, never, error,
 }
 
 /** The end of a day is named by that day, and not by the midnight behind it. @param now milliseconds since the epoch */
-function presetsOf({ t, day, minute }: Texts, now: number): { value: string; label: string }[] {
+function presetsOf(now: number): { value: string; label: string }[] {
   const lastDay = (end: number) => day(new Date(end - 1))
   return [
     ...PRESET_HOURS.map((hours) => {

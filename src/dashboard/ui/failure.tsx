@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { ApiError, LostError, UnknownError } from '../api/client.ts'
 import type { Polled } from '../api/use-poll.ts'
 import type { TextKey } from '../i18n/en.ts'
-import { type Texts, useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
 /** Codes of which the page has a text of its own, so that no text of theirs can be taken for one that nobody uses. */
@@ -14,14 +14,14 @@ const CODES = [
 const OWN_TEXTS = new Map<string, TextKey>(CODES.map((code) => [code, `error.${code}`]))
 
 /** In the language of the page where the code is known; else the API's own sentence. */
-export function messageOf(error: Error, t: Texts['t']): string {
-  if (error instanceof LostError) return messageOfLost(error, t)
+export function messageOf(error: Error): string {
+  if (error instanceof LostError) return messageOfLost(error)
   if (!(error instanceof ApiError)) return error.message
   const key = OWN_TEXTS.get(error.response.error)
   return key === undefined ? error.response.msg : t(key, { detail: error.response.msg })
 }
 
-function messageOfLost(error: LostError, t: Texts['t']): string {
+function messageOfLost(error: LostError): string {
   const { status } = error
   const isChange = error instanceof UnknownError
   // Of 5xx nobody knows: a proxy gives them also where the gateway is only slow.
@@ -38,11 +38,10 @@ export function fieldProblems(error: Error | null): Readonly<Record<string, stri
 
 /** Why something was not done; nothing if it was. */
 export function Failed({ error, children }: { readonly error: Error | null; readonly children?: ReactNode }) {
-  const { t } = useTexts()
   return (
     error && (
       <Note tone="bad">
-        {messageOf(error, t)} {children}
+        {messageOf(error)} {children}
       </Note>
     )
   )
@@ -50,13 +49,12 @@ export function Failed({ error, children }: { readonly error: Error | null; read
 
 /** Why a poll failed, unless the banner or the sign-in page says it already. */
 export function Failure({ poll: { data, error } }: { readonly poll: Pick<Polled<unknown>, 'data' | 'error'> }) {
-  const { t } = useTexts()
   const isReportedAlready =
     data !== null && (error instanceof LostError || (error instanceof ApiError && error.status === 401))
   if (error === null || isReportedAlready) return null
   return (
     <Note tone="bad" title={t('failed.title')}>
-      {messageOf(error, t)} {data !== null && t('failed.stale')}
+      {messageOf(error)} {data !== null && t('failed.stale')}
     </Note>
   )
 }

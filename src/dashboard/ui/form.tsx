@@ -1,6 +1,6 @@
 import { Button, NativeSelect, type NativeSelectProps } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { fieldProblems } from './failure.tsx'
 import { focusNear, useFocusKept } from './focus-back.ts'
 
@@ -99,7 +99,6 @@ export function useFocusWrong(...findings: readonly unknown[]) {
 
 /** Gives up what was edited in a form. */
 export function Discard({ disabled, onDiscard }: { readonly disabled: boolean; readonly onDiscard: () => void }) {
-  const { t } = useTexts()
   return (
     <Button
       variant="default"

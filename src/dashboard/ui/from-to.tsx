@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 
 /** A value that becomes another one. */
 export interface FromToLine {
@@ -14,7 +14,6 @@ export interface FromToLine {
 
 /** What becomes different, one line each. */
 export function FromTo({ lines }: { readonly lines: readonly FromToLine[] }) {
-  const { t } = useTexts()
   if (lines.length === 0) return null
   return (
     <ul className="differences">

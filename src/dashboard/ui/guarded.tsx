@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
 /** Keeps a fault of the page to its part. */
@@ -14,6 +14,5 @@ export class Guarded extends Component<{ readonly children: ReactNode }, { reado
 }
 
 function Crashed() {
-  const { t } = useTexts()
   return <Note tone="bad">{t('app.crashed')}</Note>
 }

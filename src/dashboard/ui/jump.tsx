@@ -3,7 +3,7 @@ import { type KeyboardEvent, useEffect, useState } from 'react'
 import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../contract/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { en } from '../i18n/en.ts'
-import { type Texts, useTexts } from '../i18n/text.tsx'
+import { setLanguage, t } from '../i18n/text.ts'
 import { type Goal, goalsOf, LOOKS, type Look, typedOf, VERBS, type Verb } from '../logic/jump.ts'
 import { PAGES } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
@@ -20,7 +20,6 @@ const LIST = 'jump-list'
 
 /** The button that opens the search over all pages, and its keys: Ctrl-K, or Cmd-K on a Mac. */
 export function Jump() {
-  const { t } = useTexts()
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent): void => {
@@ -61,7 +60,6 @@ export function Jump() {
 }
 
 function Search({ onLeave }: { readonly onLeave: () => void }) {
-  const { t } = useTexts()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const goals = useGoals(typed)
@@ -119,7 +117,6 @@ interface OptionProps {
 }
 
 function Option({ goal, id, isChosen, onGo }: OptionProps) {
-  const { t } = useTexts()
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
@@ -144,7 +141,6 @@ function optionId(i: number): string {
 
 /** Chooses a language or a colour scheme. */
 function useLook(): (look: Look) => void {
-  const { setLanguage } = useTexts()
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (look) => {
     if (look === 'en' || look === 'zh') setLanguage(look)
@@ -153,13 +149,12 @@ function useLook(): (look: Look) => void {
 }
 
 /** English is understood in every language: whoever knows the words of the API types them. */
-function wordsOf(verb: Verb, t: Texts['t']): readonly string[] {
+function wordsOf(verb: Verb): readonly string[] {
   return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
 }
 
 function useGoals(text: string): readonly Goal[] {
-  const { t } = useTexts()
-  const words = Object.fromEntries(VERBS.map((verb) => [verb, wordsOf(verb, t)])) as Record<Verb, readonly string[]>
+  const words = Object.fromEntries(VERBS.map((verb) => [verb, wordsOf(verb)])) as Record<Verb, readonly string[]>
   const typed = typedOf(text, words)
   const asked = useTyped(typed.name)
   const query = asked === '' ? null : `?query=${encodeURIComponent(asked)}&limit=${MOST}`

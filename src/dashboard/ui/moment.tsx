@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { serverNow } from '../api/client.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { clock, relative, time } from '../i18n/text.ts'
 import { wholeSecond } from '../logic/format.ts'
 import { At } from './small.tsx'
 
@@ -42,7 +42,6 @@ interface MomentProps {
 
 /** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. One that is to come is an end, in whole seconds. */
 export function Moment({ at, isPast = false }: MomentProps) {
-  const { relative } = useTexts()
   const now = useServerNow()
   const ms = Date.parse(at) - now
   return (
@@ -55,7 +54,6 @@ export function Moment({ at, isPast = false }: MomentProps) {
 
 /** How long ago something was: `3 minutes ago`. @param at in ISO 8601 */
 export function Ago({ at }: { readonly at: string }) {
-  const { relative, time } = useTexts()
   const ms = Date.parse(at) - useServerNow()
   return (
     <time dateTime={at} title={time(at)} className="muted">
@@ -66,7 +64,6 @@ export function Ago({ at }: { readonly at: string }) {
 
 /** A moment to come with the time of day alone, for what ends soon. @param at in ISO 8601; shown in whole seconds, as the 429 has it */
 export function Until({ at: exact }: { readonly at: string }) {
-  const { relative, clock, time } = useTexts()
   const now = useServerNow()
   const at = wholeSecond(exact)
   const ms = Date.parse(at) - now

@@ -2,7 +2,7 @@ import type { InForceResponse } from '../../contract/api.ts'
 import { ApiError } from '../api/client.ts'
 import { useOperatorsPoll } from '../api/session.tsx'
 import type { Polled } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { share, t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
 const EVERY_MS = 5000
@@ -19,7 +19,6 @@ export function useInForce(out: boolean): Polled<InForceResponse> {
 
 /** At the top of a page that shows what is known without the store. */
 export function OutageBanner({ inForce }: { readonly inForce: InForceResponse | null }) {
-  const { t } = useTexts()
   return (
     <Note tone="warn" live title={t('outage.title')}>
       {t('outage.text')} {inForce && <Meanwhile storeOutage={inForce.storeOutage} />}
@@ -29,7 +28,6 @@ export function OutageBanner({ inForce }: { readonly inForce: InForceResponse | 
 
 /** What clients get while the store is out. */
 export function Meanwhile({ storeOutage }: Pick<InForceResponse, 'storeOutage'>) {
-  const { t, share } = useTexts()
   return Object.entries(storeOutage).map(([category, part]) => (
     <span key={category}>
       {t(part > 0 ? 'now.outageAllows' : 'now.outageRefuses', { category, share: share(part) })}{' '}

@@ -1,7 +1,7 @@
 import { Button, Skeleton } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Polled } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { Failure } from './failure.tsx'
 import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
@@ -44,7 +44,6 @@ interface LoadedProps<T> {
 
 /** What was polled, or that it is on its way, or why it is not there. */
 export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>) {
-  const { t } = useTexts()
   const isOut = hasBanner && isStoreOut(poll.error)
   return (
     <>
@@ -76,7 +75,6 @@ interface TurningProps {
 
 /** The buttons that turn over a list. The one that was pressed may be gone, at once or with all of them: the focus is at the heading then. */
 export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }: TurningProps) {
-  const { t } = useTexts()
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)
   const ways = [

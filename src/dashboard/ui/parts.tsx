@@ -1,6 +1,6 @@
 import { SegmentedControl } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { useFields } from './address.tsx'
 
 interface Part {
@@ -11,7 +11,6 @@ interface Part {
 
 /** Parts of a page, of which one is shown: the first, unless the address names another one in `part`. */
 export function Parts({ of }: { readonly of: readonly Part[] }) {
-  const { t } = useTexts()
   const [fields, change] = useFields()
   const shown = of.find(({ id }) => id === fields.part) ?? of[0]
   if (shown === undefined) return null

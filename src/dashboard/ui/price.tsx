@@ -1,28 +1,26 @@
-import { type Texts, useTexts } from '../i18n/text.tsx'
+import { number, t } from '../i18n/text.ts'
 import { type AskedPrice, rangeOf } from '../logic/costs.ts'
 import './price.css'
 
 /** A price by what a request asks for, in words: between what it lies, what is read, and below it each price that it may have. */
 export function Price({ of }: { readonly of: AskedPrice }) {
-  const { t, number } = useTexts()
   const { least, most } = rangeOf(of)
   return (
     <>
-      {t('price.range', { least: number(least), most: number(most), by: sourceOf(of, t) })}
+      {t('price.range', { least: number(least), most: number(most), by: sourceOf(of) })}
       <Parts of={of} />
     </>
   )
 }
 
 function Parts({ of }: { readonly of: AskedPrice }) {
-  const { t, number } = useTexts()
   const { values, times, each, per, min = 0, max = 0, missing, otherwise, batch } = of
   const bounds = { min: number(min), max: number(max) }
   return (
     <ul className="plain price">
       {Object.entries(values ?? {}).map(([value, price]) => (
         <li key={value}>
-          <code>{value}</code>: {typeof price === 'number' ? number(price) : sourceOf(price, t)}
+          <code>{value}</code>: {typeof price === 'number' ? number(price) : sourceOf(price)}
           {typeof price !== 'number' && <Parts of={price} />}
         </li>
       ))}
@@ -36,7 +34,7 @@ function Parts({ of }: { readonly of: AskedPrice }) {
   )
 }
 
-function sourceOf({ body, query, header }: AskedPrice, t: Texts['t']): string {
+function sourceOf({ body, query, header }: AskedPrice): string {
   if (body !== undefined) return t('price.body', { name: body.join(', ') })
   if (query !== undefined) return t('price.query', { name: query })
   return header === undefined ? t('price.size') : t('price.header', { name: header })

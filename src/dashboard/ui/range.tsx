@@ -1,7 +1,7 @@
 import { Button, Checkbox, SegmentedControl, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { serverNow } from '../api/client.ts'
-import { type Texts, useTexts } from '../i18n/text.tsx'
+import { date, dateMinute, t } from '../i18n/text.ts'
 import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf, usualRange } from '../logic/range.ts'
 import { useFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
@@ -26,7 +26,6 @@ export function useZoom(): (from: Date, to: Date) => void {
 
 /** Chooses the range of all pages, in the header. Nothing on a page that looks at no time. */
 export function RangeControl() {
-  const { t } = useTexts()
   const place = usePlace()
   const [, change] = useFields()
   const usual = usualRange(place)
@@ -51,12 +50,10 @@ export function RangeControl() {
 const NOWHERE = { from: null, to: null, half: null, at: null, cursor: null, before: null } as const
 
 function Dates({ range }: { readonly range: Range }) {
-  const texts = useTexts()
-  const { t } = texts
   const [, change] = useFields()
   const compares = useComparing()
   return (
-    <Dropdown label={range.name === null ? rangeWords(range, texts) : t('range.dates')} isOn={range.name === null}>
+    <Dropdown label={range.name === null ? rangeWords(range) : t('range.dates')} isOn={range.name === null}>
       <div className="actions">
         {[0, 1].map((before) => (
           <Button
@@ -81,7 +78,6 @@ function Dates({ range }: { readonly range: Range }) {
 }
 
 function DaysForm({ range }: { readonly range: Range }) {
-  const { t } = useTexts()
   const [, change] = useFields()
   const { from, to } = endsOf(range, serverNow())
   const [first, setFirst] = useState(() => localDay(from === 0 ? serverNow() : from))
@@ -115,7 +111,7 @@ function localDay(at: number): string {
 }
 
 /** `24 hours`, `1 Nov – 30 Nov`, `28 Nov, 14:00 – 28 Nov, 18:30`. */
-export function rangeWords({ name, from, to }: Range, { t, date, dateMinute }: Texts): string {
+export function rangeWords({ name, from, to }: Range): string {
   if (name !== null) return t(`range.${name}`)
   const begin = isDay(from) ? date(momentOf(from)) : dateMinute(momentOf(from))
   if (to === null) return t('range.since', { from: begin })

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { t } from '../i18n/text.ts'
 import { useFocusBack } from './focus-back.ts'
 
 interface ReviewProps {
@@ -15,7 +15,6 @@ interface ReviewProps {
 
 /** What a change would do, before it is made. It takes the focus, and gives it back to the form. */
 export function Review({ text = '', onBack, action, children }: ReviewProps) {
-  const { t } = useTexts()
   const title = useRef<HTMLHeadingElement>(null)
   useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useElementSize } from '@mantine/hooks'
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from 'react'
 import { serverNow } from '../api/client.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { language, number, span, t, time } from '../i18n/text.ts'
 import { type ChartSeries, moved, type SeriesPoint, sumsOf } from '../logic/series.ts'
 import { useZoom } from './range.tsx'
 import { Drawing, keyOf, MARGIN, Numbers, xOf } from './series-drawing.tsx'
@@ -42,7 +42,6 @@ export function SeriesChart({
   marked = -1,
   opening,
 }: SeriesChartProps) {
-  const { t, number, span } = useTexts()
   const { ref, width: seen } = useElementSize()
   const [at, setAt] = useState<number | null>(null)
   const [hovered, setHovered] = useState<number | null>(null)
@@ -92,7 +91,7 @@ export function SeriesChart({
     <div className="chart">
       <Readout series={series} point={point} before={before} at={shown} isLatest={shown === latest} />
       <div className="chart-frame">
-        <Numbers series={series} points={points} before={before?.values ?? null} height={height} />
+        <Numbers key={language} series={series} points={points} before={before?.values ?? null} height={height} />
         <div ref={ref} className="chart-scroll">
           <div
             role="slider"
@@ -120,6 +119,7 @@ export function SeriesChart({
                 height={height - MARGIN.top - MARGIN.bottom}
               />
               <Drawing
+                key={language}
                 id={id}
                 series={series}
                 points={points}
@@ -147,7 +147,6 @@ interface ReadoutProps extends Pick<SeriesChartProps, 'series'> {
 
 /** The exact values of one step. */
 function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
-  const { t, number, span } = useTexts()
   return (
     <p className="readout" aria-hidden="true">
       <strong>{span(point.from, point.to)}</strong>
@@ -207,7 +206,6 @@ function useDrag({ points, onMove, onChoose }: DragOptions) {
 
 /** The sums of all that is shown. */
 function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
-  const { t, number, time } = useTexts()
   const sums = sumsOf(points)
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return null

@@ -3,10 +3,10 @@ import { PatternLines } from '@visx/pattern'
 import { scaleBand, scaleLinear } from '@visx/scale'
 import { Bar, LinePath } from '@visx/shape'
 import { type CSSProperties, memo } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { language, short } from '../i18n/text.ts'
 import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../logic/series.ts'
 
-/** What is drawn of a chart over time: it stays as it is while one moves over it. */
+/** What is drawn of a chart over time: it stays as it is while one moves over it, in one language. */
 
 export const MARGIN = { top: 10, right: 4, bottom: 26 } as const
 /** Of the numbers, which stay where they are while the bars scroll. */
@@ -42,7 +42,6 @@ function yOf({ series, points, before, height }: DrawingProps) {
 }
 
 export const Numbers = memo(function Numbers(props: DrawingProps) {
-  const { short } = useTexts()
   return (
     <svg width={NUMBERS_WIDTH} height={props.height} aria-hidden="true">
       <AxisLeft
@@ -169,7 +168,6 @@ interface TimesProps {
 }
 
 function Times({ points, x, width, top }: TimesProps) {
-  const { language } = useTexts()
   const locale = language === 'zh' ? 'zh-CN' : 'en-GB'
   const day = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric' })
   const number = new Intl.DateTimeFormat(locale, { day: 'numeric' })

@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core'
 import { useState } from 'react'
-import { useTexts } from '../i18n/text.tsx'
+import { span, t } from '../i18n/text.ts'
 import type { ChartSeries, SeriesPoint } from '../logic/series.ts'
 import { DataTable } from './data-table.tsx'
 
@@ -12,7 +12,6 @@ interface SeriesTableProps {
 
 /** The same values, the latest first. Its rows are made only where it is open. */
 export function SeriesTable({ title, series, points }: SeriesTableProps) {
-  const { t } = useTexts()
   const [open, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -23,7 +22,6 @@ export function SeriesTable({ title, series, points }: SeriesTableProps) {
 }
 
 function Values({ title, series, points }: SeriesTableProps) {
-  const { t, span } = useTexts()
   const [onlySome, setOnlySome] = useState(true)
   const isDrawn = (_: number, i: number) => series[i]?.tone !== null
   const shown = points.filter(({ values }) => !onlySome || values.filter(isDrawn).some((value) => value !== 0))

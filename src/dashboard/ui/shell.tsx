@@ -2,7 +2,7 @@ import { Button, NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { connection, ring } from '../api/client.ts'
 import { useLed, useSession } from '../api/session.tsx'
-import { LANGUAGES, useTexts } from '../i18n/text.tsx'
+import { LANGUAGES, language, setLanguage, t } from '../i18n/text.ts'
 import icon from '../icon.svg'
 import { GROUPS, hashOf, LEADS_PAGES, type Page } from '../logic/location.ts'
 import { Dropdown } from './dropdown.tsx'
@@ -15,7 +15,6 @@ import { StatusLine } from './status-line.tsx'
 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
-  const { t } = useTexts()
   const [isOpen, setOpen] = useMenu()
   const led = useLed()
   return (
@@ -65,7 +64,6 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
 
 /** The ways to all pages. */
 function OperatorsLinks({ page }: { readonly page: Page }) {
-  const { t } = useTexts()
   return (
     <>
       <PageLink to="overview" page={page} />
@@ -94,7 +92,6 @@ function useMenu(): [boolean, (isOpen: boolean) => void] {
 }
 
 function PageLink({ to, page }: { readonly to: Page; readonly page: Page }) {
-  const { t } = useTexts()
   return (
     <a href={hashOf(to)} aria-current={to === page ? 'page' : undefined}>
       {t(`page.${to}`)}
@@ -111,7 +108,6 @@ function zoneNow(): string {
 }
 
 function Who() {
-  const { t } = useTexts()
   const { who, signOut } = useSession()
   const [failed, setFailed] = useState(false)
   if (who === null) return null
@@ -140,7 +136,6 @@ function Who() {
 }
 
 export function Preferences() {
-  const { t, language, setLanguage } = useTexts()
   // Holding the transitions would put a <style> element into the page.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (
@@ -162,7 +157,6 @@ export function Preferences() {
 }
 
 export function LostBanner() {
-  const { t } = useTexts()
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost)
   if (!lost) return null
   return (

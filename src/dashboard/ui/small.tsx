@@ -1,7 +1,7 @@
 import { Alert, Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLed, useMayChange } from '../api/session.tsx'
-import { useTexts } from '../i18n/text.tsx'
+import { number, share, t, time } from '../i18n/text.ts'
 import { hashOf, type Page } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 
@@ -60,7 +60,6 @@ export function Tag({ tone, title, children }: TagProps) {
 
 /** A moment in local time; in UTC on hover and for machines. */
 export function At({ at }: { readonly at: string }) {
-  const { time } = useTexts()
   return (
     <time dateTime={at} title={`${time(at, 'UTC')} UTC`}>
       {time(at)}
@@ -72,7 +71,6 @@ const COPIED_MS = 2000
 
 /** Text to copy: as it stands, with a button. */
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
-  const { t } = useTexts()
   const shown = useRef<HTMLPreElement>(null)
   const [state, setState] = useState<'copy' | 'copied' | 'selected'>('copy')
   useEffect(() => {
@@ -112,7 +110,6 @@ export function ForOperators({ children }: { readonly children: ReactNode }) {
 
 /** Controls that change something: of no use to a viewer, who sees why. */
 export function Changing({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  const { t } = useTexts()
   const may = useMayChange()
   return (
     <fieldset className="changing" disabled={!may} aria-label={label}>
@@ -134,7 +131,6 @@ interface BarProps {
 
 /** How full a window is, with its words beside it. */
 export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
-  const { t, number, share } = useTexts()
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
   return (

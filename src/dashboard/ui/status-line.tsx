@@ -4,7 +4,7 @@ import type { StatusResponse } from '../../contract/api.ts'
 import { ring } from '../api/client.ts'
 import { isAtRest } from '../api/rest.ts'
 import { usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
+import { number, share, t, time } from '../i18n/text.ts'
 import { hashOf } from '../logic/location.ts'
 import { ALARMING, type FullWindow, failingShare, hasNoRefusals } from '../logic/status.ts'
 import { Until } from './moment.tsx'
@@ -22,7 +22,6 @@ const MOST_UPSETS = 2
  * since who has no room and sends nothing is not known here. On a narrow window the first line alone is there until the others are opened.
  */
 export function StatusLine() {
-  const { t } = useTexts()
   const { data: status, error } = usePoll<StatusResponse>('/api/status', EVERY_MS, REST_MS)
   const failing = useFailing(status)
   const [isOpen, setOpen] = useState(false)
@@ -76,7 +75,6 @@ function useReadingOfChanges(version: number | undefined): void {
 const LATELY = ['organisation', 'user', 'global'] as const
 
 function Refused({ status }: { readonly status: StatusResponse }) {
-  const { t, number } = useTexts()
   const { full, store, storeOutage } = status
   const lately = { organisation: status.organisations, user: status.users, global: full.length > 0 ? 0 : status.global }
   return (
@@ -99,7 +97,6 @@ function Refused({ status }: { readonly status: StatusResponse }) {
 }
 
 function Full({ of: { category, window, until, remaining, tooDear } }: { readonly of: FullWindow }) {
-  const { t, number } = useTexts()
   const words = { category, window, remaining: number(remaining) }
   const dear = tooDear === null ? null : { ...words, route: tooDear.match, cost: number(tooDear.cost) }
   return (
@@ -111,7 +108,6 @@ function Full({ of: { category, window, until, remaining, tooDear } }: { readonl
 
 /** What somebody wanted to be in force and is not. */
 function Upsets({ of }: { readonly of: NonNullable<StatusResponse['upsets']> }) {
-  const { t, time } = useTexts()
   return of.slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
     <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>
       {t(outcome === 'not_made' ? 'status.notMade' : 'status.takenBack', { time: time(at) })}
@@ -120,7 +116,6 @@ function Upsets({ of }: { readonly of: NonNullable<StatusResponse['upsets']> }) 
 }
 
 function Failing({ share: part }: { readonly share: number }) {
-  const { t, share } = useTexts()
   return (
     <Line tone={part >= ALARMING ? 'bad' : 'warn'} href={hashOf('errors')} cure={t('status.errors')}>
       {t('status.failing', { share: share(part) })}

@@ -4,7 +4,7 @@ import type { AlertsResponse, AlertTestResponse } from '../../../contract/api.ts
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, share, t, windowName } from '../../i18n/text.ts'
 import { type AlertState, alertStates } from '../../logic/alert-state.ts'
 import type { Standing } from '../../ui/acknowledged.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
@@ -23,7 +23,7 @@ export function useAlerts() {
 }
 
 /** Receivers that do not take their events, and events whose alert is gone. */
-export function receiverNotes(alerts: AlertsResponse | null, { t, number }: Texts): readonly Standing[] {
+export function receiverNotes(alerts: AlertsResponse | null): readonly Standing[] {
   if (alerts === null) return []
   const failing = alertStates(alerts, serverNow()).filter((state) => state.failing !== null)
   return [
@@ -40,10 +40,9 @@ export function receiverNotes(alerts: AlertsResponse | null, { t, number }: Text
 
 /** The alerts of the configuration, and whether their receivers take them. */
 export function Alerts({ of }: { readonly of: AlertsResponse }) {
-  const texts = useTexts()
   return (
-    <Panel title={texts.t('page.alerts')}>
-      {receiverNotes(of, texts).map(({ id, note }) => (
+    <Panel title={t('page.alerts')}>
+      {receiverNotes(of).map(({ id, note }) => (
         <Fragment key={id}>{note}</Fragment>
       ))}
       <AlertTable states={alertStates(of, serverNow())} />
@@ -52,7 +51,6 @@ export function Alerts({ of }: { readonly of: AlertsResponse }) {
 }
 
 function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
-  const { t } = useTexts()
   const may = useMayChange()
   const columns: readonly Column<AlertState>[] = [
     { id: 'name', head: t('alerts.name'), cell: ({ alert }) => <Name of={alert.name} /> },
@@ -66,10 +64,8 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
-  const texts = useTexts()
-  const { t, share } = texts
   const what = t(scopeWord(scope))
-  const of = `${what} ${windowWords({ category, window }, texts)}`.trimEnd()
+  const of = `${what} ${windowWords({ category, window })}`.trimEnd()
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
 }
 
@@ -79,15 +75,11 @@ export function scopeWord(scope: AlertState['alert']['scope']) {
 }
 
 /** `read 1 hour`; empty of an alert that watches no window. */
-export function windowWords(
-  { category, window }: Pick<AlertState['alert'], 'category' | 'window'>,
-  { windowName }: Pick<Texts, 'windowName'>,
-): string {
+export function windowWords({ category, window }: Pick<AlertState['alert'], 'category' | 'window'>): string {
   return [category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' ')
 }
 
 function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {
-  const { t, share } = useTexts()
   if (latest === null) return <Tag tone="good">{t('alerts.never')}</Tag>
   return (
     <div>
@@ -98,7 +90,6 @@ function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {
 }
 
 function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
-  const { t, number } = useTexts()
   return (
     <div>
       {alert.pending > 0 && <Tag tone="warn">{t('alerts.pending', { count: number(alert.pending) })}</Tag>}{' '}
@@ -109,7 +100,6 @@ function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
 
 /** Sends the receiver an event that says it is a test, and shows what it said. */
 function Test({ alert }: { readonly alert: string }) {
-  const { t } = useTexts()
   const [said, setSaid] = useState<AlertTestResponse | null>(null)
   const { error, busy, submit } = useForm({
     async send() {
@@ -130,7 +120,7 @@ function Test({ alert }: { readonly alert: string }) {
         {t('alerts.test')}
       </Button>{' '}
       <span aria-live="polite">
-        {error && <Tag tone="bad">{messageOf(error, t)}</Tag>}
+        {error && <Tag tone="bad">{messageOf(error)}</Tag>}
         {said && (
           <Tag tone={said.delivered ? 'good' : 'bad'}>
             {said.delivered ? t('alerts.testTaken') : t('alerts.testNotTaken', { error: said.error ?? '' })}

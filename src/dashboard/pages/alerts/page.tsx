@@ -1,6 +1,6 @@
 import type { AlertsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { endsOf } from '../../logic/range.ts'
 import { useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
@@ -16,7 +16,6 @@ type AlertEvent = AlertsResponse['events'][number]
 
 /** The rules of the configuration, and each event with whom it was about and what became of its delivery. */
 export function AlertsPage() {
-  const { t } = useTexts()
   const poll = useAlerts()
   return (
     <Loaded poll={poll}>
@@ -46,7 +45,6 @@ const EXAMPLE = `alerts:
     webhook: { url: "https://hooks.example.org/T0", secret: "\${ALERTS_SECRET}" }`
 
 function Events({ events }: { readonly events: readonly AlertEvent[] }) {
-  const { t } = useTexts()
   const [{ alert = '' }, change] = useFields()
   const { from, to } = endsOf(useRange(), serverNow())
   const names = [...new Set(events.map((event) => event.alert))].sort()
@@ -69,8 +67,6 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
 const TONES = { pending: 'warn', delivered: 'good', given_up: 'bad' } as const
 
 function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
-  const texts = useTexts()
-  const { t, number, share } = texts
   const columns: readonly Column<AlertEvent>[] = [
     { id: 'alert', head: t('alerts.name'), sort: (event) => event.alert, cell: (event) => <Name of={event.alert} /> },
     { id: 'at', head: t('alerts.when'), sort: ({ at }) => Date.parse(at), cell: ({ at }) => <Moment at={at} isPast /> },
@@ -88,7 +84,7 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
           share: share(threshold),
           used: number(used),
           limit: number(limit),
-          of: windowWords({ category, window }, texts),
+          of: windowWords({ category, window }),
         }),
     },
     {
@@ -105,13 +101,11 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
 }
 
 function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {
-  const { t } = useTexts()
   if (subject === null) return t(scopeWord(scope))
   return <WayTo page={scope === 'organisation' ? 'organisations' : 'users'} id={subject} />
 }
 
 function Outcome({ of: { state, doneAt, nextAttemptAt, lastError } }: { readonly of: AlertEvent }) {
-  const { t } = useTexts()
   const at = doneAt ?? nextAttemptAt
   return (
     <div>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { AuditResponse, SettingsResponse } from '../../../contract/api.ts'
 import { call } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t, time } from '../../i18n/text.ts'
 import { changesIn, type Entry } from '../../logic/audit-story.ts'
 import { Note } from '../../ui/small.tsx'
 import { ChangeLines } from './values.tsx'
@@ -13,7 +13,6 @@ interface ConflictProps extends Pick<Entry, 'what' | 'subject'> {
 
 /** Says who else changed what one was about to change: the latest such entry of the audit. */
 export function Conflict({ what, subject, file }: ConflictProps) {
-  const { t, time } = useTexts()
   const [entry, setEntry] = useState<Entry | null>(null)
   useEffect(() => {
     const stop = new AbortController()

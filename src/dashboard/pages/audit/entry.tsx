@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { GrantResponse, SettingsResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
 import { wholeSentence } from '../../logic/whole-sentence.ts'
@@ -23,7 +23,6 @@ interface EntryProps {
 
 /** One change as a sentence, with what it changed and why. */
 export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
-  const { t } = useTexts()
   const story = storyOf(entry, file)
   return (
     <li className="audit-entry">
@@ -72,22 +71,19 @@ interface EntrySentenceProps {
 
 /** Who changed what. */
 export function EntrySentence({ entry, story, isAlone = false }: EntrySentenceProps) {
-  const { t } = useTexts()
   const text = t(`audit.say.${story.sentence}`)
-  const parts = usePartsOf(entry, story)
+  const parts = partsOf(entry, story)
   return <Filled text={isAlone ? wholeSentence(text) : text} parts={parts} />
 }
 
-function usePartsOf(
+function partsOf(
   entry: Entry,
-  { by, old, undone, at, counts = {}, share, change }: Story,
+  { by, old, undone, at, counts = {}, share: part, change }: Story,
 ): Record<string, ReactNode> {
-  const texts = useTexts()
-  const { t, number } = texts
-  const shown = (value: unknown) => <strong>{changedValue(change?.path ?? '', value, texts)}</strong>
+  const shown = (value: unknown) => <strong>{changedValue(change?.path ?? '', value)}</strong>
   const before = (): ReactNode =>
     change?.from === undefined && change?.file !== undefined
-      ? t('audit.fileValue', { value: changedValue(change.path, change.file, texts) })
+      ? t('audit.fileValue', { value: changedValue(change.path, change.file) })
       : shown(change?.from)
   const { category, organisation } = emptiedIn(entry)
   return {
@@ -97,8 +93,8 @@ function usePartsOf(
     undone: undone === undefined ? '' : String(undone),
     ...(at !== undefined && { at: <Moment at={at} /> }),
     ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, number(count)])),
-    ...(share !== undefined && { share: texts.share(share) }),
-    ...(change && { name: <bdi>{changedName(change.path, texts)}</bdi>, from: before(), to: shown(change.to) }),
+    ...(part !== undefined && { share: share(part) }),
+    ...(change && { name: <bdi>{changedName(change.path)}</bdi>, from: before(), to: shown(change.to) }),
     subject: <Subject of={entry} />,
     category: <bdi>{category}</bdi>,
     organisation: <WayTo page="organisations" id={organisation} />,
@@ -172,7 +168,6 @@ function idsIn(page: 'users' | 'organisations', side: unknown): string[] {
 }
 
 function NoteText({ note }: { readonly note: Note }) {
-  const { t, share } = useTexts()
   if (note.kind === 'guardEnded') return t('audit.note.guardEnded')
   const from = note.kind === 'moved' && <Moment at={note.from} />
   const parts = { from, at: <Moment at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }

@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
 import { bound, Choice } from '../../ui/form.tsx'
@@ -29,7 +29,6 @@ interface FiltersProps {
 
 /** Which changes are listed. */
 export function Filters({ filters, onChange }: FiltersProps) {
-  const { t } = useTexts()
   const isAny = filters.who === '' && filters.what === '' && filters.about === ''
   return (
     <search className="filters">

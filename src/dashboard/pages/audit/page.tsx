@@ -4,7 +4,7 @@ import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { type Entry, isOver, isUndoable } from '../../logic/audit-story.ts'
 import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
@@ -26,7 +26,6 @@ const LATEST_EVERY_MS = 30_000
 
 /** The changes at run time, found by who, what and whom, each with its undo. */
 export function AuditPage() {
-  const { t } = useTexts()
   const [fields, change] = useFields()
   const filters = filtersOf(fields)
   const before = placeIn(fields)
@@ -113,7 +112,6 @@ function placeIn({ before = '' }: Fields): string {
 }
 
 function UndoButton({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
-  const { t } = useTexts()
   const may = useMayChange()
   if (isOver(entry, serverNow())) return <Tag>{t('audit.over')}</Tag>
   if (!may || !isUndoable(entry)) return null

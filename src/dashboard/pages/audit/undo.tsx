@@ -8,7 +8,7 @@ import type {
 } from '../../../contract/api.ts'
 import { ApiError, call, PREVIEW } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { type Change, comesBack, type Entry, storyOf } from '../../logic/audit-story.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { fullAfter, type OverrideBack, patchOf, withDefaults } from '../../logic/undo-effect.ts'
@@ -37,7 +37,6 @@ interface Since {
 
 /** Says what comes back with the undo of a change, and does it. */
 export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
-  const { t, number } = useTexts()
   const [since, setSince] = useState<readonly Since[]>([])
   const { version, subject } = entry
   const [changes] = useState(() => comesBack(entry, file))
@@ -82,15 +81,13 @@ function totalBefore({ from }: Entry): number {
 }
 
 function SinceLine({ of: { path, set, now }, version }: { readonly of: Since; readonly version: number }) {
-  const texts = useTexts()
-  const { t } = texts
   const isWhole = path === ''
   const nothing = t(isWhole ? 'word.none' : 'audit.asFile')
   const shown = (value: unknown): string => {
     if (value === null || value === undefined) return nothing
-    return typeof value === 'object' ? t('undo.something') : changedValue(path, value, texts)
+    return typeof value === 'object' ? t('undo.something') : changedValue(path, value)
   }
-  const name = isWhole ? t('undo.whole') : changedName(path, texts)
+  const name = isWhole ? t('undo.whole') : changedName(path)
   if (!isWhole || set === null || now === null) {
     return (
       <p>
@@ -151,7 +148,6 @@ function OfSettings({ changes }: Pick<EffectProps, 'changes'>) {
 }
 
 function Blocked({ found: { blocked, newlyBlockedCount, scanned } }: { readonly found: PreviewResponse }) {
-  const { t, number } = useTexts()
   const users = [...new Set(blocked.filter(({ blockedNow }) => !blockedNow).map(({ user }) => visible(user)))]
   const names = users.slice(0, NAMED).join(t('word.listComma'))
   return (
@@ -172,7 +168,6 @@ interface OfUserProps extends Pick<EffectProps, 'changes'> {
 }
 
 function OfUser({ user, back, changes }: OfUserProps) {
-  const { t, number } = useTexts()
   const now = usePoll<UserResponse>(`/api/users/${encodeURIComponent(user)}`, EVERY_MS).data
   const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
   if (now === null || quota === null) return <ChangeLines changes={changes} />

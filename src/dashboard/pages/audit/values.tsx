@@ -1,6 +1,6 @@
 import { MODES } from '../../../quota/limit-layers.ts'
-import type { Texts } from '../../i18n/text.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import type { TextKey } from '../../i18n/en.ts'
+import { language, t, time } from '../../i18n/text.ts'
 import type { Change } from '../../logic/audit-story.ts'
 import { windowWords } from '../../logic/format.ts'
 import { isLimit, limitWords } from '../../logic/limit-words.ts'
@@ -9,7 +9,7 @@ import { visible } from '../../logic/visible.ts'
 import { FromTo, type FromToLine } from '../../ui/from-to.tsx'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
-export function changedName(path: string, { t, language }: Texts): string {
+export function changedName(path: string): string {
   const windowIn = (name: string) => {
     const words = windowWords(language, name)
     return words === name ? t('audit.name.window', { name }) : words
@@ -31,7 +31,7 @@ export function changedName(path: string, { t, language }: Texts): string {
   return known === undefined ? windowWords(language, path) : t(known)
 }
 
-const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
+const NAMES: Readonly<Record<string, TextKey>> = {
   mode: 'audit.name.mode',
   shadow: 'audit.name.shadow',
   'global.enabled': 'audit.name.enabled',
@@ -45,8 +45,8 @@ const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
 }
 
 /** One value of a change, in the words of the page. */
-export function changedValue(path: string, value: unknown, { t, exact, time }: Texts): string {
-  if (isLimit(value)) return limitWords(value, { t, exact })
+export function changedValue(path: string, value: unknown): string {
+  if (isLimit(value)) return limitWords(value)
   if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
   if (typeof value !== 'string') return value === undefined || value === null ? t('word.none') : JSON.stringify(value)
   if (path === 'expiresAt') return time(value)
@@ -56,24 +56,22 @@ export function changedValue(path: string, value: unknown, { t, exact, time }: T
 
 /** The values that a change made different, one line each. */
 export function ChangeLines({ changes }: { readonly changes: readonly Change[] }) {
-  const texts = useTexts()
-  return <FromTo lines={changes.map((each) => lineOf(each, texts))} />
+  return <FromTo lines={changes.map(lineOf)} />
 }
 
 /** What was not there before needs no `none`. */
-function lineOf({ path, from, to, file }: Change, texts: Texts): FromToLine {
-  const { t } = texts
+function lineOf({ path, from, to, file }: Change): FromToLine {
   const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =
     file === undefined
       ? null
-      : t(isOfSettings ? 'audit.fileValue' : 'audit.defaultValue', { value: changedValue(path, file, texts) })
+      : t(isOfSettings ? 'audit.fileValue' : 'audit.defaultValue', { value: changedValue(path, file) })
   const nothing = t(isOfSettings ? 'audit.asFile' : path.startsWith('limits.') ? 'audit.asDefault' : 'word.none')
   return {
     key: path,
-    name: <bdi>{changedName(path, texts)}</bdi>,
-    from: from === undefined ? unset : changedValue(path, from, texts),
-    to: to === undefined ? (unset ?? nothing) : changedValue(path, to, texts),
+    name: <bdi>{changedName(path)}</bdi>,
+    from: from === undefined ? unset : changedValue(path, from),
+    to: to === undefined ? (unset ?? nothing) : changedValue(path, to),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, span, t } from '../../i18n/text.ts'
 import { blameOf, worstSteps } from '../../logic/blame.ts'
 import { halfHourOf } from '../../logic/half-hour.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -17,7 +17,6 @@ interface VerdictProps {
 
 /** Whether it is the upstream or the gateway that fails, how much each of both, and when most. */
 export function Verdict({ row, points }: VerdictProps) {
-  const { t, number, share } = useTexts()
   const counted = countedIn(row)
   const { requests, status5xx, status0, refused, status4xx } = counted
   if (requests === 0) return <p role="status">{t('series.nothing')}</p>
@@ -55,7 +54,6 @@ interface CauseProps {
 
 /** What one of both failed, and the way to the half-hour in which that was most. */
 function Cause({ worst, children }: CauseProps) {
-  const { t, number, span } = useTexts()
   const [fields] = useFields()
   const hasWay = worst !== null && halfHourOf(fields.half) === null
   return (

@@ -1,4 +1,4 @@
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { type FailingRoute, failingRoutes } from '../../logic/failing-routes.ts'
 import { hashOf } from '../../logic/location.ts'
 import { OTHER_ROUTES, shareOf } from '../../logic/route-usage.ts'
@@ -16,7 +16,6 @@ interface FailingRoutesProps {
 
 /** The routes that fail, each with the way to its own errors, and what failed without a route. */
 export function FailingRoutes({ rows, all }: FailingRoutesProps) {
-  const { t, number, share } = useTexts()
   const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string) =>
     counted<FailingRoute>(id, head, (row) => row[id])
   const shareOfForwarded = ({ status5xx, status0, forwarded }: FailingRoute) => shareOf(status5xx + status0, forwarded)
@@ -49,7 +48,6 @@ export function FailingRoutes({ rows, all }: FailingRoutesProps) {
 }
 
 function RouteLink({ route }: Pick<FailingRoute, 'route'>) {
-  const { t } = useTexts()
   const [fields] = useFields()
   if (route === null) return t('errors.withoutRoute')
   if (route === OTHER_ROUTES) return t('routes.others')

@@ -1,5 +1,5 @@
 import { Checkbox } from '@mantine/core'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { HALF_HOUR_MS, halfHourOf } from '../../logic/half-hour.ts'
 import type { SeriesPoint } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -16,7 +16,6 @@ interface FailuresProps {
 
 /** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
 export function Failures({ route, points }: FailuresProps) {
-  const { t } = useTexts()
   const [{ draw, half }, change] = useFields()
   const { name, from, to } = useRange()
   const zoom = useZoom()

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { span, t } from '../../i18n/text.ts'
 import { VALUES } from '../../logic/blame.ts'
 import { halfHourOf } from '../../logic/half-hour.ts'
 import { logFilter } from '../../logic/log-filter.ts'
@@ -28,7 +28,6 @@ const ROUTES_EVERY_MS = 60_000
  * of it that was chosen.
  */
 export function ErrorsPage() {
-  const { t } = useTexts()
   const [{ route = '' }] = useFields()
   const { byRoute, all, overTime } = useCounts(route)
   const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf, serverNow())
@@ -76,7 +75,6 @@ function useCounts(route: string) {
 }
 
 function RouteSelect({ route }: { readonly route: string }) {
-  const { t } = useTexts()
   const [, change] = useFields()
   const rules = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS).data?.routes ?? []
   return (
@@ -91,8 +89,6 @@ function RouteSelect({ route }: { readonly route: string }) {
 
 /** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
 function TimeInQuestion() {
-  const texts = useTexts()
-  const { t, span } = texts
   const [{ half }, change] = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
@@ -100,7 +96,7 @@ function TimeInQuestion() {
     <p className="wrap error-time">
       <span aria-live="polite">
         {chosen === null
-          ? t(range.name === null ? 'errors.ofDates' : 'errors.ofRange', { range: rangeWords(range, texts) })
+          ? t(range.name === null ? 'errors.ofDates' : 'errors.ofRange', { range: rangeWords(range) })
           : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
       </span>
       {chosen !== null && (
@@ -121,7 +117,6 @@ interface LogFilterProps {
 
 /** How the failed requests of the time in question are found in the log. */
 function LogFilter({ route, points }: LogFilterProps) {
-  const { t } = useTexts()
   const [{ half, draw }] = useFields()
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return null

@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
@@ -22,7 +22,6 @@ interface KeyListProps extends Reading {
 
 /** The keys that are looked for; the address has what that is. */
 export function KeyList({ keys, read, reload }: KeyListProps) {
-  const { t } = useTexts()
   const [fields, change] = useFields()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
@@ -74,7 +73,6 @@ interface KeySearchProps {
 }
 
 function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
-  const { t } = useTexts()
   return (
     <search className="filters" aria-label={t('refusals.filters')}>
       <TextInput
@@ -98,7 +96,6 @@ function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
 }
 
 function Count({ all, found }: { readonly all: number; readonly found: number }) {
-  const { t, number } = useTexts()
   const counts = { shown: number(SHOWN), found: number(found), all: number(all) }
   return (
     <p role="status" className="muted">

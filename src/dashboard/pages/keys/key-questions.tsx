@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { AuditResponse, TokenResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { type Entry, wasMadeByLink } from '../../logic/audit-story.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -20,7 +20,6 @@ interface QuestionProps<T> {
 
 /** The question before a key is revoked. */
 export function Revoke({ accessKey, onConfirm, onClose }: QuestionProps<Reason>) {
-  const { t } = useTexts()
   return (
     <Confirm
       title={t('keys.revokeOf', { name: visible(accessKey.name), user: visible(accessKey.user) })}
@@ -51,7 +50,6 @@ export interface Rotation extends Reason {
 
 /** The question before another key takes the place of one. */
 export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation>) {
-  const { t } = useTexts()
   const [grace, setGrace] = useState<string>('24h')
   const [chosenLink, setByLink] = useState<boolean | null>(null)
   const making = useMaking(accessKey)
@@ -88,7 +86,6 @@ function useMaking({ id }: TokenResponse): Entry | null {
 
 /** Which key it is: several may have one user and name. */
 function KeyFacts({ accessKey: { id, user, name, createdAt } }: { readonly accessKey: TokenResponse }) {
-  const { t } = useTexts()
   return (
     <Facts>
       <Fact name={t('word.user')}>

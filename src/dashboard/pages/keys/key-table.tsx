@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { date, t, time } from '../../i18n/text.ts'
 import type { KeyState } from '../../logic/access-keys.ts'
 import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
@@ -20,17 +20,16 @@ interface KeyTableProps {
 
 /** The first keys of the order that the address has. */
 export function KeyTable({ keys, most, ...actions }: KeyTableProps) {
-  const texts = useTexts()
   const may = useMayChange()
-  const columns = [...columnsOf(texts), actionOf(texts, may, actions)]
+  const columns = [...columnsOf(), actionOf(may, actions)]
   const { order } = useTableOrder(columns, null)
   const rows = sortedRows(keys, columns, order).slice(0, most)
-  return <DataTable label={texts.t('keys.title')} columns={columns} rows={rows} keyOf={({ id }) => id} />
+  return <DataTable label={t('keys.title')} columns={columns} rows={rows} keyOf={({ id }) => id} />
 }
 
 const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn', revoked: 'bad' }
 
-function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
+function columnsOf(): readonly Column<TokenResponse>[] {
   return [
     {
       id: 'user',
@@ -68,7 +67,7 @@ function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
 
 type Actions = Pick<KeyTableProps, 'onRevoke' | 'onRotate'>
 
-function actionOf({ t }: Texts, may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
+function actionOf(may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
   const button = (key: TokenResponse, what: 'revoke' | 'rotate', onClick: (key: TokenResponse) => void) => (
     <Button
       size="compact-xs"
@@ -98,7 +97,6 @@ interface OfKey {
 
 /** When a key was made; the second is told on hover. */
 function DayOf({ at }: { readonly at: string }) {
-  const { date, time } = useTexts()
   return (
     <time dateTime={at} title={time(at)}>
       {date(Date.parse(at))}
@@ -116,7 +114,6 @@ function NameOfKey({ accessKey: { name, plan, organisation } }: OfKey) {
 }
 
 function State({ accessKey }: OfKey) {
-  const { t } = useTexts()
   const { state } = accessKey
   return (
     <div>

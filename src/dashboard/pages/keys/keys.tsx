@@ -1,6 +1,6 @@
 import type { TokensResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { KeyList } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
@@ -11,7 +11,6 @@ const NO_KEYS: TokensResponse['tokens'] = []
 
 /** The access keys: making one, finding and revoking others. */
 export function KeysPage() {
-  const { t } = useTexts()
   const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
   return (
     <>

@@ -1,6 +1,6 @@
 import { Switch } from '@mantine/core'
 import type { NewTokenResponse, TokenToHandOverResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t, time } from '../../i18n/text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Copyable, Note } from '../../ui/small.tsx'
 
@@ -13,7 +13,6 @@ interface ByLinkProps {
 
 /** Whether a link is made instead of showing the key. */
 export function ByLink({ checked, onChange }: ByLinkProps) {
-  const { t } = useTexts()
   return (
     <Switch
       label={t('keys.byLink')}
@@ -27,7 +26,6 @@ export function ByLink({ checked, onChange }: ByLinkProps) {
 
 /** An access key itself or the link to it, which is shown this once. */
 export function MadeKey({ made }: { readonly made: Made }) {
-  const { t, time } = useTexts()
   const title = t('keys.made', { user: visible(made.user) })
   const isLink = 'handover' in made
   return (

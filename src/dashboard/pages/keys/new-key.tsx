@@ -4,7 +4,7 @@ import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../cont
 import { isOutcomeUnknown } from '../../api/client.ts'
 import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { factsOf } from '../../logic/key-facts.ts'
 import { hashOf } from '../../logic/location.ts'
 import { ExpiryField } from '../../ui/expiry.tsx'
@@ -27,7 +27,6 @@ interface NewKeyProps extends Reading {
 
 /** The form that makes an access key, and its secret, which is shown this once. */
 export function NewKey({ keys, ...reading }: NewKeyProps) {
-  const { t } = useTexts()
   const [typed, setTyped] = useState('')
   const query = useTyped(typed)
   const wish = new URLSearchParams({ query, limit: String(MOST) })
@@ -86,7 +85,6 @@ interface FurtherProps extends Pick<NewKeyForm, 'draft' | 'chosen' | 'edit' | 'p
 
 /** What a key may have besides: shown once somebody begins to make one, since most come for the list below. */
 function Further({ draft, chosen, plans, edit, problems }: FurtherProps) {
-  const { t } = useTexts()
   return (
     <>
       <ForOperators>
@@ -127,7 +125,6 @@ interface KnownUsersProps {
 
 /** Whether there is such a user, and who else may be meant. */
 function KnownUsers({ user, found, onChoose }: KnownUsersProps) {
-  const { t } = useTexts()
   if (user === '' || found === null) return null
   const others = found.filter((each) => each.user !== user)
   return (

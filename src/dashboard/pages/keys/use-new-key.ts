@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { TokensResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import type { Facts } from '../../logic/key-facts.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { useForm } from '../../ui/form.tsx'
@@ -32,7 +32,6 @@ interface Options extends Reading {
 
 /** The draft of an access key, and what became of it. The draft is kept while one looks at other pages. */
 export function useNewKey({ read, reload, factsOf }: Options) {
-  const { t } = useTexts()
   const [draft, setDraft] = useKept('new token', EMPTY)
   // Never kept: its secret is shown this once.
   const [made, setMade] = useState<Made | null>(null)

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { t, time } from '../../i18n/text.ts'
 import { GUARD_TIMES, type Terms } from '../../logic/change-terms.ts'
 import { patchOf } from '../../logic/settings.ts'
 import { notesOfPatch } from '../../logic/settings-layers.ts'
@@ -26,7 +26,6 @@ interface BarProps {
 
 /** At the foot of the window as soon as something is changed: its preview, how it is made, and what became of it. */
 export function ChangeBar({ editing, out }: BarProps) {
-  const { t } = useTexts()
   const { draft, error, applied } = editing
   const isEdited = Object.keys(draft).length > 0
   if (!isEdited && error === null && applied === null) return null
@@ -40,7 +39,6 @@ export function ChangeBar({ editing, out }: BarProps) {
 }
 
 function Change({ editing, out }: BarProps) {
-  const { t } = useTexts()
   const may = useMayChange()
   const { draft, work, previewed, error, termProblems, terms } = editing
   const [isOpen, setOpen] = useState(false)
@@ -96,7 +94,6 @@ function Change({ editing, out }: BarProps) {
 
 /** Which ends and guards of others the change drops. */
 function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
-  const { t } = useTexts()
   const { quota } = useEditing()
   const { patch } = patchOf(draft)
   const { layers = [] } = quota
@@ -118,7 +115,6 @@ const TERMS = ['reason', 'guard', 'guard.for', 'guard.refused', 'from', 'until']
 
 /** Stops what is under way. */
 function Cancel({ onClick }: { readonly onClick: () => void }) {
-  const { t } = useTexts()
   const ref = useRef<HTMLButtonElement>(null)
   useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
   return (
@@ -129,7 +125,6 @@ function Cancel({ onClick }: { readonly onClick: () => void }) {
 }
 
 function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly editing: SettingsEditing }) {
-  const { t, time } = useTexts()
   const may = useMayChange()
   const { message, version, at, unfollowed = [] } = applied
   return (
@@ -173,7 +168,6 @@ interface TermsProps {
 
 /** Why, when, for how long and under which guard a change is made. */
 function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsProps) {
-  const { t } = useTexts()
   return (
     <fieldset id="change-terms" className="wrap ends change-terms" data-open={isOpen} disabled={!mayChange}>
       <legend className="heard">{t('bar.more')}</legend>
@@ -201,7 +195,6 @@ function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsPro
 }
 
 function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 'problemOf' | 'onChange'>) {
-  const { t } = useTexts()
   return (
     <>
       <Choice

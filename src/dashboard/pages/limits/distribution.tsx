@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core'
 import type { KeyboardEvent, PointerEvent } from 'react'
 import type { DistributionResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, windowName } from '../../i18n/text.ts'
 import {
   AXIS,
   fieldAt,
@@ -28,7 +28,6 @@ const UNMARKED = { scope: null, plan: null }
 
 /** Where users lie below a personal limit, which is set by a line over them. */
 export function Distribution() {
-  const { t, windowName } = useTexts()
   const { quota } = useEditing()
   const [fields, change] = useFields()
   const category = quota.categories.find((each) => each === fields.category) ?? quota.categories[0] ?? ''
@@ -71,7 +70,6 @@ interface FoundProps {
 }
 
 function Found({ found, category, window }: FoundProps) {
-  const { t, number } = useTexts()
   const { quota, draft, edit } = useEditing()
   const line = limitLine(quota, draft, { scope: 'personal', category, window })
   if (line === null) return <p className="muted">{t('distribution.none')}</p>

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { type Draft, type Edit, fieldOf, isSetAtRunTime, shownIn, valueAt } from '../../logic/settings.ts'
 import { useFields } from '../../ui/address.tsx'
 import { focusNear } from '../../ui/focus-back.ts'
@@ -37,11 +37,9 @@ export function useShown(path: string): string | boolean {
 
 /** Where the value comes from, and the buttons that give it back to the file or undo the edit. */
 export function Origin({ path }: { readonly path: string }) {
-  const texts = useTexts()
-  const { t } = texts
   const { quota, draft, edit, undo } = useEditing()
-  const name = nameOf(path, texts)
-  const value = shownValue(valueAt(quota.file, path), texts)
+  const name = nameOf(path)
+  const value = shownValue(valueAt(quota.file, path))
   if (path in draft) {
     return (
       <span className="origin edited">

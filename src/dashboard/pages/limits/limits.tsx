@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, windowName } from '../../i18n/text.ts'
 import { type Place, scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/form.tsx'
@@ -8,7 +8,6 @@ import { SCOPES, windowNames } from './names.ts'
 
 /** The baselines or the custom values: a field for each scope, category and window. */
 export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
-  const { t } = useTexts()
   const { quota } = useEditing()
   return (
     <fieldset className="limits" aria-label={table === 'custom' ? t('quotas.custom') : undefined}>
@@ -33,7 +32,6 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
 
 /** Makes all personal limits of the form less or more at once. */
 function Scaling() {
-  const { t } = useTexts()
   const { change, quota } = useEditing()
   return (
     <p className="wrap">
@@ -59,7 +57,6 @@ function Scaling() {
 
 /** The custom values, closed while the mode is another and none of them is set: then they count for nothing. */
 export function CustomLimits() {
-  const { t } = useTexts()
   const { quota, draft } = useEditing()
   const isOfCustom = (path: string) => path.startsWith('custom.')
   const isOpen = useShown('mode') === 'custom' || [...quota.changed, ...Object.keys(draft)].some(isOfCustom)
@@ -72,7 +69,6 @@ export function CustomLimits() {
 }
 
 function LimitField({ table, scope, category, window }: Place & { readonly table: 'baselines' | 'custom' }) {
-  const { t, number, windowName } = useTexts()
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]

@@ -1,10 +1,10 @@
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
-import type { Texts } from '../../i18n/text.tsx'
+import { t, windowName } from '../../i18n/text.ts'
 import { namesOf, type Value } from '../../logic/settings.ts'
 import { changedValue } from '../audit/values.tsx'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
-export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windowName'>): string {
+export function nameOf(path: string): string {
   if (path === 'mode') return t('quotas.mode')
   if (path === 'global.enabled') return t('quotas.globalEnabled')
   if (path === 'global.multiplier') return t('quotas.multiplier')
@@ -24,8 +24,8 @@ export function wordOf(scope: string | undefined): 'word.global' | 'word.organis
   return scope === 'global' || scope === 'organisation' ? `word.${scope}` : 'word.personal'
 }
 
-export function shownValue(value: Value, texts: Texts): string {
-  return changedValue('mode', value, texts)
+export function shownValue(value: Value): string {
+  return changedValue('mode', value)
 }
 
 export const SCOPES = ['personal', 'global'] as const

@@ -4,7 +4,7 @@ import type {
   SettingsInForceResponse,
 } from '../../../contract/api.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
@@ -47,7 +47,6 @@ const SHOWN = 20
 
 /** The organisations with limits of their own, which hold whatever the plans of their members say; nothing if there are none. */
 function OwnOrganisations() {
-  const { t } = useTexts()
   const path = `/api/in-force/organisations?limit=${SHOWN}`
   const { data } = usePoll<OrganisationOverridesInForceResponse>(path, OWN_EVERY_MS)
   const own = data?.organisations ?? []
@@ -83,7 +82,6 @@ interface AdaptiveProps {
 
 /** The factor of the adaptive mode and why it is what it is; shown in every mode. */
 function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
-  const { t, number } = useTexts()
   const used = mode === 'adaptive'
   return (
     <Panel title={t('adaptive.title')}>
@@ -98,11 +96,9 @@ function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps
 }
 
 function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] }) {
-  const texts = useTexts()
-  const { t, number, share } = texts
   return (
     <>
-      <p>{why(adaptive, texts)}</p>
+      <p>{why(adaptive)}</p>
       <Facts>
         <Fact name={t('adaptive.requests')}>{number(adaptive.requests)}</Fact>
         <Fact name={t('adaptive.failed')}>{number(adaptive.failed)}</Fact>
@@ -116,7 +112,7 @@ function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] })
 }
 
 /** As the API's own sentence, in the language of the page. */
-function why(adaptive: QuotaResponse['adaptive'], { t, number, share }: Texts): string {
+function why(adaptive: QuotaResponse['adaptive']): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')
   const counted = { requests: number(requests), failed: number(failed), share: share(adaptive.share) }

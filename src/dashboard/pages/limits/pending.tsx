@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react'
 import type { LayerResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { leavesOf } from '../../logic/change-terms.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import type { Value } from '../../logic/settings.ts'
@@ -27,7 +27,6 @@ interface PendingProps {
  * how to cancel what is to become of it. Nothing if all is permanent.
  */
 export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps) {
-  const { t } = useTexts()
   const temporary = layers.filter(({ id }) => id !== 'permanent')
   const permanent = layers.find(({ id }) => id === 'permanent')
   if (temporary.length === 0) return null
@@ -65,7 +64,6 @@ interface LayerProps extends Pick<PendingProps, 'reload'> {
 }
 
 function LayerItem({ layer, layers, reload }: LayerProps) {
-  const { t } = useTexts()
   const { id, from, until, state, value, guard, why } = layer
   const cancel = async (body: Reason) => {
     await call('DELETE', `/api/quota/scheduled/${encodeURIComponent(id)}`, { body })
@@ -114,7 +112,6 @@ function LayerItem({ layer, layers, reload }: LayerProps) {
 }
 
 function GuardText({ until, refused, counted, who }: Guard & { readonly who: ReactNode }) {
-  const { t, share, number } = useTexts()
   return (
     <>
       <Filled text={t('pending.guard', { share: share(refused) })} parts={{ who, at: <Moment at={until} /> }} />{' '}
@@ -132,7 +129,6 @@ function GuardText({ until, refused, counted, who }: Guard & { readonly who: Rea
 
 /** Sets the same with another end: the end moves. */
 function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' | 'reload'>) {
-  const { t } = useTexts()
   const [expiry, setExpiry] = useState<Expiry>({ kind: 'hours', hours: 1 })
   const at = expiryOf(expiry, serverNow())
   async function move(reason: Reason): Promise<void> {
@@ -167,13 +163,11 @@ interface LinesProps {
 }
 
 function PatchLines({ patch, next = null }: LinesProps) {
-  const texts = useTexts()
-  const { t } = texts
-  const shown = (value: unknown) => (value == null ? t('word.file') : shownValue(value as Value, texts))
+  const shown = (value: unknown) => (value == null ? t('word.file') : shownValue(value as Value))
   return (
     <FromTo
       lines={leavesOf(patch).map(([path, value]) => ({
-        ...{ key: path, name: nameOf(path, texts), to: shown(value) },
+        ...{ key: path, name: nameOf(path), to: shown(value) },
         more: next && <span className="muted">{t('pending.next', { value: shown(next(path)) })}</span>,
       }))}
     />

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import type { PlansResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, windowName } from '../../i18n/text.ts'
 import { limitIn } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -16,7 +16,6 @@ const EVERY_MS = 60_000
 
 /** The limits of plans beside the baselines that they replace: a field for each plan, scope, category and window. Nothing without plans. */
 export function PlanMatrix() {
-  const { t } = useTexts()
   const { quota, draft } = useEditing()
   const { plans } = quota
   const known = usePoll<PlansResponse>('/api/plans', EVERY_MS).data?.plans ?? []
@@ -52,7 +51,6 @@ interface MatrixProps {
 }
 
 function Matrix({ scope, plans, users }: MatrixProps) {
-  const { t, windowName } = useTexts()
   const { quota } = useEditing()
   const isPersonal = scope === 'personal'
   const name = ({ category, window }: Cell) => `${t(wordOf(scope))} ${category} ${windowName(window)}`
@@ -77,7 +75,6 @@ function Matrix({ scope, plans, users }: MatrixProps) {
 }
 
 function PlanHead({ plan, users }: { readonly plan: string; readonly users: number | undefined }) {
-  const { t, number } = useTexts()
   const { quota } = useEditing()
   return (
     <>
@@ -90,7 +87,6 @@ function PlanHead({ plan, users }: { readonly plan: string; readonly users: numb
 
 /** What a plan that leaves it out follows, with its edit. */
 function Baseline({ category, window }: Cell) {
-  const { t, number } = useTexts()
   const { quota, draft } = useEditing()
   const limit = limitIn(quota, draft, `baselines.personal.${category}.${window}`)
   return limit === null ? t('override.noLimit') : number(limit)
@@ -102,8 +98,6 @@ interface FieldProps extends Cell {
 }
 
 function PlanField({ plan, scope, category, window }: FieldProps) {
-  const texts = useTexts()
-  const { t, number } = texts
   const { quota, draft, edit, problemOf } = useEditing()
   const path = `plans.${plan}.${scope}.${category}.${window}`
   const baseline = scope === 'personal' ? limitIn(quota, draft, `baselines.personal.${category}.${window}`) : null
@@ -112,7 +106,7 @@ function PlanField({ plan, scope, category, window }: FieldProps) {
   return (
     <Setting path={path}>
       <TextInput
-        aria-label={nameOf(path, texts)}
+        aria-label={nameOf(path)}
         inputMode="numeric"
         placeholder={baseline === null ? t('override.noLimit') : String(baseline)}
         {...bound(String(useShown(path)), (text) => edit(path, text), problemOf(path))}

@@ -1,6 +1,6 @@
 import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, windowName } from '../../i18n/text.ts'
 import { inOneList } from '../../logic/by-category.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
@@ -12,15 +12,13 @@ import { nameOf, SCOPES, shownValue, windowNames, wordOf } from './names.ts'
 
 /** The values that a change sets. */
 export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceResponse; readonly draft: Draft }) {
-  const texts = useTexts()
-  const { t } = texts
   return (
     <>
       <h4>{t('preview.changes')}</h4>
       <FromTo
         lines={changesOf(quota, draft).map(({ path, from, to, toFile }) => ({
-          ...{ key: path, name: nameOf(path, texts) },
-          ...{ from: shownValue(from, texts), to: shownValue(to, texts) },
+          ...{ key: path, name: nameOf(path) },
+          ...{ from: shownValue(from), to: shownValue(to) },
           more: toFile && (
             <>
               {' '}
@@ -45,7 +43,6 @@ interface PreviewOf {
 
 /** The limits in force that it makes different. */
 export function LimitTable({ quota, response }: PreviewOf) {
-  const { t, number, windowName } = useTexts()
   const shown = (limit: number | undefined, beyond: number | undefined) => {
     if (limit === undefined) return '–'
     return beyond === undefined ? number(limit) : `${number(limit)} ${t('word.over', { over: number(beyond) })}`
@@ -94,7 +91,6 @@ export function LimitTable({ quota, response }: PreviewOf) {
 
 /** Who has used nothing yet is in no list of users: limits that no request fits into are shown by themselves. */
 export function TooSmall({ quota, response }: PreviewOf) {
-  const { t, windowName } = useTexts()
   const windows = noneFits(response.effective, quota.cheapest).map(
     ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${windowName(window)}`,
   )
@@ -108,8 +104,6 @@ export function TooSmall({ quota, response }: PreviewOf) {
 
 /** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
 export function TooDear({ response }: { readonly response: PreviewResponse }) {
-  const texts = useTexts()
-  const { t, number } = texts
   if (response.warnings.length === 0) return null
   return (
     <Note tone="warn">
@@ -118,7 +112,7 @@ export function TooDear({ response }: { readonly response: PreviewResponse }) {
         {response.warnings.map(({ plan, scope, category, window, limit, cost, routes, routeCount }) => (
           <li key={`${plan} ${scope} ${category} ${window}`}>
             {plan !== undefined && <bdi>{plan}: </bdi>}
-            {limitName({ scope, category, window }, texts)}: {number(limit)} &lt; {number(cost)} (
+            {limitName({ scope, category, window })}: {number(limit)} &lt; {number(cost)} (
             <bdi>{routes.join(', ')}</bdi>
             {routeCount > routes.length && `, … ${number(routeCount)}`})
           </li>
@@ -136,7 +130,6 @@ interface RoomProps {
 
 /** What is left in the global windows. */
 export function Room({ response, cheapest, shadow }: RoomProps) {
-  const { t, windowName } = useTexts()
   const rows = inOneList(response.windows)
   if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
   const nameIn = ({ category, window }: { readonly category: string; readonly window: string }) =>

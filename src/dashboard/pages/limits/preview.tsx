@@ -1,5 +1,5 @@
 import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, time, windowName } from '../../i18n/text.ts'
 import { changesOf, type Draft } from '../../logic/settings.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Until } from '../../ui/moment.tsx'
@@ -18,7 +18,6 @@ interface PreviewProps {
 
 /** What a change would do, from the live counters. */
 export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
-  const { t, number, time } = useTexts()
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
     <Review text={t('preview.counted', { time: time(at) })} onBack={onBack}>
@@ -51,7 +50,6 @@ function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
 }
 
 function BlockedOrganisations({ response: { organisations } }: { readonly response: PreviewResponse }) {
-  const { t } = useTexts()
   if (organisations.scanned === 0) return null
   const rows = organisations.blocked.map(({ organisation, ...block }) => ({ ...block, id: organisation }))
   return (
@@ -69,7 +67,6 @@ interface BlockedProps {
 }
 
 function Blocked({ of, rows, kind }: BlockedProps) {
-  const { t, number, windowName } = useTexts()
   const words = {
     scanned: number(of.scanned),
     blocked: number(of.blockedCount),
@@ -118,7 +115,6 @@ interface YesterdayProps {
 
 /** What a change would have met in the last 24 hours, from the kept history. */
 function Yesterday({ found }: YesterdayProps) {
-  const { t, number } = useTexts()
   const above = found.rows.filter((row) => row.above.users > 0)
   return (
     <>
@@ -149,7 +145,6 @@ function Yesterday({ found }: YesterdayProps) {
 type Row = YesterdayProps['found']['rows'][number]
 
 function AllRows({ found }: YesterdayProps) {
-  const { t, number, windowName } = useTexts()
   const partOf = (id: 'runs' | 'tokens', head: string): Column<Row> => ({
     ...{ id, head, isNumber: true },
     cell: ({ above, of }) => `${number(above[id])} / ${number(of[id])}`,

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/form.tsx'
@@ -20,7 +20,6 @@ import { type SettingsProps, useSettings } from './use-settings.ts'
 
 /** The settings as a form, what a change of them would do beside it, and the bar that makes the change. */
 export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
-  const { t } = useTexts()
   const may = useMayChange()
   const editing = useSettings({ quota, etag, reload, take })
   const { draft, problems, termProblems, error, previewed, change } = editing
@@ -75,7 +74,6 @@ interface AllToFileProps extends Pick<SettingsProps, 'quota'> {
 }
 
 function AllToFile({ quota, change }: AllToFileProps) {
-  const { t } = useTexts()
   return (
     <div className="actions">
       <Button
@@ -90,9 +88,7 @@ function AllToFile({ quota, change }: AllToFileProps) {
 
 /** What was set for a file that has more categories or windows than this one. */
 function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceResponse }) {
-  const texts = useTexts()
-  const { t } = texts
   if (resting.length === 0) return null
-  const values = resting.map(({ path, value }) => `${path}: ${shownValue(value, texts)}`).join(t('word.listComma'))
+  const values = resting.map(({ path, value }) => `${path}: ${shownValue(value)}`).join(t('word.listComma'))
   return <Note tone="info">{t('quotas.resting', { values })}</Note>
 }

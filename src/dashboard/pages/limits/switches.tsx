@@ -1,7 +1,7 @@
 import { Radio, Switch, TextInput } from '@mantine/core'
 import type { KeyboardEvent } from 'react'
 import { MODES } from '../../../quota/limit-layers.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { steppedMultiplier } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
 import { Origin, Setting, useEditing, useShown } from './edit.tsx'
@@ -21,7 +21,6 @@ export function Switches() {
 }
 
 function ModeChoice() {
-  const { t, number } = useTexts()
   const { quota, edit, problemOf } = useEditing()
   return (
     <>
@@ -50,7 +49,6 @@ function ModeChoice() {
 }
 
 function OnOff({ path, label }: { readonly path: string; readonly label: 'globalEnabled' | 'shadow' }) {
-  const { t } = useTexts()
   const { edit, problemOf } = useEditing()
   return (
     <Setting path={path}>
@@ -66,7 +64,6 @@ function OnOff({ path, label }: { readonly path: string; readonly label: 'global
 }
 
 function Multiplier() {
-  const { t } = useTexts()
   const { edit, problemOf } = useEditing()
   const path = 'global.multiplier'
   const value = String(useShown(path))

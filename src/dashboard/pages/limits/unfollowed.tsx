@@ -1,12 +1,10 @@
 import type { UnfollowedResponse } from '../../../contract/api.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { Note } from '../../ui/small.tsx'
 import { nameOf, shownValue } from './names.ts'
 
 /** The values of a change that nobody follows, and what goes before each; nothing if somebody follows each. */
 export function UnfollowedValues({ values }: { readonly values: readonly UnfollowedResponse[] }) {
-  const texts = useTexts()
-  const { t } = texts
   if (values.length === 0) return null
   return (
     <Note tone="warn">
@@ -14,8 +12,8 @@ export function UnfollowedValues({ values }: { readonly values: readonly Unfollo
         {values.map(({ path, by }) => (
           <li key={path}>
             {t('unfollowed.value', {
-              name: nameOf(path, texts),
-              why: by.map((each) => hidingWords(each, texts)).join(t('word.listComma')),
+              name: nameOf(path),
+              why: by.map((each) => hidingWords(each)).join(t('word.listComma')),
             })}
           </li>
         ))}
@@ -24,11 +22,10 @@ export function UnfollowedValues({ values }: { readonly values: readonly Unfollo
   )
 }
 
-function hidingWords(hiding: UnfollowedResponse['by'][number], texts: Texts): string {
-  const { t, number } = texts
+function hidingWords(hiding: UnfollowedResponse['by'][number]): string {
   switch (hiding.kind) {
     case 'plan':
-      return t('unfollowed.plan', { plan: hiding.plan, limit: shownValue(hiding.limit, texts) })
+      return t('unfollowed.plan', { plan: hiding.plan, limit: shownValue(hiding.limit) })
     case 'plans':
     case 'overrides':
       return t(`unfollowed.${hiding.kind}`, { count: number(hiding.count) })
@@ -38,7 +35,7 @@ function hidingWords(hiding: UnfollowedResponse['by'][number], texts: Texts): st
     case 'mode':
       return t('unfollowed.mode', { mode: t(`mode.${hiding.mode}`) })
     case 'custom':
-      return t('unfollowed.custom', { limit: shownValue(hiding.limit, texts) })
+      return t('unfollowed.custom', { limit: shownValue(hiding.limit) })
     default:
       return t(`unfollowed.${hiding.kind}`)
   }

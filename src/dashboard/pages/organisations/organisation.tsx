@@ -3,7 +3,7 @@ import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { inOneList } from '../../logic/by-category.ts'
 import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
@@ -139,7 +139,6 @@ function useListed(organisation: string): { readonly plans: readonly string[] | 
 
 /** Those of plans that no user has are folded away. */
 function Windows({ response, quota }: WindowsProps) {
-  const { t, number } = useTexts()
   const { plans } = useListed(response.organisation)
   const rows = rowsOf(response, quota)
   const isHeld = ({ plan }: { readonly plan?: string }) => plan === undefined || plans === null || plans.includes(plan)

@@ -1,7 +1,7 @@
 import type { NowResponse, OrganisationsResponse, QuotaResponse, UsersResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { minute, number, t, windowName } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -33,8 +33,6 @@ interface Pressed {
 
 /** What is full, and what will be at the present pace: windows of everybody, of organisations and of users. */
 export function Attention({ now }: { readonly now: NowResponse }) {
-  const texts = useTexts()
-  const { t, number } = texts
   const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const users = usePoll<UsersResponse>(`/api/users?order=full&limit=${ASKED}`, EVERY_MS).data
   const organisations = usePoll<OrganisationsResponse>(`/api/organisations?order=full&limit=${ASKED}`, EVERY_MS).data
@@ -53,7 +51,7 @@ export function Attention({ now }: { readonly now: NowResponse }) {
       <DataTable
         look="dense"
         label={t('attention.title')}
-        columns={columnsOf(texts, now.shadow)}
+        columns={columnsOf(now.shadow)}
         rows={pressed.slice(0, SHOWN)}
         none={t(now.windows === null ? 'now.unknown' : 'attention.none')}
         keyOf={({ scope, id, category, window }) => `${scope} ${id} ${category} ${window}`}
@@ -111,7 +109,7 @@ function timeOf(at: string | null): number {
   return at === null ? Number.POSITIVE_INFINITY : Date.parse(at)
 }
 
-function columnsOf({ t, minute, number, windowName }: Texts, shadow: boolean): readonly Column<Pressed>[] {
+function columnsOf(shadow: boolean): readonly Column<Pressed>[] {
   return [
     {
       ...{ id: 'who', head: t('attention.who') },

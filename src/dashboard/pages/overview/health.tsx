@@ -1,6 +1,6 @@
 import type { AuditResponse, NowResponse, QuotaResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { type Kind, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
 import type { Rates } from '../../logic/rates.ts'
@@ -14,7 +14,6 @@ const AUDIT_EVERY_MS = 10_000
 
 /** The store, the upstream, the configuration, and the last change of it at run time. */
 export function Health({ now, latest }: { readonly now: NowResponse; readonly latest: Rates | undefined }) {
-  const { t } = useTexts()
   const { store, backend, config, shadow, controlVersion } = now
   return (
     <Panel title={t('now.health')}>
@@ -54,7 +53,6 @@ const OF_LIMITS: readonly Kind[] = ['settings', 'override', 'organisation_overri
 
 /** Who changed which limit and when, with the way to its entry of the audit. */
 function LastChange({ isKnown, version }: LastChangeProps) {
-  const { t } = useTexts()
   const hasOne = isKnown && version > 0
   const audit = usePoll<AuditResponse>(hasOne ? `/api/audit?limit=${LOOKED_AT}` : null, AUDIT_EVERY_MS).data
   const file = usePoll<QuotaResponse>(hasOne ? '/api/quota' : null, AUDIT_EVERY_MS).data?.file ?? null
@@ -78,7 +76,6 @@ function Backend({
   status5xx,
   latest,
 }: NowResponse['backend'] & { readonly latest: Rates | undefined }) {
-  const { t, number, share } = useTexts()
   if (requests === null || status0 === null || status5xx === null) return <Tag tone="info">{t('now.unknown')}</Tag>
   if (requests === 0) return <Tag tone="info">{t('now.backendIdle')}</Tag>
   const failed = status0 + status5xx

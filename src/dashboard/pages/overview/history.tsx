@@ -1,7 +1,7 @@
 import type { UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { stepOf, timeQuery } from '../../logic/range.ts'
 import { scopeSeries } from '../../logic/scope.ts'
 import { type ChartSeries, pointsOf, type UsageRow } from '../../logic/series.ts'
@@ -15,7 +15,6 @@ const EVERY_MS = 30_000
 
 /** Tokens, refusals and upstream errors over the chosen range, as the store has them. */
 export function History() {
-  const { t } = useTexts()
   const range = useRange()
   const path = `/api/usage?by=all&step=${stepOf(range, serverNow())}&${timeQuery(range)}&limit=1000`
   const poll = usePoll<UsageResponse>(path, EVERY_MS)
@@ -29,14 +28,13 @@ export function History() {
 }
 
 function Charts({ response }: { readonly response: UsageResponse }) {
-  const { t } = useTexts()
   return (
     <div className="history">
       <section>
         <h3>{t('now.tokens')}</h3>
         <CategoryChart title={t('now.tokens')} of={{ all: true }} height={90} />
       </section>
-      <Chart title={t('now.refused')} series={scopeSeries(t)} response={response} pick={refusedOf} />
+      <Chart title={t('now.refused')} series={scopeSeries()} response={response} pick={refusedOf} />
       <Chart
         title={t('now.failed')}
         series={[

@@ -1,6 +1,6 @@
 import type { NowResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, rate, share, short, t } from '../../i18n/text.ts'
 import { FIGURES, type Figure, figuresOf, TWO_DAYS_PATH } from '../../logic/day-change.ts'
 import { hashOf, type Page } from '../../logic/location.ts'
 import { latestRates, type Rates, rateHistory } from '../../logic/rates.ts'
@@ -23,7 +23,6 @@ const EVERY_MS = 2000
 const REST_MS = 15_000
 
 export function OverviewPage() {
-  const { t } = useTexts()
   const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
   const history = rateHistory(looks)
@@ -69,7 +68,6 @@ const PAGE_OF: Readonly<Record<Figure['name'], Page>> = {
 
 /** What happened in the last 24 hours, as the store has it, and what happens now. @param latest `undefined` until it is measured */
 function Figures({ latest }: { readonly latest: Rates | undefined }) {
-  const { t, rate } = useTexts()
   const usage = usePoll<UsageResponse>(TWO_DAYS_PATH, FIGURES_EVERY_MS).data
   const figures = usage === null ? null : figuresOf(usage)
   return (
@@ -86,7 +84,6 @@ function Figures({ latest }: { readonly latest: Rates | undefined }) {
 }
 
 function Numbers({ figure }: { readonly figure: Figure | undefined }) {
-  const { t, short, number, share } = useTexts()
   if (figure === undefined) return <span className="tile-value">…</span>
   const { sum, change, hours } = figure
   const words = change === null ? null : { share: share(Math.floor(Math.abs(change) * 100) / 100) }

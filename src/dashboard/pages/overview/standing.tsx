@@ -1,6 +1,6 @@
 import type { AlertsResponse, NowResponse, ScopedTable } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { raisedAlerts } from '../../logic/alert-state.ts'
 import { baselinesText } from '../../logic/baselines-text.ts'
 import { visible } from '../../logic/visible.ts'
@@ -15,12 +15,11 @@ const NAMED = 3
 
 /** Raised alerts, and what is not as it should be and stays so until somebody changes it. */
 export function StandingNotes({ now }: { readonly now: NowResponse }) {
-  const texts = useTexts()
   const alerts = useAlerts().data
-  return <Acknowledgeable of={[...raised(alerts, texts), ...receiverNotes(alerts, texts), ...warningsOf(now, texts)]} />
+  return <Acknowledgeable of={[...raised(alerts), ...receiverNotes(alerts), ...warningsOf(now)]} />
 }
 
-function warningsOf(now: NowResponse, { t }: Texts): Standing[] {
+function warningsOf(now: NowResponse): Standing[] {
   const ailing = ailingOf(now)
   const { hash, file } = now.config
   return [
@@ -38,7 +37,7 @@ function whatAils({ instance, ready, reasons, configProblems }: ReturnType<typeo
 }
 
 /** One note for each alert, which is another one as soon as it is raised again. */
-function raised(alerts: AlertsResponse | null, { t, share, number }: Texts): Standing[] {
+function raised(alerts: AlertsResponse | null): Standing[] {
   if (alerts === null) return []
   return raisedAlerts(alerts, serverNow()).map(({ name, events }) => {
     const [latest] = events
@@ -59,7 +58,6 @@ function raised(alerts: AlertsResponse | null, { t, share, number }: Texts): Sta
 
 /** Limits that nobody wrote, as the lines of the file that would. */
 function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly file: string }) {
-  const { t } = useTexts()
   return (
     <Note tone="warn" title={t('now.unwritten')}>
       {t('now.unwrittenText', { file })}
@@ -70,7 +68,6 @@ function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly fi
 
 /** Who would get 401, were it not for `auth.shadow`. */
 function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
-  const { t, number } = useTexts()
   const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
   return (
     <Note tone="warn">

@@ -1,6 +1,6 @@
 import type { RefusalGroupsResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, share, t, time } from '../../i18n/text.ts'
 import { queryOf } from '../../logic/location.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { shareOf } from '../../logic/route-usage.ts'
@@ -25,7 +25,6 @@ export function Top() {
 }
 
 function Consumers() {
-  const { t, share, time } = useTexts()
   const range = useRange()
   const asked = `/api/usage?by=user&order=tokens&${timeQuery(range, 'days')}&limit=${SHOWN}`
   const poll = usePoll<UsageResponse>(asked, EVERY_MS)
@@ -62,7 +61,6 @@ function shareText(part: number | null, share: (part: number) => string): string
 }
 
 function Refused() {
-  const { t, number } = useTexts()
   const { from, to } = useRange()
   const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)

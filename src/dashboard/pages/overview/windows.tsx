@@ -6,7 +6,7 @@ import type {
   WindowResponse,
 } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { clock, duration, minute, number, share, t } from '../../i18n/text.ts'
 import { cheapestOf } from '../../logic/costs.ts'
 import { type Forecast, forecastOf, RECENT_PATH, rateOf, recentTokens } from '../../logic/forecast.ts'
 import { type RefusalPage, refusedSince } from '../../logic/full-since.ts'
@@ -41,7 +41,6 @@ export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
 
 /** The windows that all users share: how full they are, and when they will be. */
 export function Windows({ now }: { readonly now: NowResponse }) {
-  const { t } = useTexts()
   const windows = useSharedWindows(now)
   return (
     <Panel title={t('now.windows')} text={t('now.windowsText')}>
@@ -79,7 +78,6 @@ interface WindowTableProps {
 }
 
 function WindowTable({ windows, now: { at, shadow, windows: known } }: WindowTableProps) {
-  const { t, number, share, duration } = useTexts()
   const columns: readonly Column<SharedWindow>[] = [
     { id: 'window', head: t('word.window'), cell: ({ category, window }) => t('now.gauge', { category, window }) },
     {
@@ -121,7 +119,6 @@ interface ForecastTextProps {
 }
 
 function ForecastText({ of, shadow }: ForecastTextProps) {
-  const { t, minute } = useTexts()
   switch (of.forecast.kind) {
     case 'full':
       return <Full of={of} shadow={shadow} />
@@ -136,7 +133,6 @@ function ForecastText({ of, shadow }: ForecastTextProps) {
 
 /** Since when, if that is known, and until when. */
 function Full({ of: { resetAt, since }, shadow }: ForecastTextProps) {
-  const { t, clock } = useTexts()
   if (shadow) return <Tag tone="warn">{t('forecast.fullShadow')}</Tag>
   return (
     <div>

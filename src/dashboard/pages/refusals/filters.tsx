@@ -1,7 +1,7 @@
 import { Button, CloseButton, TextInput } from '@mantine/core'
 import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { FILTERS, isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
@@ -19,7 +19,6 @@ interface RefusalFiltersProps {
 
 /** Who, by which limit, where and when. */
 export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
-  const { t } = useTexts()
   const { query, user, organisation, scope, category, route, shadow } = wish
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = useOperatorsPoll<RoutesResponse>('/api/routes', EVERY_MS).data
@@ -73,7 +72,6 @@ interface OnlyProps extends Pick<RefusalFiltersProps, 'change'> {
 
 /** Of whom alone the refusals are shown, and the way back to all. */
 function Only({ name, value, change }: OnlyProps) {
-  const { t } = useTexts()
   return (
     <Tag tone="info">
       {t(name === 'user' ? 'word.user' : 'word.organisation')}

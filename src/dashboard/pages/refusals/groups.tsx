@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core'
 import type { RefusalGroupsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { tableHref } from '../../logic/list-csv.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -40,8 +40,6 @@ export function Groups({ wish, change }: GroupsProps) {
 }
 
 function Counted({ response, wish, change }: GroupsProps & { readonly response: RefusalGroupsResponse }) {
-  const texts = useTexts()
-  const { t, number } = texts
   const { count, users, groups, more, steps } = response
   const points = steps.map(({ start, end, Personal, Organisation, Global }) => ({
     from: new Date(start),
@@ -51,7 +49,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
   return (
     <>
       <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
-      <SeriesChart title={t('refusals.overTime')} series={scopeSeries(t)} points={points} />
+      <SeriesChart title={t('refusals.overTime')} series={scopeSeries()} points={points} />
       <p className="muted">{t('refusals.spread')}</p>
       <div className="actions">
         <SegmentedControl
@@ -64,7 +62,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
         <a
           href={tableHref(
             HEAD_CELLS,
-            groups.map((group) => cellsOf(group, texts)),
+            groups.map((group) => cellsOf(group)),
           )}
           download={`refusals-by-${response.by}.csv`}
         >
@@ -74,7 +72,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
       <DataTable
         look="lines"
         label={t('refusals.by')}
-        columns={columnsOf(texts, response.by, count)}
+        columns={columnsOf(response.by, count)}
         rows={groups}
         keyOf={({ name, limit }) => JSON.stringify([name, limit])}
         usual="count"
@@ -95,9 +93,9 @@ const HEADS = {
 
 const HEAD_CELLS = ['name', 'refusals', 'users', 'personal', 'organisation', 'global', 'last'] as const
 
-function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Texts): readonly (string | number)[] {
+function cellsOf({ name, limit, count, users, scopes, last }: Group): readonly (string | number)[] {
   return [
-    limit === null ? (name ?? '') : limitName(limit, texts),
+    limit === null ? (name ?? '') : limitName(limit),
     count,
     users,
     scopes.Personal,
@@ -107,15 +105,14 @@ function cellsOf({ name, limit, count, users, scopes, last }: Group, texts: Text
   ]
 }
 
-function columnsOf(texts: Texts, by: Grouping, all: number): readonly (Column<Group> | false)[] {
-  const { t, share } = texts
+function columnsOf(by: Grouping, all: number): readonly (Column<Group> | false)[] {
   const one = (scope: keyof Group['scopes']) =>
     by !== 'limit' && counted(scope, t(SCOPE_WORDS[scope]), ({ scopes }: Group) => scopes[scope], { isWideOnly: true })
   return [
     {
       id: 'name',
       head: t(HEADS[by]),
-      sort: (group) => String(cellsOf(group, texts)[0]),
+      sort: (group) => String(cellsOf(group)[0]),
       cell: (group) => <Named group={group} by={by} />,
     },
     counted('count', t('top.count'), ({ count }) => count),
@@ -133,13 +130,12 @@ function columnsOf(texts: Texts, by: Grouping, all: number): readonly (Column<Gr
 
 /** A name narrows the page to its own refusals. */
 function Named({ group: { name, limit }, by }: { readonly group: Group; readonly by: Grouping }) {
-  const texts = useTexts()
   const [{ cursor: _, ...fields }] = useFields()
   if (limit !== null) {
     const { scope, category } = limit
-    return <a href={hashOf('refusals', null, { ...fields, scope, category })}>{limitName(limit, texts)}</a>
+    return <a href={hashOf('refusals', null, { ...fields, scope, category })}>{limitName(limit)}</a>
   }
-  if (name === null) return <span className="muted">{texts.t(by === 'user' ? 'refusals.unnamed' : 'word.none')}</span>
+  if (name === null) return <span className="muted">{t(by === 'user' ? 'refusals.unnamed' : 'word.none')}</span>
   return (
     <a href={hashOf('refusals', null, { ...fields, [by]: name })}>
       <Name of={name} />

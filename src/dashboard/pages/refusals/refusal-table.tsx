@@ -1,6 +1,6 @@
 import type { RefusalsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { clock, dateMinute, number, t } from '../../i18n/text.ts'
 import { wholeSecond } from '../../logic/format.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -26,9 +26,8 @@ interface RefusalTableProps {
 
 /** Refusals in the order of the API, with the ways to the user, the limit and the routes. */
 export function RefusalTable({ label, refusals, none, isOfOne = false, marked, mark = '' }: RefusalTableProps) {
-  const texts = useTexts()
   const markOf = (refusal: Refusal) => (marked?.has(refusal) === true ? mark : null)
-  const columns = columnsOf(texts, markOf).filter(({ id }) => !isOfOne || id !== 'user')
+  const columns = columnsOf(markOf).filter(({ id }) => !isOfOne || id !== 'user')
   return <DataTable look="lines" {...{ label, columns, keyOf, none }} rows={refusals} />
 }
 
@@ -37,7 +36,7 @@ function keyOf({ user, category, scope, window, startedAt }: Refusal): string {
   return JSON.stringify([user, category, scope, window, startedAt])
 }
 
-function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | null): readonly Column<Refusal>[] {
+function columnsOf(markOf: (refusal: Refusal) => string | null): readonly Column<Refusal>[] {
   return [
     { id: 'user', head: t('word.user'), cell: ({ user }) => <Whom user={user} /> },
     { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitReached refusal={refusal} /> },
@@ -56,18 +55,16 @@ function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | 
 }
 
 function Whom({ user }: Pick<Refusal, 'user'>) {
-  const { t } = useTexts()
   if (user === null) return <span className="muted">{t('refusals.unnamed')}</span>
   return <WayTo page="users" id={user} />
 }
 
 /** A link to where that limit is changed, and what made it. */
 function LimitReached({ refusal }: { readonly refusal: Refusal }) {
-  const texts = useTexts()
   return (
     <div>
-      <a href={placeOfLimit(refusal)}>{limitName(refusal, texts)}</a>{' '}
-      <span className="muted">{sourceWords(refusal.source, texts.t)}</span>
+      <a href={placeOfLimit(refusal)}>{limitName(refusal)}</a>{' '}
+      <span className="muted">{sourceWords(refusal.source)}</span>
     </div>
   )
 }
@@ -84,7 +81,6 @@ function placeOfLimit({ scope, category, window, source, user, organisation }: R
 const OVERRIDE = { part: 'override' } as const
 
 function When({ refusal: { first, last, count }, mark }: { readonly refusal: Refusal; readonly mark: string | null }) {
-  const { dateMinute, clock } = useTexts()
   const isOne = count === 1 || first === last
   return (
     <div>
@@ -102,7 +98,6 @@ function When({ refusal: { first, last, count }, mark }: { readonly refusal: Ref
 
 /** When the window is reset, and the user may go on. */
 function Ends({ refusal: { until, emptied, startedAt, cost, limit } }: { readonly refusal: Refusal }) {
-  const { t } = useTexts()
   if (startedAt === null || (cost !== null && cost > limit)) return t('refusals.neverRan')
   if (emptied) return <span className="muted">{t('refusals.emptied')}</span>
   if (until === null) return '–'

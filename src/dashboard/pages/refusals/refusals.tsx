@@ -1,6 +1,6 @@
 import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
 import { refusalsAt } from '../../logic/refusal-moment.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -18,7 +18,6 @@ const A_PAGE = 25
 
 /** What the quota refused, with filters that the address has: over time, by whom or what, and each of them. */
 export function RefusalsPage() {
-  const { t } = useTexts()
   const [fields, change] = useFields()
   const shown = refusalWishOf(fields)
   const wish = { ...shown, query: useTyped(shown.query) }
@@ -66,7 +65,6 @@ interface FoundProps {
 }
 
 function Found({ refusals, none, at }: FoundProps) {
-  const { t } = useTexts()
   const near = at === null || refusals.length === 0 ? null : refusalsAt(refusals, at)
   return (
     <>

@@ -1,5 +1,5 @@
 import type { NowResponse } from '../../../contract/api.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { clock, number, t } from '../../i18n/text.ts'
 import type { Left } from '../../logic/rates.ts'
 import { Note } from '../../ui/small.tsx'
 
@@ -8,7 +8,6 @@ export const SILENT_MS = 5000
 
 /** Whether all replicas decide alike, and those that left since the page was loaded. */
 export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonly left: readonly Left[] }) {
-  const { t, number, clock } = useTexts()
   const { replicas, agree } = now
   if (replicas === null || replicas.length === 0) {
     return <p className="muted">{t(replicas === null ? 'now.unknown' : 'replicas.none')}</p>
@@ -37,30 +36,26 @@ export function ailingOf({ replicas }: NowResponse): NonNullable<NowResponse['re
 }
 
 export function AilingNote({ of }: { readonly of: ReturnType<typeof ailingOf> }) {
-  const { t } = useTexts()
   if (of.length === 0) return null
   return (
-    <Note tone={of.every(({ ready }) => ready) ? 'warn' : 'bad'}>
-      {t('replicas.ailing', { names: namesOf(of, t) })}
-    </Note>
+    <Note tone={of.every(({ ready }) => ready) ? 'warn' : 'bad'}>{t('replicas.ailing', { names: namesOf(of) })}</Note>
   )
 }
 
 /** Which replicas differ, and in what. */
 function Disagreement({ now: { replicas, config, controlVersion } }: { readonly now: NowResponse }) {
-  const { t } = useTexts()
   const others = (replicas ?? []).filter(({ hash }) => hash !== config.hash)
   const behind = (replicas ?? []).filter((each) => each.controlVersion < controlVersion)
   return (
     <>
-      {others.length > 0 && <p>{t('replicas.others', { names: namesOf(others, t) })}</p>}
-      {behind.length > 0 && <p>{t('replicas.late', { names: namesOf(behind, t) })}</p>}
+      {others.length > 0 && <p>{t('replicas.others', { names: namesOf(others) })}</p>}
+      {behind.length > 0 && <p>{t('replicas.late', { names: namesOf(behind) })}</p>}
     </>
   )
 }
 
 type Named = Pick<NonNullable<NowResponse['replicas']>[number], 'host' | 'pid'>
 
-function namesOf(replicas: readonly Named[], t: Texts['t']): string {
+function namesOf(replicas: readonly Named[]): string {
   return replicas.map(({ host, pid }) => `${host} ${pid}`).join(t('word.listComma'))
 }

@@ -1,6 +1,6 @@
 import type { NowResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { duration, rate, t } from '../../i18n/text.ts'
 import { type Rates, replicaRates, SPAN } from '../../logic/rates.ts'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { useLooks } from '../../ui/looks.ts'
@@ -15,7 +15,6 @@ const REST_MS = 15_000
 
 /** The processes that share the store: whether they decide alike, and what each of them does. */
 export function ReplicasPage() {
-  const { t } = useTexts()
   const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
   const [before, after] = [looks.at(-1 - SPAN), looks.at(-1)]
@@ -43,19 +42,17 @@ interface ReplicaTableProps {
 
 /** The processes that share the store, with what each does in a second. */
 function ReplicaTable({ now, rates }: ReplicaTableProps) {
-  const texts = useTexts()
   return (
     <DataTable
-      label={texts.t('page.replicas')}
-      columns={columnsOf(texts, now, rates)}
+      label={t('page.replicas')}
+      columns={columnsOf(now, rates)}
       rows={now.replicas ?? []}
       keyOf={({ instance }) => instance}
     />
   )
 }
 
-function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
-  const { t, rate } = texts
+function columnsOf(now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
   const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
     ...{ id, head, isNumber: true },
     sort: ({ instance }) => rates.get(instance)?.[id] ?? 0,
@@ -98,7 +95,6 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
 }
 
 function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly of: Replica }) {
-  const { t, duration } = useTexts()
   const notes = [...reasons, ...configProblems]
   return (
     <>
@@ -120,7 +116,6 @@ function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly 
 
 /** What its configuration decides, beside that of the replica that serves this page. */
 function Rules({ hash, ours }: { readonly hash: string; readonly ours: string }) {
-  const { t } = useTexts()
   return (
     <>
       <code className="hash">{hash.slice(0, 12)}</code>{' '}
@@ -130,7 +125,6 @@ function Rules({ hash, ours }: { readonly hash: string; readonly ours: string })
 }
 
 function Follows({ version, latest }: { readonly version: number; readonly latest: number }) {
-  const { t } = useTexts()
   return (
     <>
       {version} {version < latest && <Tag tone="warn">{t('replicas.behind')}</Tag>}

@@ -1,4 +1,4 @@
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { number, share, t } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
 import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
@@ -16,11 +16,10 @@ interface RouteTableProps {
 
 /** Each route with its counts, and the ways to its refusals and errors. */
 export function RouteTable({ usages, none, allTokens }: RouteTableProps) {
-  const texts = useTexts()
   return (
     <DataTable
-      label={texts.t('routes.title')}
-      columns={columnsOf(texts, allTokens)}
+      label={t('routes.title')}
+      columns={columnsOf(allTokens)}
       rows={usages}
       none={none}
       keyOf={({ match, rule }) => `${rule?.line} ${match}`}
@@ -29,8 +28,7 @@ export function RouteTable({ usages, none, allTokens }: RouteTableProps) {
   )
 }
 
-function columnsOf(texts: Texts, allTokens: number): readonly Column<RouteUsage>[] {
-  const { t, number } = texts
+function columnsOf(allTokens: number): readonly Column<RouteUsage>[] {
   const count = (id: 'requests' | 'status4xx', head: string) => counted<RouteUsage>(id, head, (row) => row[id])
   return [
     { id: 'route', head: t('routes.match'), sort: ({ match }) => match, cell: (row) => <Match of={row} /> },
@@ -102,7 +100,6 @@ interface CountedProps {
 
 /** A count, and its share. */
 function Counted({ count, part, link }: CountedProps) {
-  const { t, number, share } = useTexts()
   const text = number(count)
   return (
     <div>
@@ -120,7 +117,6 @@ function Counted({ count, part, link }: CountedProps) {
 }
 
 function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
-  const { t } = useTexts()
   if (match === OTHER_ROUTES && rule === null) return t('routes.others')
   return (
     <>
@@ -133,7 +129,6 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
 }
 
 function Cost({ rule: { public: isPublic, others = [], ...first } }: { readonly rule: Rule }) {
-  const { t } = useTexts()
   if (isPublic) return t('routes.free')
   return [first, ...others].map((meter) => (
     <div key={meter.category}>
@@ -143,7 +138,6 @@ function Cost({ rule: { public: isPublic, others = [], ...first } }: { readonly 
 }
 
 function MeterCost({ category, cost, price }: Pick<Rule, 'category' | 'cost' | 'price'>) {
-  const { t, number } = useTexts()
   if (price === null) return t('routes.costOf', { category: category ?? '–', cost: number(cost ?? 0) })
   return (
     <>

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -16,7 +16,6 @@ const USAGE_EVERY_MS = 10_000
 
 /** What was asked of each route in a range: the range, the order and the filter are in the address. */
 export function RoutesPage() {
-  const { t } = useTexts()
   const [{ route = '' }, change] = useFields()
   const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
   const asked = `/api/usage?by=route&${timeQuery(useRange())}`
@@ -54,7 +53,6 @@ interface FoundProps {
 }
 
 function Found({ usages, wanted }: FoundProps) {
-  const { t } = useTexts()
   const found = usages.filter(({ match }) => match.toLowerCase().includes(wanted.trim().toLowerCase()))
   return (
     <RouteTable
@@ -71,7 +69,6 @@ interface UnmatchedProps {
 
 /** Requests that no rule matched: what becomes of them, how many there were, and the latest. */
 function Unmatched({ unmatched: { kind, hits, latest } }: UnmatchedProps) {
-  const { t, number } = useTexts()
   return (
     <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>
       <p>{t('routes.unmatchedHits', { count: number(hits) })}</p>

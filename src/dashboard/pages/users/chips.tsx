@@ -1,5 +1,5 @@
 import { Chip } from '@mantine/core'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
 import { Choice } from '../../ui/form.tsx'
 import type { ListResponse } from './line.ts'
@@ -14,7 +14,6 @@ interface ChipsProps {
 
 /** Which of them are listed: each chip says how many it leaves. */
 export function Chips({ kind, filter, counts, change }: ChipsProps) {
-  const { t, number } = useTexts()
   return (
     <fieldset className="chips" aria-label={t('refusals.filters')}>
       {flagsOf(kind)
@@ -43,7 +42,6 @@ interface PlanSelectProps extends Pick<ChipsProps, 'change'> {
 }
 
 export function PlanSelect({ plans, plan = '', change }: PlanSelectProps) {
-  const { t } = useTexts()
   return (
     <Choice
       {...{ 'aria-label': t('override.plan'), none: t('users.filter.anyPlan'), value: plan, values: plans }}

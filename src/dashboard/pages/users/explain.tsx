@@ -2,7 +2,7 @@ import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
-import { LENGTHS, useTexts } from '../../i18n/text.tsx'
+import { LENGTHS, number, reason, t, time, windowName } from '../../i18n/text.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { Failed } from '../../ui/failure.tsx'
 import { Filled } from '../../ui/filled.tsx'
@@ -33,7 +33,6 @@ interface Explained {
 }
 
 export function ExplainForm({ user }: { readonly user: string }) {
-  const { t } = useTexts()
   const [method, setMethod] = useState('GET')
   const [path, setPath] = useState('')
   const [value, setValue] = useState('')
@@ -77,7 +76,6 @@ export function ExplainForm({ user }: { readonly user: string }) {
 }
 
 function Explanation({ response, at }: Explained) {
-  const { t, time } = useTexts()
   const { decision, reasons, route, category, tunnelCharge, limits, others = [] } = response
   const rows = [
     ...limits.map((limit) => ({ ...rowOf(limit), ...(category !== null && others.length > 0 && { category }) })),
@@ -119,7 +117,6 @@ function Explanation({ response, at }: Explained) {
 
 /** Of one meter. */
 function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>) {
-  const { t, number } = useTexts()
   return (
     <>
       {cost !== null ? number(cost) : price === null ? '–' : <Price of={price} />}{' '}
@@ -130,7 +127,6 @@ function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'pri
 
 /** One sentence of why, with the clock and the numbers of the page. */
 function Reason({ code, values }: ExplainResponse['reasons'][number]) {
-  const { t, reason, number, windowName } = useTexts()
   function shown(name: string, value: string | number): ReactNode {
     if (typeof value === 'number') return number(value)
     if (name === 'scope') return t(SCOPE_WORDS[value as Scope])

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { GrantResponse, GrantsResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { exact, t } from '../../i18n/text.ts'
 import type { Owner } from '../../logic/category-usage.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
@@ -28,7 +28,6 @@ interface GrantsProps {
 
 /** Extra tokens that were given to a user or an organisation, and the form that gives some. */
 export function Grants({ of, categories }: GrantsProps) {
-  const { t } = useTexts()
   const path = `/api/grants?${new URLSearchParams({ ...of })}`
   const poll = usePoll<GrantsResponse>(path, EVERY_MS)
   const [ending, setEnding] = useState<GrantResponse | null>(null)
@@ -70,7 +69,6 @@ interface GrantTableProps {
 }
 
 function GrantTable({ grants, onEnd }: GrantTableProps) {
-  const { t, exact } = useTexts()
   return (
     <DataTable
       label={t('grants.title')}
@@ -94,7 +92,6 @@ function GrantTable({ grants, onEnd }: GrantTableProps) {
 }
 
 function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: GrantTableProps['onEnd'] }) {
-  const { t } = useTexts()
   if (!of.live) return <Tag tone="info">{t(of.endedAt === null ? 'grants.state.over' : 'grants.state.ended')}</Tag>
   return (
     <div className="wrap">
@@ -135,7 +132,6 @@ function newKey(): string {
 const EMPTY: Draft = { category: null, tokens: '', expiry: { kind: 'hours', hours: 168 }, reason: '' }
 
 function NewGrant({ of, categories, read, reload }: NewGrantProps) {
-  const { t } = useTexts()
   const [draft, setDraft] = useKept(`grant to ${JSON.stringify(of)}`, EMPTY)
   const [given, setGiven] = useState(false)
   const [sent, setSent] = useKept<Sent | null>(`sent grant to ${JSON.stringify(of)}`, null)

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { stepWords } from '../../logic/step-words.ts'
@@ -40,7 +40,6 @@ interface WindowsPanelProps {
 
 /** The windows of a user or an organisation. */
 export function WindowsPanel({ text, none, shown, others, summary, isOpen, shadow, children }: WindowsPanelProps) {
-  const { t } = useTexts()
   return (
     <Panel title={t('users.windows')} text={text}>
       {children}
@@ -71,8 +70,6 @@ interface LimitRowsProps {
 
 /** Windows with their usage and the layers that made their limits. */
 export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
-  const texts = useTexts()
-  const { t, number } = texts
   const columns: readonly Column<Row>[] = [
     { id: 'window', head: t('word.window'), cell: (row) => <Window of={row} shadow={shadow} /> },
     { id: 'used', head: t('word.used'), cell: (row) => <Used of={row} shadow={shadow} /> },
@@ -91,7 +88,7 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
     },
     { id: 'source', head: t('users.source'), cell: (row) => <Source {...row} /> },
   ]
-  const keyOf = (row: Row) => `${limitName(row, texts)} ${row.plan}`
+  const keyOf = (row: Row) => `${limitName(row)} ${row.plan}`
   return <DataTable label={label} columns={columns} rows={limits} keyOf={keyOf} />
 }
 
@@ -101,28 +98,24 @@ interface OfRow {
 }
 
 function Window({ of: row, shadow }: OfRow) {
-  const texts = useTexts()
-  const { t } = texts
   const tone = shadow ? 'warn' : 'bad'
   return (
     <>
-      {limitName(row, texts)}{' '}
-      {row.refuses && <Tag tone={tone}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>}
+      {limitName(row)} {row.refuses && <Tag tone={tone}>{t(shadow ? 'explain.wouldRefuse' : 'explain.refuses')}</Tag>}
       {row.lacksRoom && <Tag tone={tone}>{t('users.blocked')}</Tag>}
     </>
   )
 }
 
 function Used({ of: row, shadow }: OfRow) {
-  const texts = useTexts()
   const { usage, limit, over, lacksRoom } = row
-  if (usage === null) return texts.t('users.unknown')
+  if (usage === null) return t('users.unknown')
   return (
     <div className="used">
-      {texts.number(usage.used)}
+      {number(usage.used)}
       <Bar
         {...{ used: usage.used, limit }}
-        label={limitName(row, texts)}
+        label={limitName(row)}
         shadow={shadow || (over !== undefined && lacksRoom !== true)}
         isFull={lacksRoom === true}
       />
@@ -132,14 +125,13 @@ function Used({ of: row, shadow }: OfRow) {
 
 /** The layers that made a limit, and each of them with its value. */
 function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
-  const texts = useTexts()
-  if (steps.length === 0) return sourceWords(source, texts.t)
+  if (steps.length === 0) return sourceWords(source)
   return (
     <details>
-      <summary>{sourceWords(source, texts.t)}</summary>
+      <summary>{sourceWords(source)}</summary>
       <ol>
         {steps.map((step) => (
-          <li key={step}>{stepWords(step, texts)}</li>
+          <li key={step}>{stepWords(step)}</li>
         ))}
       </ol>
     </details>
@@ -147,6 +139,5 @@ function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
 }
 
 function Ends({ at }: { readonly at: string | null }) {
-  const { t } = useTexts()
   return at === null ? <span className="muted">{t('now.notRunning')}</span> : <Moment at={at} />
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { tableHref } from '../../logic/list-csv.ts'
 import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
@@ -45,7 +45,6 @@ interface ListPanelProps {
 
 /** A list with its search, its filters and its pages. */
 export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
-  const { t } = useTexts()
   const search = useSearch(kind, quota, organisation)
   const { query, filter, change, path } = search
   const [isMany, setMany] = useState(false)
@@ -124,7 +123,6 @@ interface FootProps {
 
 /** Which of how many are shown, the pages beside them, and the rows as a file. */
 function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, change }, organisation }: FootProps) {
-  const { t, number } = useTexts()
   const { before, behind } = pagesBeside(offset, total)
   const turn = (cursor: string | null) => change({ cursor: cursor === '0' ? null : cursor }, true)
   const csv = lines.flatMap(({ id, plans, override, blocked, use }) =>
@@ -187,7 +185,6 @@ interface SearchProps {
 }
 
 function Search({ kind, change, onEnter }: SearchProps) {
-  const { t } = useTexts()
   const [{ query = '' }] = useFields()
   return (
     <search>
@@ -219,7 +216,6 @@ interface OpenTypedProps {
 
 /** Whoever is looked for by the whole id. */
 function OpenTyped({ kind, query, lines }: OpenTypedProps) {
-  const { t } = useTexts()
   if (query === '' || lines.some(({ id }) => id === query)) return null
   return (
     <p>
@@ -233,7 +229,6 @@ function OpenTyped({ kind, query, lines }: OpenTypedProps) {
 
 /** Those that the gateway knows by itself, while the store is out. */
 function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'query'> & { readonly shadow: boolean }) {
-  const { t, number } = useTexts()
   const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
   const poll = useOperatorsPoll<InForceListResponse>(`/api/in-force/${kind}?${wish}`, EVERY_MS)
   return (

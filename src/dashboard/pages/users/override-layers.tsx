@@ -1,5 +1,5 @@
 import type { OverrideBody } from '../../../contract/api.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { t, windowName } from '../../i18n/text.ts'
 import { limitWords } from '../../logic/limit-words.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { type EndNote, endsUnder, isFactor, type Lying, lying } from '../../logic/override-layers.ts'
@@ -12,8 +12,6 @@ type Of = Pick<Overridable, 'override'>
 
 /** What lies above each other for one user or organisation. Nothing where there is one override at most. */
 export function OverrideLayers({ override }: Of) {
-  const texts = useTexts()
-  const { t } = texts
   const all = lying(override)
   if (all.length < 2) return null
   return (
@@ -22,8 +20,8 @@ export function OverrideLayers({ override }: Of) {
       <ol className="plain layers" aria-label={t('layers.title')}>
         {all.map((one) => (
           <li key={one.id}>
-            <Tag tone={one.state === 'in_force' ? 'good' : 'info'}>{t(`layers.state.${one.state}`)}</Tag>{' '}
-            {wordsOf(one, texts)}: <Name of={reasonOf(one)} />{' '}
+            <Tag tone={one.state === 'in_force' ? 'good' : 'info'}>{t(`layers.state.${one.state}`)}</Tag> {wordsOf(one)}
+            : <Name of={reasonOf(one)} />{' '}
             <span className="muted">
               <Until of={one} words="layers" />
               {one.who !== null && <Filled text={t('layers.by')} parts={{ who: <Name of={one.who} /> }} />}
@@ -40,11 +38,11 @@ function reasonOf({ value, why }: Lying): string {
 }
 
 /** What one override sets, in a line: `read 1h: 3,000, plan pro`. */
-function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
+function wordsOf({ value }: Lying): string {
   const { limits = {}, factor, periodDay, plan, bypassGlobal, shadow } = value
   const rows = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => {
-      return `${category} ${windowName(window)} ${limitWords(limit, { t, exact })}`
+      return `${category} ${windowName(window)} ${limitWords(limit)}`
     }),
   )
   const all = [
@@ -74,8 +72,6 @@ export function EndNotes({ override, body }: EndNotesProps) {
 }
 
 function EndText({ note }: { readonly note: EndNote }) {
-  const texts = useTexts()
-  const { t } = texts
   const at = <Moment at={note.at} />
   if (note.kind === 'dropped') {
     return <Filled text={t('ends.dropped')} parts={{ at, why: <Name of={note.why} /> }} />
@@ -91,13 +87,11 @@ function EndText({ note }: { readonly note: EndNote }) {
 
 /** What is in force behind an end: the topmost, and what it multiplies. */
 function Then({ of }: { readonly of: readonly Lying[] }) {
-  const texts = useTexts()
-  const { t } = texts
   return of.map((one, place) => (
     <span key={one.id}>
       <Filled
         text={t(place === 0 ? 'ends.then' : 'ends.thenOver')}
-        parts={{ why: <Name of={reasonOf(one)} />, what: wordsOf(one, texts) }}
+        parts={{ why: <Name of={reasonOf(one)} />, what: wordsOf(one) }}
       />{' '}
       <Until of={one} words="ends" />{' '}
     </span>
@@ -105,7 +99,6 @@ function Then({ of }: { readonly of: readonly Lying[] }) {
 }
 
 function Until({ of: { until }, words }: { readonly of: Lying; readonly words: 'layers' | 'ends' }) {
-  const { t } = useTexts()
   if (until === null) return t(`${words}.forGood`)
   return <Filled text={t(`${words}.until`)} parts={{ at: <Moment at={until} /> }} />
 }

@@ -1,5 +1,5 @@
 import type { QuotaResponse } from '../../../contract/api.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { exact, t } from '../../i18n/text.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { type OverrideLine, overrideLines } from '../../logic/override-lines.ts'
 import { visible } from '../../logic/visible.ts'
@@ -19,15 +19,14 @@ interface LinesProps {
 
 /** What an override changes, in the words of the audit, one line each. */
 export function OverrideLines({ from, to, of, quota, without = [] }: LinesProps) {
-  const texts = useTexts()
   const lines = overrideLines({ from, to }, of, quota).filter(({ path }) => !without.includes(path))
   const shown = (line: OverrideLine, value: unknown, isBefore: boolean) =>
-    value === undefined ? nothingOf(line, isBefore, texts) : changedValue(line.path, value, texts)
+    value === undefined ? nothingOf(line, isBefore) : changedValue(line.path, value)
   return (
     <FromTo
       lines={lines.map((line) => ({
         key: line.path,
-        name: <bdi>{lineName(line, texts)}</bdi>,
+        name: <bdi>{lineName(line)}</bdi>,
         from: shown(line, line.from, true),
         to: shown(line, line.to, false),
       }))}
@@ -35,13 +34,12 @@ export function OverrideLines({ from, to, of, quota, without = [] }: LinesProps)
   )
 }
 
-function lineName({ path }: OverrideLine, texts: Texts): string {
-  return path === 'reason' ? texts.t('override.name.reason') : changedName(path, texts)
+function lineName({ path }: OverrideLine): string {
+  return path === 'reason' ? t('override.name.reason') : changedName(path)
 }
 
 /** What holds where nothing is set; `null` if there is nothing to say: an end and a reason that were not there before need no word. */
-function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean, texts: Texts): string | null {
-  const { t, exact } = texts
+function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean): string | null {
   if (path === 'plan') return t('override.planOfCredential')
   if (path === 'factor') return '1'
   if (path === 'periodDay') return t('override.dayOfPlan')

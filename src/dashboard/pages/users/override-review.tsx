@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { OverrideBody, QuotaResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { comesBackBehind, topOf } from '../../logic/override-layers.ts'
 import { Review } from '../../ui/review.tsx'
@@ -26,7 +26,6 @@ interface ReviewProps extends UsedUpProps {
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
 export function OverrideReview({ body, response, quota, busy, onSave, onBack }: ReviewProps) {
-  const { t } = useTexts()
   const save = (
     <Button loading={busy} onClick={onSave}>
       {t('override.save')}
@@ -45,7 +44,6 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
 
 /** With which day months begin behind the end, and whose plan it is. */
 function Back({ body, response }: Pick<ReviewProps, 'body' | 'response'>) {
-  const { t } = useTexts()
   const { day, isPlan } = comesBackBehind(body, response)
   return (
     <>
@@ -63,7 +61,6 @@ function changeOf(body: OverrideBody, { kind, override }: Overridable) {
 
 /** The windows in which the user or the organisation has nothing left under an override, or under none. */
 export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
-  const { t } = useTexts()
   const isLead = useLed() !== null
   // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
   if (quota === null && !isLead) {
@@ -91,7 +88,6 @@ interface UsedUpNoteProps {
 }
 
 function UsedUpNote({ of: each, kind, shadow }: UsedUpNoteProps) {
-  const { t, number } = useTexts()
   const { scope, window, used, limit, forever } = each
   const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
   return (

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
 import type { Problems } from '../../i18n/en.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t, time, windowName } from '../../i18n/text.ts'
 import { aboveShare, endOf, flatOf, type Overridable, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
@@ -35,7 +35,6 @@ interface InForceProps {
 
 /** Why there is an override, and until when; or that there is none. */
 export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
-  const { t } = useTexts()
   if (override === null) return <p className="muted">{t(`${kind}s.override.none`)}</p>
   return (
     <>
@@ -55,7 +54,6 @@ export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
 }
 
 export function OverrideEditor({ quota, ...props }: EditorProps) {
-  const { t } = useTexts()
   const { response } = props
   const { override, kind } = response
   const editing = useOverride(props)
@@ -112,7 +110,6 @@ interface FormProps {
 }
 
 function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProps) {
-  const { t, number } = useTexts()
   const { form, draft, stage, set, edit } = editing
   const isLead = useLed() !== null
   const above = isLead ? aboveShare(form, response) : NOTHING
@@ -190,7 +187,6 @@ interface OutcomeProps {
 
 /** What came of the last change, or became of the override meanwhile. */
 function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeProps) {
-  const { t, time } = useTexts()
   const { override, kind, id } = response
   const done = stage.at === 'idle' ? stage.done : null
   const error = 'error' in stage ? stage.error : null
@@ -221,7 +217,6 @@ interface RemovalProps {
 
 /** The question before an override is taken away. */
 function Removal({ response, quota, onConfirm, onClose }: RemovalProps) {
-  const { t } = useTexts()
   const { override, kind, id } = response
   return (
     <Confirm
@@ -246,7 +241,6 @@ interface UserFieldsProps extends Pick<FormProps, 'quota'>, Pick<EditingOverride
 
 /** What only the override of a user has. */
 function UserFields({ form, quota, edit, error }: UserFieldsProps) {
-  const { t } = useTexts()
   const plans = Object.keys(quota?.effective.plans ?? {})
   return (
     <>
@@ -280,7 +274,6 @@ interface LimitFieldsProps extends Pick<FormProps, 'response'>, Pick<EditingOver
 }
 
 function LimitFields({ response, form, edit, problemOf }: LimitFieldsProps) {
-  const { t, number, windowName } = useTexts()
   const isLead = useLed() !== null
   return (
     <fieldset className="limits">

@@ -3,7 +3,7 @@ import type { PersonForgottenResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import type { TextKey } from '../../i18n/en.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Ask, type ConfirmProps, type Reason } from '../../ui/confirm.tsx'
 import { Failed } from '../../ui/failure.tsx'
@@ -23,7 +23,6 @@ interface ResetProps extends Pick<Polled<unknown>, 'read' | 'reload'> {
 
 /** Empties the windows of a user or an organisation. */
 export function Reset({ id, path, text, ...ways }: ResetProps) {
-  const { t } = useTexts()
   return (
     <Panel title={t('reset.title')} text={t(text)}>
       <Deed
@@ -52,7 +51,6 @@ export function Reset({ id, path, text, ...ways }: ResetProps) {
 
 /** What is kept of a user leaves here: as a file, or for good. */
 export function Person({ id, path, ...ways }: Omit<ResetProps, 'text'>) {
-  const { t } = useTexts()
   return (
     <Panel title={t('person.title')} text={t('person.text')}>
       <p>

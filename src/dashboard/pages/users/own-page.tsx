@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import type { Kind } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { goBackTo } from '../../ui/address.tsx'
@@ -18,7 +18,6 @@ interface OwnPageProps {
 
 /** The page of a user or an organisation: its name, and the way back to the list, as it was looked through last. */
 export function OwnPage({ kind, id, children }: OwnPageProps) {
-  const { t } = useTexts()
   const [fields] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   const list = hashOf(kind, null, fields)
   // These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address.

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { QuotaResponse, UserResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Parts } from '../../ui/parts.tsx'
 import { ForOperators, Note } from '../../ui/small.tsx'
@@ -28,7 +28,6 @@ interface OwnPartsProps extends OverrideProps {
 
 /** What is done most often to a user or an organisation, the windows, and beside them one part. */
 export function OwnParts({ quota, exempt = false, unseen = false, periodDay, windows, ...props }: OwnPartsProps) {
-  const { t } = useTexts()
   const isLead = useLed() !== null
   const { response, path, etag, read, reload } = props
   const { kind, id } = response

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { RefusalsResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { month, t, time } from '../../i18n/text.ts'
 import type { Owner } from '../../logic/category-usage.ts'
 import { hashOf } from '../../logic/location.ts'
 import { monthOf } from '../../logic/range.ts'
@@ -25,7 +25,6 @@ interface BillProps {
 
 /** What one user, or one organisation, used: over the range of the page, and in a month. */
 export function OwnUsage({ of, day }: BillProps) {
-  const { t } = useTexts()
   return (
     <>
       <Panel title={t('users.history')}>
@@ -38,7 +37,6 @@ export function OwnUsage({ of, day }: BillProps) {
 
 /** A month as its invoice has it, and the days of it as a file. */
 function Bill({ of, day }: BillProps) {
-  const { t, month } = useTexts()
   const [before, setBefore] = useState(1)
   const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i, day), i }))
   const { from = '', to = '' } = months[before] ?? {}
@@ -68,7 +66,6 @@ function Bill({ of, day }: BillProps) {
 }
 
 function Items({ response: { rows, to, complete, knownSince } }: { readonly response: UsageResponse }) {
-  const { t, time } = useTexts()
   const isBefore = knownSince !== undefined && knownSince >= to
   const items = rows.map(({ category = '', tokens, over = 0 }) => ({ category, tokens, over }))
   const hasOver = items.some(({ over }) => over > 0)
@@ -104,7 +101,6 @@ const NEAR_MS = 30 * 60_000
 
 /** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
 export function RecentRefusals({ of }: { readonly of: Owner }) {
-  const { t } = useTexts()
   const query = new URLSearchParams({ ...of, limit: String(LATEST) })
   const kind = 'user' in of ? 'users' : 'organisations'
   const poll = usePoll<RefusalsResponse>(`/api/refusals?${query}`, REFUSALS_EVERY_MS)
@@ -129,7 +125,6 @@ export function RecentRefusals({ of }: { readonly of: Owner }) {
 }
 
 function AtATime({ of, label }: { readonly of: Owner; readonly label: string }) {
-  const { t } = useTexts()
   const [local, setLocal] = useState('')
   const at = Date.parse(local)
   const { problems, form } = useForm({

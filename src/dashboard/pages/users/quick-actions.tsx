@@ -4,7 +4,7 @@ import type { OverrideResponse, TokensResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { exact, number, t, time } from '../../i18n/text.ts'
 import { A_DAY, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
@@ -26,7 +26,6 @@ interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
 
 /** What is done most often, each with one button and one question. */
 export function QuickActions(props: QuickProps) {
-  const { t } = useTexts()
   const { of } = props
   const [asking, setAsking] = useState<QuickKind | null>(null)
   /** The end of what was set, in ISO 8601 or `null` for none; `undefined` if nothing was. */
@@ -81,7 +80,6 @@ function whyFixed({
 
 /** That an override is set, and until when. @param until in ISO 8601; `null` for no end */
 export function Saved({ until }: { readonly until: string | null }) {
-  const { t, time } = useTexts()
   return (
     <Note tone="good">
       {t('override.saved')}{' '}
@@ -99,7 +97,6 @@ interface QuickDialogProps extends QuickProps {
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
 export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
-  const { t } = useTexts()
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
   const [seen, setSeen] = useState({ of, etag })
@@ -159,15 +156,13 @@ export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClos
 
 /** What becomes of each limit, one line each. */
 function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: QuickKind }) {
-  const texts = useTexts()
-  const { t, exact } = texts
   return (
     <FromTo
       lines={quickLines(of, kind).map(({ category, window, plan, from, to }) => ({
         key: `${category} ${window} ${plan}`,
         name: (
           <>
-            <bdi>{changedName(`limits.${category}.${window}`, texts)}</bdi>
+            <bdi>{changedName(`limits.${category}.${window}`)}</bdi>
             {plan !== null && <span className="muted"> ({t('quick.ofPlan', { plan: visible(plan) })})</span>}
           </>
         ),
@@ -182,7 +177,6 @@ const EVERY_MS = 30_000
 
 /** Revokes all access keys of a user. Of no use if the user has none. */
 function RevokeAll({ user }: { readonly user: string }) {
-  const { t, number } = useTexts()
   const poll = usePoll<TokensResponse>(`/api/tokens?${new URLSearchParams({ user })}`, EVERY_MS)
   const keys = (poll.data?.tokens ?? []).filter(isUsable)
 

@@ -1,7 +1,7 @@
 import { Menu } from '@mantine/core'
 import { useState } from 'react'
 import { useLed, useMayChange } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { t } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind } from '../../logic/quick-override.ts'
@@ -19,7 +19,6 @@ interface RowActionsProps {
 
 /** What is done most often with one of a list, without leaving the list. */
 export function RowActions({ line: { id, override, standing }, of, read }: RowActionsProps) {
-  const { t } = useTexts()
   const may = useMayChange()
   const isLead = useLed() !== null
   const [asking, setAsking] = useState<QuickKind | null>(null)

@@ -1,6 +1,6 @@
 import type { Scope } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { duration, number, relative, t, time } from '../../i18n/text.ts'
 import { wholeSecond } from '../../logic/format.ts'
 import { limitName } from '../../logic/limit-words.ts'
 import { visible } from '../../logic/visible.ts'
@@ -34,7 +34,6 @@ interface StatusProps {
 
 /** The first thing of the page: whether anything is refused now, by which limit, and until when. */
 export function Status({ full, granted, exempt = false, shadow, block, room = 'users.status.room' }: StatusProps) {
-  const { t, number } = useTexts()
   if (exempt) return <Note tone="info">{t('users.status.exempt')}</Note>
   if (block !== null && !shadow) return <Blocked {...block} />
   if (full.length === 0) {
@@ -67,10 +66,8 @@ export function Status({ full, granted, exempt = false, shadow, block, room = 'u
 
 /** A window whose limit is 0 has no room behind its end either. */
 function FullLine({ of }: { readonly of: FullWindow }) {
-  const texts = useTexts()
-  const { t, number, time, duration } = texts
   const { used, limit, resetAt, plan } = of
-  const name = limitName(of, texts)
+  const name = limitName(of)
   if (limit === 0) return t('users.status.zero', { name })
   return (
     <>
@@ -86,7 +83,6 @@ function FullLine({ of }: { readonly of: FullWindow }) {
 }
 
 function Blocked({ reason, expiresAt }: NonNullable<StatusProps['block']>) {
-  const { t, time, relative } = useTexts()
   const title =
     expiresAt === null
       ? t('users.status.blocked')

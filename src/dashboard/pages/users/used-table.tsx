@@ -1,6 +1,6 @@
 import type { QuotaResponse, StandingResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { minute, number, share, t, time, windowName } from '../../i18n/text.ts'
 import type { Kind } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
 import { isBlock } from '../../logic/quick-override.ts'
@@ -30,8 +30,6 @@ interface UsedTableProps {
 
 /** A row of one line for each, in the order of the page. */
 export function UsedTable({ kind, lines, none, quota, shadow, organisation, read }: UsedTableProps) {
-  const texts = useTexts()
-  const { t } = texts
   const isUsers = kind === 'users'
   const hasOrganisation = isUsers && organisation === undefined && lines.some((line) => line.organisation !== undefined)
   return (
@@ -55,7 +53,7 @@ export function UsedTable({ kind, lines, none, quota, shadow, organisation, read
         },
         !isUsers &&
           counted<Line>('users', t('page.users'), ({ users = 0 }) => users, { sort: 'server', width: '4.75rem' }),
-        ...(lines.some(({ use }) => use !== null) ? usageColumns(texts, quota, shadow) : []),
+        ...(lines.some(({ use }) => use !== null) ? usageColumns(quota, shadow) : []),
         read !== undefined && {
           ...{ id: 'actions', head: '' },
           cell: (line) => line.use !== null && <RowActions line={line} of={line.use.of} read={read} />,
@@ -71,7 +69,6 @@ export function UsedTable({ kind, lines, none, quota, shadow, organisation, read
 
 /** Whether requests are refused, and by which scope; then what was set. */
 function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps, 'shadow'>) {
-  const { t, time } = useTexts()
   const { override } = line
   const ofUser = ofUserIn(override)
   const until = override?.expiresAt ?? null
@@ -90,17 +87,16 @@ function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps
 }
 
 function StateTag({ of: line }: { readonly of: Line }) {
-  const { t, number } = useTexts()
   const { standing, blocked } = line
   if (standing?.state === 'exempt') return <Tag tone="info">{t('users.exempt')}</Tag>
   if (standing?.grants !== undefined)
     return <Tag tone="warn">{t('users.granted', { left: number(standing.grants.left) })}</Tag>
   if (standing?.by == null)
     return blocked && <Tag tone="bad">{t(isBlocked(line) ? 'users.isBlock' : 'users.blocked')}</Tag>
-  return <Tag tone={standing.state === 'shadow' ? 'warn' : 'bad'}>{refusedBy(line, standing.by, t)}</Tag>
+  return <Tag tone={standing.state === 'shadow' ? 'warn' : 'bad'}>{refusedBy(line, standing.by)}</Tag>
 }
 
-function refusedBy(line: Line, { scope, category }: NonNullable<StandingResponse['by']>, t: Texts['t']): string {
+function refusedBy(line: Line, { scope, category }: NonNullable<StandingResponse['by']>): string {
   if (scope === 'Global') return t('users.globalFull', { categories: category })
   if (scope === 'Organisation') return t('users.organisationFull')
   return t(isBlocked(line) ? 'users.isBlock' : 'users.blocked')
@@ -110,8 +106,7 @@ function isBlocked({ override, use }: Line): boolean {
   return isBlock(override, use?.of.windows ?? {})
 }
 
-function usageColumns(texts: Texts, quota: QuotaResponse | null, shadow: boolean): readonly Column<Line>[] {
-  const { t, number, minute, windowName } = texts
+function usageColumns(quota: QuotaResponse | null, shadow: boolean): readonly Column<Line>[] {
   const soon = (at: string | null | undefined) =>
     at == null ? <span className="muted">–</span> : <time dateTime={at}>{minute(new Date(at))}</time>
   return [
@@ -162,7 +157,6 @@ interface WorstProps {
 
 /** The window nearest to its limit: its bar, its name and how much of it is used. */
 function Worst({ of: { use, standing }, quota, shadow }: WorstProps) {
-  const { t, number, share, windowName } = useTexts()
   const worst = use?.worst ?? null
   if (worst === null) return <span className="muted">{t('users.noUsage')}</span>
   const { category, window, used, limit } = worst
@@ -183,7 +177,6 @@ function Worst({ of: { use, standing }, quota, shadow }: WorstProps) {
 
 /** In the longest windows, and over the last days. */
 function Tokens({ of: use }: { readonly of: Line['use'] }) {
-  const { t, number } = useTexts()
   if (use === null) return null
   const { tokens, recent } = use
   const steps = recent?.steps ?? []

@@ -2,7 +2,7 @@ import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse 
 import { lacksRoom } from '../../../quota/window.ts'
 import { useLed, useOperatorsPoll } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { number, t } from '../../i18n/text.ts'
 import { inOneList } from '../../logic/by-category.ts'
 import { flatOf } from '../../logic/override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
@@ -69,7 +69,6 @@ function User({ user }: { readonly user: string }) {
 
 /** What the gateway enforces for somebody whose counters were not seen before the store was out. */
 function WithoutStore({ user, inForce }: { readonly user: string; readonly inForce: InForceResponse | null }) {
-  const { t } = useTexts()
   const poll = usePoll<UserInForceResponse>(`/api/in-force/users/${encodeURIComponent(user)}`, EVERY_MS)
   return (
     <>
@@ -127,7 +126,6 @@ interface WindowsProps {
 }
 
 function Windows({ response, quota }: WindowsProps) {
-  const { t, number } = useTexts()
   const shadow = isLetThrough(response, quota) || response.standing.state === 'granted'
   const isRefusing = response.standing.by !== null
   const limits = inOneList(response.windows).map((limit) => ({
@@ -150,7 +148,6 @@ function Windows({ response, quota }: WindowsProps) {
 
 /** Which plan, organisation and billing day the user has. */
 function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserResponse }) {
-  const { t } = useTexts()
   if (plan === undefined && organisation === undefined && periodDay === undefined) return null
   return (
     <div className="wrap member">
@@ -169,7 +166,6 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
 
 /** With which day months begin, and who says so. */
 export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['periodDay']>) {
-  const { t } = useTexts()
   return (
     <p>
       {t('periodDay', { day })} <span className="muted">({t(`by.${from}`)})</span>
@@ -179,7 +175,6 @@ export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['period
 
 /** By what the user's credential named last. */
 export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
-  const { t } = useTexts()
   return (
     <>
       <p>

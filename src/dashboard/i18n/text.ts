@@ -1,0 +1,107 @@
+import type { ReasonCode } from '../../contract/api.ts'
+import * as format from '../logic/format.ts'
+import { en, enReasons, type TextKey } from './en.ts'
+
+/**
+ * The words of the page, in the one language that it has. Whoever draws may ask for them anywhere: the whole page is drawn anew when another
+ * language is chosen, by `onLanguage`.
+ */
+
+type Language = format.Language
+interface Words {
+  readonly texts: Readonly<Record<TextKey, string>>
+  readonly reasons: Readonly<Record<ReasonCode, string>>
+}
+const ENGLISH: Words = { texts: en, reasons: enReasons }
+
+export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
+const KEPT = 'tollgate.language'
+
+export let language: Language = 'en'
+let words = ENGLISH
+const watchers = new Set<() => void>()
+
+/** Calls the watcher as soon as there are the words of another language. @returns what ends that */
+export function onLanguage(watcher: () => void): () => void {
+  watchers.add(watcher)
+  return () => watchers.delete(watcher)
+}
+
+/** Over when the page is in a language; if the words of it cannot be loaded, they stay English. */
+export async function speak(next: Language): Promise<void> {
+  words = next === 'zh' ? await chinese() : ENGLISH
+  language = next
+  for (const watcher of watchers) watcher()
+}
+
+/** English is a part of the page, Chinese is loaded when it is chosen. */
+async function chinese(): Promise<Words> {
+  try {
+    const { zh, zhReasons } = await import('./zh.ts')
+    return { texts: zh, reasons: zhReasons }
+  } catch {
+    // The connection is lost, which the page says by itself.
+    return ENGLISH
+  }
+}
+
+/** The language is kept in this browser. */
+export function setLanguage(next: Language): void {
+  localStorage.setItem(KEPT, next)
+  void speak(next)
+}
+
+/** What was chosen before, or the first language of the browser that we know. */
+export function firstLanguage(): Language {
+  const kept = localStorage.getItem(KEPT)
+  if (kept === 'en' || kept === 'zh') return kept
+  const known = navigator.languages
+    .map((tag) => tag.slice(0, 2).toLowerCase())
+    .find((tag) => tag === 'en' || tag === 'zh')
+  return known === 'zh' ? 'zh' : 'en'
+}
+
+type Values = Readonly<Record<string, string | number>>
+
+/** The words of a key, with `{name}` filled in. */
+export const t = (key: TextKey, values: Values = {}) => filled(words.texts[key], withLengths(values))
+/** The sentence of a reason, with its `{name}` still to fill in. */
+export const reason = (code: ReasonCode) => words.reasons[code]
+
+export const number = (value: number) => format.formatNumber(language, value)
+export const exact = (value: number) => format.formatExact(language, value)
+export const short = (value: number) => format.formatShort(language, value)
+export const rate = (perSecond: number) => format.formatRate(language, perSecond)
+export const share = (part: number) => format.formatShare(language, part)
+export const time = (at: Date | string, timeZone?: string) => format.formatTime(language, at, timeZone)
+export const clock = (at: Date) => format.formatClock(language, at)
+export const minute = (at: Date) => format.formatMinute(language, at, new Date())
+export const day = (at: Date) => format.formatDay(language, at)
+export const date = (at: number) => format.formatDate(language, at, false)
+export const month = (ends: Parameters<typeof format.formatMonth>[1]) => format.formatMonth(language, ends)
+export const dateMinute = (at: number) => format.formatDate(language, at, true)
+export const span = (from: Date, to: Date) => format.formatSpan(language, from, to)
+export const duration = (ms: number) => format.formatDuration(language, ms)
+export const relative = (ms: number) => format.formatRelative(language, ms)
+/** The name of a window: in English as the configuration has it, in Chinese in words if it is a count and a unit. */
+export const windowName = (name: string) => format.windowName(language, name)
+
+/** Values of texts that are lengths of time as the configuration writes them. */
+export const LENGTHS: readonly string[] = ['window', 'every', 'after']
+
+/** A length of time in a sentence is in its language. */
+function withLengths(values: Values): Values {
+  const shown = Object.entries(values).map(([name, value]) => [
+    name,
+    LENGTHS.includes(name) && typeof value === 'string' ? windowName(value) : value,
+  ])
+  return Object.fromEntries(shown)
+}
+
+function filled(text: string, values: Values): string {
+  // A replacement by function: `$&` in a user id stays what it is. A word of another script stands apart from Chinese.
+  return text.replace(/\{(\w+)\}(?=(.)?)/gsu, (hole, name: string, next = '') => {
+    const value = String(values[name] ?? hole)
+    return /[a-z]$/i.test(value) && /\p{Script=Han}/u.test(next) ? `${value} ` : value
+  })
+}
