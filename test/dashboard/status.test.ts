@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import type { RefusalsResponse, StatusResponse } from '../../src/contract/api.ts'
-import { cheapestOf } from '../../src/dashboard/logic/costs.ts'
 import { refusedSince } from '../../src/dashboard/logic/full-since.ts'
 import { failingShare, hasNoRefusals } from '../../src/dashboard/logic/status.ts'
 
@@ -34,33 +33,6 @@ test('failures of the forwarded requests are worth a line from two percent, and 
   // Too few to know, and not known at all.
   expect(share(10, false, 19)).toBeNull()
   expect(failingShare({ upstream: null }, true)).toBeNull()
-})
-
-test('what a request of a category costs at least is by its cheapest route; what is free or in shadow counts for nothing', () => {
-  const rule = { line: 1, public: false, price: null, health: true, shadow: false, hits: 0 }
-  const cheapest = cheapestOf([
-    { ...rule, match: 'GET /a', category: 'read', cost: 4 },
-    { ...rule, match: 'GET /free', category: 'read', cost: 0 },
-    {
-      ...rule,
-      match: 'POST /b',
-      category: 'read',
-      cost: null,
-      price: { body: ['size'], values: { small: 2, large: 20 } },
-    },
-    { ...rule, match: 'GET /health', category: null, cost: null, public: true },
-    { ...rule, match: 'PUT /c', category: 'idle', cost: 0 },
-    { ...rule, match: 'POST /shadow', category: 'read', cost: 1, shadow: true },
-    {
-      ...{ ...rule, match: 'POST /chat', category: 'requests', cost: 1 },
-      others: [{ category: 'tokens', cost: null, price: { body: ['size'], values: { small: 100, large: 900 } } }],
-    },
-  ])
-  expect([...cheapest]).toEqual([
-    ['read', 2],
-    ['requests', 1],
-    ['tokens', 100],
-  ])
 })
 
 test('a window refuses since its first refusal of this run, if all of them are known', () => {

@@ -1,16 +1,14 @@
 import type {
   NowResponse,
+  QuotaResponse,
   RefusalsResponse,
-  RoutesResponse,
   UsageResponse,
   WindowResponse,
 } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { clock, duration, minute, number, share, t } from '../../i18n/text.ts'
-import { cheapestOf } from '../../logic/costs.ts'
 import { type Forecast, forecastOf, RECENT_PATH, rateOf, recentTokens } from '../../logic/forecast.ts'
 import { type RefusalPage, refusedSince } from '../../logic/full-since.ts'
-import type { Rule } from '../../logic/route-usage.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Until } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -18,9 +16,9 @@ import { Bar, Tag } from '../../ui/small.tsx'
 
 /** Half hours that are over stay as they are. */
 const EVERY_MS = 30_000
+const QUOTA_EVERY_MS = 10_000
 /** Asked only while a window is full. */
 const REFUSALS = { path: '/api/refusals?scope=Global&limit=100', everyMs: 10_000 } as const
-const ROUTES = { path: '/api/routes', everyMs: 60_000 } as const
 
 /** A window of everybody. */
 interface SharedWindow extends WindowResponse {
@@ -33,10 +31,10 @@ interface SharedWindow extends WindowResponse {
 /** The windows that all users share, with what is known of when each will be full. */
 export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
-  const routes = usePoll<RoutesResponse>(ROUTES.path, ROUTES.everyMs).data?.routes ?? []
-  const isFull = windowsOf(now, { usage, refusals: null, routes }).some(({ forecast }) => forecast.kind === 'full')
+  const cheapest = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data?.cheapest ?? {}
+  const isFull = windowsOf(now, { usage, refusals: null, cheapest }).some(({ forecast }) => forecast.kind === 'full')
   const refusals = usePoll<RefusalsResponse>(isFull ? REFUSALS.path : null, REFUSALS.everyMs).data
-  return windowsOf(now, { usage, refusals, routes })
+  return windowsOf(now, { usage, refusals, cheapest })
 }
 
 /** The windows that all users share: how full they are, and when they will be. */
@@ -52,18 +50,17 @@ export function Windows({ now }: { readonly now: NowResponse }) {
 interface WindowSources {
   readonly usage: UsageResponse | null
   readonly refusals: RefusalPage | null
-  readonly routes: readonly Rule[]
+  readonly cheapest: QuotaResponse['cheapest']
 }
 
 function windowsOf(
   { windows, at: iso }: NowResponse,
-  { usage, refusals, routes }: WindowSources,
+  { usage, refusals, cheapest }: WindowSources,
 ): readonly SharedWindow[] {
   const at = Date.parse(iso)
-  const cheapest = cheapestOf(routes)
   return Object.entries(windows ?? {}).flatMap(([category, list]) => {
     const rate = rateOf(list, usage && recentTokens(usage, category, at), at)
-    const least = cheapest.get(category) ?? 1
+    const least = cheapest[category] ?? 1
     return list.map((window, i) => ({
       ...{ ...window, category },
       forecast: forecastOf(window, { rate, at, shorter: list.slice(0, i), least }),
