@@ -89,7 +89,7 @@ describe('the axis of time', () => {
 })
 
 test('a chart is walked by keys, and not over its ends', () => {
-  const go = (key: string, from: number) => moved(key, from, 336, 48)
+  const go = (key: string, from: number) => moved(key, from, { max: 335, page: 48 })
   expect([go('ArrowLeft', 5), go('ArrowRight', 5), go('PageDown', 100), go('PageUp', 100)]).toEqual([4, 6, 52, 148])
   expect([go('ArrowLeft', 0), go('ArrowRight', 335), go('Home', 77), go('End', 77)]).toEqual([0, 335, 0, 335])
   expect(go('x', 5)).toBeNull()

@@ -1,6 +1,7 @@
 import type { DistributionResponse, SettingsInForceResponse } from '../../contract/api.ts'
 import { MODES, modeFactor } from '../../quota/limit-layers.ts'
 import { MAX_LIMIT, multiplied } from '../../quota/multiplied.ts'
+import { moved } from './series.ts'
 import { type Draft, fieldOf, limitIn, type Place } from './settings.ts'
 
 /** A limit that is dragged over the users below it. */
@@ -58,18 +59,7 @@ export function fieldAt({ max }: Pick<LimitLine, 'max'>, position: number): numb
 
 /** The value that a key makes of the field; `null` for a key that is none of a slider's. */
 export function steppedField({ field, max, step }: LimitLine, key: string): number | null {
-  const steps: Readonly<Record<string, number>> = {
-    ArrowRight: field + step,
-    ArrowUp: field + step,
-    ArrowLeft: field - step,
-    ArrowDown: field - step,
-    PageUp: field + 10 * step,
-    PageDown: field - 10 * step,
-    Home: 0,
-    End: max,
-  }
-  const next = steps[key]
-  return next === undefined ? null : Math.min(max, Math.max(0, next))
+  return moved(key, field, { max, step, page: 10 * step })
 }
 
 /**

@@ -127,18 +127,20 @@ function isOfDay({ from, to }: SeriesPoint): boolean {
   return to.getTime() - from.getTime() >= 23 * 3_600_000
 }
 
-/** Where a key of the keyboard leads from a bar: one bar, one day, or an end. `null` for other keys. */
-export function moved(key: string, at: number, count: number, aDay: number): number | null {
-  const steps: Readonly<Record<string, number>> = {
-    ArrowLeft: -1,
-    ArrowDown: -1,
-    ArrowRight: 1,
-    ArrowUp: 1,
-    PageDown: -aDay,
-    PageUp: aDay,
-    Home: -count,
-    End: count,
-  }
-  const step = steps[key]
-  return step === undefined ? null : Math.min(count - 1, Math.max(0, at + step))
+/**
+ * Where a key of the keyboard leads on a slider from 0 to `max`: a step, a page of steps, or an end. `null` for other keys.
+ * @param page how much Page Up adds; in charts a day
+ */
+export function moved(key: string, at: number, { max, step = 1, page }: SliderKeys): number | null {
+  const next = {
+    ...{ ArrowLeft: at - step, ArrowDown: at - step, ArrowRight: at + step, ArrowUp: at + step },
+    ...{ PageDown: at - page, PageUp: at + page, Home: 0, End: max },
+  }[key]
+  return next === undefined ? null : Math.min(max, Math.max(0, next))
+}
+
+interface SliderKeys {
+  readonly max: number
+  readonly step?: number
+  readonly page: number
 }

@@ -77,7 +77,7 @@ export function SeriesChart({
     if (wanted !== undefined) opening?.open(wanted)
   }
   function press(event: KeyboardEvent): void {
-    const next = moved(event.key, shown, points.length, aDay)
+    const next = moved(event.key, shown, { max: latest, page: aDay })
     const opens = opening !== undefined && (event.key === 'Enter' || event.key === ' ')
     if (next === null && !opens) return
     event.preventDefault()
