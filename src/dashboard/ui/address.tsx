@@ -67,17 +67,21 @@ function follow(watcher: () => void): () => void {
 
 type Changes = Readonly<Record<string, string | null>>
 
-/**
- * What is looked for on this page, kept in the address: so it is there again after a reload, behind Back, and for whom the address is sent to.
- * @returns the fields, and a function that changes some of them; `null` takes one away. A change replaces the place in the history of the browser, so that Back
- *   leaves the page; `isStep` makes it a place of its own
- */
-export function useFields(): [Fields, (changes: Changes, isStep?: boolean) => void] {
-  const { fields } = usePlace()
-  return [fields, changeFields]
+/** What is looked for on this page, kept in the address: so it is there again after a reload, behind Back, and for whom the address is sent to. */
+export function useFields(): Fields {
+  return usePlace().fields
 }
 
-function changeFields(changes: Changes, isStep = false): void {
+/** Looks for something else, from the first page of what is found on. */
+export function lookFor(changes: Changes): void {
+  changeFields({ ...changes, cursor: null, before: null })
+}
+
+/**
+ * Changes some fields of the address; `null` takes one away. A change replaces the place in the history of the browser, so that Back leaves
+ * the page; `isStep` makes it a place of its own.
+ */
+export function changeFields(changes: Changes, isStep = false): void {
   const { page, rest, fields } = placeOf(location.hash)
   const wanted = Object.entries({ ...fields, ...changes }).filter(([, value]) => value !== null && value !== '')
   const next = Object.fromEntries(wanted) as Fields

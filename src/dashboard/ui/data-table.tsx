@@ -8,7 +8,7 @@ import {
   sortedRows,
   type TableOrder,
 } from '../logic/table-order.ts'
-import { useFields } from './address.tsx'
+import { lookFor, useFields } from './address.tsx'
 import './data-table.css'
 
 /** A column of a table. The first one names its row. */
@@ -102,12 +102,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 
 /** The order that the address has, and the choice of another one. */
 export function useTableOrder<Row>(columns: readonly Sortable<Row>[], usual: string | null, field = 'order') {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const order = orderOf(fields[field], columns, usual)
   return {
     order,
     // A cursor belongs to the order that it came with.
-    choose: (column: Sortable<Row>) => change({ [field]: afterChoosing(order, column, usual), cursor: null }),
+    choose: (column: Sortable<Row>) => lookFor({ [field]: afterChoosing(order, column, usual) }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { SegmentedControl } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
 import { t } from '../i18n/text.ts'
-import { useFields } from './address.tsx'
+import { changeFields, useFields } from './address.tsx'
 
 interface Part {
   readonly id: string
@@ -11,7 +11,7 @@ interface Part {
 
 /** Parts of a page, of which one is shown: the first, unless the address names another one in `part`. */
 export function Parts({ of }: { readonly of: readonly Part[] }) {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const shown = of.find(({ id }) => id === fields.part) ?? of[0]
   if (shown === undefined) return null
   return (
@@ -23,7 +23,7 @@ export function Parts({ of }: { readonly of: readonly Part[] }) {
         withItemsBorders={false}
         aria-label={t('parts.label')}
         value={shown.id}
-        onChange={(id) => change({ part: id === of[0]?.id ? null : id })}
+        onChange={(id) => changeFields({ part: id === of[0]?.id ? null : id })}
         data={of.map(({ id, label }) => ({ value: id, label }))}
       />
       <Fragment key={shown.id}>{shown.content}</Fragment>

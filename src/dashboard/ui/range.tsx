@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { date, dateMinute, t } from '../i18n/text.ts'
 import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf, usualRange } from '../logic/range.ts'
-import { useFields, usePlace } from './address.tsx'
+import { changeFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
 import './range.css'
@@ -20,14 +20,12 @@ export function useComparing(): boolean {
 
 /** A range by its moments, which Back leaves again. */
 export function useZoom(): (from: Date, to: Date) => void {
-  const [, change] = useFields()
-  return (from, to) => change({ ...NOWHERE, from: from.toISOString(), to: to.toISOString(), range: null }, true)
+  return (from, to) => changeFields({ ...NOWHERE, from: from.toISOString(), to: to.toISOString(), range: null }, true)
 }
 
 /** Chooses the range of all pages, in the header. Nothing on a page that looks at no time. */
 export function RangeControl() {
   const place = usePlace()
-  const [, change] = useFields()
   const usual = usualRange(place)
   if (usual === null) return null
   const { name } = rangeOf(place)
@@ -39,7 +37,7 @@ export function RangeControl() {
         aria-label={t('range.label')}
         value={name ?? ''}
         // A half-hour that was chosen may lie in no other range.
-        onChange={(range) => change({ ...NOWHERE, range: range === 'all' ? null : range })}
+        onChange={(range) => changeFields({ ...NOWHERE, range: range === 'all' ? null : range })}
         data={names.map((each) => ({ value: each, label: t(`range.${each}`) }))}
       />
       <Dates key={location.hash} range={rangeOf(place)} />
@@ -50,7 +48,6 @@ export function RangeControl() {
 const NOWHERE = { from: null, to: null, half: null, at: null, cursor: null, before: null } as const
 
 function Dates({ range }: { readonly range: Range }) {
-  const [, change] = useFields()
   const compares = useComparing()
   return (
     <Dropdown label={range.name === null ? rangeWords(range) : t('range.dates')} isOn={range.name === null}>
@@ -60,7 +57,7 @@ function Dates({ range }: { readonly range: Range }) {
             key={before}
             size="compact-sm"
             variant="default"
-            onClick={() => change({ ...NOWHERE, range: null, ...monthOf(new Date(serverNow()), before) })}
+            onClick={() => changeFields({ ...NOWHERE, range: null, ...monthOf(new Date(serverNow()), before) })}
           >
             {t(before === 0 ? 'range.thisMonth' : 'range.lastMonth')}
           </Button>
@@ -71,21 +68,20 @@ function Dates({ range }: { readonly range: Range }) {
         label={t('range.compare')}
         description={t('range.compareText')}
         checked={compares}
-        onChange={(event) => change({ compare: event.currentTarget.checked ? 'true' : null })}
+        onChange={(event) => changeFields({ compare: event.currentTarget.checked ? 'true' : null })}
       />
     </Dropdown>
   )
 }
 
 function DaysForm({ range }: { readonly range: Range }) {
-  const [, change] = useFields()
   const { from, to } = endsOf(range, serverNow())
   const [first, setFirst] = useState(() => localDay(from === 0 ? serverNow() : from))
   const [last, setLast] = useState(() => localDay(to - 1))
   const isWrong = !(first <= last && isDay(first) && isDay(last))
   function submit(event: FormEvent): void {
     event.preventDefault()
-    if (!isWrong) change({ ...NOWHERE, range: null, from: first, to: dayLater(last, 1) })
+    if (!isWrong) changeFields({ ...NOWHERE, range: null, from: first, to: dayLater(last, 1) })
   }
   return (
     <form className="wrap ends" onSubmit={submit} noValidate>

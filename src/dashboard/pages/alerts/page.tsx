@@ -2,7 +2,7 @@ import type { AlertsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { number, share, t } from '../../i18n/text.ts'
 import { endsOf } from '../../logic/range.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -45,7 +45,7 @@ const EXAMPLE = `alerts:
     webhook: { url: "https://hooks.example.org/T0", secret: "\${ALERTS_SECRET}" }`
 
 function Events({ events }: { readonly events: readonly AlertEvent[] }) {
-  const [{ alert = '' }, change] = useFields()
+  const { alert = '' } = useFields()
   const { from, to } = endsOf(useRange(), serverNow())
   const names = [...new Set(events.map((event) => event.alert))].sort()
   const shown = events.filter((event) => {
@@ -57,7 +57,7 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
       <Choice
         className="alert-choice"
         {...{ label: t('alerts.name'), none: t('refusals.any'), value: alert, values: names }}
-        onChoose={(alert) => change({ alert })}
+        onChoose={(alert) => changeFields({ alert })}
       />
       <EventTable events={shown} />
     </Panel>

@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { t } from '../../i18n/text.ts'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
+import { lookFor } from '../../ui/address.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
 
 export interface AuditFilters {
@@ -22,20 +23,15 @@ const MOST = 512
 
 const TYPED = ['who', 'about'] as const
 
-interface FiltersProps {
-  readonly filters: AuditFilters
-  readonly onChange: (filters: Partial<AuditFilters>) => void
-}
-
 /** Which changes are listed. */
-export function Filters({ filters, onChange }: FiltersProps) {
+export function Filters(filters: AuditFilters) {
   const isAny = filters.who === '' && filters.what === '' && filters.about === ''
   return (
     <search className="filters">
       <Choice
         {...{ label: t('audit.kind'), none: t('audit.kind.any'), value: filters.what, values: KINDS }}
         nameOf={(kind) => t(`audit.${kind}`)}
-        onChoose={(what) => onChange({ what })}
+        onChoose={(what) => lookFor({ what })}
       />
       {TYPED.map((name) => (
         <TextInput
@@ -43,10 +39,10 @@ export function Filters({ filters, onChange }: FiltersProps) {
           label={t(`audit.${name}`)}
           type="search"
           maxLength={256}
-          {...bound(filters[name], (text) => onChange({ [name]: text }))}
+          {...bound(filters[name], (text) => lookFor({ [name]: text }))}
         />
       ))}
-      <Button variant="default" disabled={isAny} onClick={() => onChange({ who: '', what: '', about: '' })}>
+      <Button variant="default" disabled={isAny} onClick={() => lookFor({ who: '', what: '', about: '' })}>
         {t('audit.clear')}
       </Button>
     </search>

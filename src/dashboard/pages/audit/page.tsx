@@ -8,7 +8,7 @@ import { t } from '../../i18n/text.ts'
 import { type Entry, isOver, isUndoable } from '../../logic/audit-story.ts'
 import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Note, Tag } from '../../ui/small.tsx'
@@ -26,7 +26,7 @@ const LATEST_EVERY_MS = 30_000
 
 /** The changes at run time, found by who, what and whom, each with its undo. */
 export function AuditPage() {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const filters = filtersOf(fields)
   const before = placeIn(fields)
   const { from, to } = useRange()
@@ -44,7 +44,7 @@ export function AuditPage() {
   return (
     <>
       <Panel title={t('audit.title')}>
-        <Filters filters={filters} onChange={(part) => change({ ...part, before: null })} />
+        <Filters {...filters} />
         <p>
           <a href={`/api/audit?${queryOf({ ...asked, format: 'csv' })}`} download>
             {t('audit.csv')}
@@ -73,8 +73,8 @@ export function AuditPage() {
               {forgotten > 0 && <p className="muted">{t('audit.forgotten', { count: forgotten })}</p>}
               <Turning
                 of="past"
-                onFirst={before === '' ? null : () => change({ before: null }, true)}
-                onNext={next === null ? null : () => change({ before: String(next) }, true)}
+                onFirst={before === '' ? null : () => changeFields({ before: null }, true)}
+                onNext={next === null ? null : () => changeFields({ before: String(next) }, true)}
               />
             </>
           )}

@@ -54,7 +54,7 @@ interface CauseProps {
 
 /** What one of both failed, and the way to the half-hour in which that was most. */
 function Cause({ worst, children }: CauseProps) {
-  const [fields] = useFields()
+  const fields = useFields()
   const hasWay = worst !== null && halfHourOf(fields.half) === null
   return (
     <p>

@@ -48,7 +48,7 @@ export function FailingRoutes({ rows, all }: FailingRoutesProps) {
 }
 
 function RouteLink({ route }: Pick<FailingRoute, 'route'>) {
-  const [fields] = useFields()
+  const fields = useFields()
   if (route === null) return t('errors.withoutRoute')
   if (route === OTHER_ROUTES) return t('routes.others')
   return (

@@ -2,7 +2,7 @@ import { Checkbox } from '@mantine/core'
 import { t } from '../../i18n/text.ts'
 import { HALF_HOUR_MS, halfHourOf } from '../../logic/half-hour.ts'
 import type { SeriesPoint } from '../../logic/series.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useRange, useZoom } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
@@ -16,7 +16,7 @@ interface FailuresProps {
 
 /** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
 export function Failures({ route, points }: FailuresProps) {
-  const [{ draw, half }, change] = useFields()
+  const { draw, half } = useFields()
   const { name, from, to } = useRange()
   const zoom = useZoom()
   const title = route === '' ? t('chart.title') : t('chart.titleOf', { route })
@@ -32,14 +32,14 @@ export function Failures({ route, points }: FailuresProps) {
   // A day is looked into.
   function openPoint({ from, to }: SeriesPoint): void {
     if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
-    else change({ half: from.toISOString() })
+    else changeFields({ half: from.toISOString() })
   }
   return (
     <Panel title={title} text={t('chart.text')}>
       <Checkbox
         label={t('chart.draw4xx')}
         checked={with4xx}
-        onChange={(event) => change({ draw: event.currentTarget.checked ? '4xx' : null })}
+        onChange={(event) => changeFields({ draw: event.currentTarget.checked ? '4xx' : null })}
       />
       <SeriesChart
         key={`${name} ${from} ${to} ${route}`}

@@ -9,7 +9,7 @@ import { logFilter } from '../../logic/log-filter.ts'
 import { stepOf, timeQuery } from '../../logic/range.ts'
 import { countedIn } from '../../logic/route-usage.ts'
 import { pointsOf, type SeriesPoint, type UsageRow } from '../../logic/series.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { rangeWords, useRange } from '../../ui/range.tsx'
@@ -28,7 +28,7 @@ const ROUTES_EVERY_MS = 60_000
  * of it that was chosen.
  */
 export function ErrorsPage() {
-  const [{ route = '' }] = useFields()
+  const { route = '' } = useFields()
   const { byRoute, all, overTime } = useCounts(route)
   const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf, serverNow())
   const rowOf = ({ rows }: UsageResponse) => (route === '' ? rows[0] : rows.find((row) => row.route === route))
@@ -60,7 +60,7 @@ function valuesOf(row: UsageRow): readonly number[] {
 
 /** Of the chosen half-hour, or of the whole range if none is chosen; and over the whole range. */
 function useCounts(route: string) {
-  const [{ half }] = useFields()
+  const { half } = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
   const time = chosen === null ? timeQuery(range) : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
@@ -75,21 +75,20 @@ function useCounts(route: string) {
 }
 
 function RouteSelect({ route }: { readonly route: string }) {
-  const [, change] = useFields()
   const rules = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS).data?.routes ?? []
   return (
     <Choice
       className="route-choice"
       {...{ label: t('routes.match'), none: t('errors.allRoutes'), value: route }}
       values={rules.map(({ match }) => match)}
-      onChoose={(route) => change({ route })}
+      onChoose={(route) => changeFields({ route })}
     />
   )
 }
 
 /** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
 function TimeInQuestion() {
-  const [{ half }, change] = useFields()
+  const { half } = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
   return (
@@ -100,7 +99,7 @@ function TimeInQuestion() {
           : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
       </span>
       {chosen !== null && (
-        <Button size="compact-sm" variant="default" onClick={() => change({ half: null })}>
+        <Button size="compact-sm" variant="default" onClick={() => changeFields({ half: null })}>
           {t('errors.wholeRange')}
         </Button>
       )}
@@ -117,7 +116,7 @@ interface LogFilterProps {
 
 /** How the failed requests of the time in question are found in the log. */
 function LogFilter({ route, points }: LogFilterProps) {
-  const [{ half, draw }] = useFields()
+  const { half, draw } = useFields()
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return null
   const { from, to } = halfHourOf(half) ?? { from: first.from, to: last.to }

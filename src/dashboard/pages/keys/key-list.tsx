@@ -4,7 +4,7 @@ import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { number, t } from '../../i18n/text.ts'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
 import { Failed } from '../../ui/failure.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
@@ -22,7 +22,7 @@ interface KeyListProps extends Reading {
 
 /** The keys that are looked for; the address has what that is. */
 export function KeyList({ keys, read, reload }: KeyListProps) {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
   // Never kept: its secret is shown this once.
@@ -54,7 +54,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   if (keys.length === 0) return <p className="muted">{t('keys.none')}</p>
   return (
     <>
-      <KeySearch wish={wish} change={change} />
+      <KeySearch {...wish} />
       <Count all={keys.length} found={found.length} />
       {isUnknown && <Failed error={unknown.error} />}
       {made && <MadeKey made={made} />}
@@ -67,29 +67,24 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   )
 }
 
-interface KeySearchProps {
-  readonly wish: KeyWish
-  readonly change: (changes: Readonly<Record<string, string | null>>) => void
-}
-
-function KeySearch({ wish: { query, state, unused }, change }: KeySearchProps) {
+function KeySearch({ query, state, unused }: KeyWish) {
   return (
     <search className="filters" aria-label={t('refusals.filters')}>
       <TextInput
         type="search"
         label={t('keys.search')}
         maxLength={256}
-        {...bound(query, (query) => change({ query }))}
+        {...bound(query, (query) => changeFields({ query }))}
       />
       <Choice
         {...{ label: t('word.state'), none: t('refusals.any'), value: state, values: KEY_STATES }}
         nameOf={(value) => t(`keys.state.${value}`)}
-        onChoose={(state) => change({ state })}
+        onChoose={(state) => changeFields({ state })}
       />
       <Choice
         {...{ label: t('keys.unused'), none: t('refusals.any'), value: unused, values: UNUSED_DAYS }}
         nameOf={(value) => t(`keys.unused.${value}`)}
-        onChoose={(unused) => change({ unused })}
+        onChoose={(unused) => changeFields({ unused })}
       />
     </search>
   )

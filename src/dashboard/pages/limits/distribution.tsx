@@ -13,7 +13,7 @@ import {
   usersFull,
 } from '../../logic/distribution.ts'
 import { movedTo } from '../../logic/settings.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { bound } from '../../ui/form.tsx'
 import { Loaded } from '../../ui/panel.tsx'
@@ -29,7 +29,7 @@ const UNMARKED = { scope: null, plan: null }
 /** Where users lie below a personal limit, which is set by a line over them. */
 export function Distribution() {
   const { quota } = useEditing()
-  const [fields, change] = useFields()
+  const fields = useFields()
   const category = quota.categories.find((each) => each === fields.category) ?? quota.categories[0] ?? ''
   const windows = windowNames(quota).filter((name) => quota.effective.personal[category]?.[name] !== undefined)
   const window = windows.find((each) => each === fields.window) ?? windows[0] ?? ''
@@ -43,12 +43,12 @@ export function Distribution() {
         <NativeSelect
           label={t('word.category')}
           data={[...quota.categories]}
-          {...bound(category, (category) => change({ category, ...UNMARKED }))}
+          {...bound(category, (category) => changeFields({ category, ...UNMARKED }))}
         />
         <NativeSelect
           label={t('word.window')}
           data={windows.map((name) => ({ value: name, label: windowName(name) }))}
-          {...bound(window, (window) => change({ window, ...UNMARKED }))}
+          {...bound(window, (window) => changeFields({ window, ...UNMARKED }))}
         />
       </div>
       <Loaded poll={poll} hasBanner>

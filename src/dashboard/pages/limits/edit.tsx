@@ -100,7 +100,7 @@ export function Setting({ path, children }: SettingProps) {
 
 /** Whether the address names the limit that a field makes in the mode of the form. */
 function useWanted(path: string): boolean {
-  const [{ scope = '', category = '', window = '', plan }] = useFields()
+  const { scope = '', category = '', window = '', plan } = useFields()
   const { quota } = useEditing()
   const mode = String(useShown('mode') || quota.mode)
   const place = { scope: scope === 'Global' ? 'global' : 'personal', category, window } as const

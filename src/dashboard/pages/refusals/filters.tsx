@@ -5,6 +5,7 @@ import { t } from '../../i18n/text.ts'
 import { FILTERS, isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
+import { lookFor } from '../../ui/address.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
@@ -12,13 +13,8 @@ import './refusals.css'
 /** What the choices are made of changes seldom. */
 const EVERY_MS = 60_000
 
-interface RefusalFiltersProps {
-  readonly wish: RefusalWish
-  readonly change: (changes: Readonly<Record<string, string | null>>) => void
-}
-
 /** Who, by which limit, where and when. */
-export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
+export function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
   const { query, user, organisation, scope, category, route, shadow } = wish
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = useOperatorsPoll<RoutesResponse>('/api/routes', EVERY_MS).data
@@ -30,48 +26,48 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         label={t('refusals.query')}
         type="search"
         maxLength={256}
-        {...bound(query, (query) => change({ query }))}
+        {...bound(query, (query) => lookFor({ query }))}
       />
       <Choice
         {...{ label: t('refusals.scope'), none, value: scope, values: SCOPES }}
         nameOf={(value) => t(SCOPE_WORDS[value])}
-        onChoose={(scope) => change({ scope })}
+        onChoose={(scope) => lookFor({ scope })}
       />
       <Choice
         {...{ label: t('word.category'), none, value: category, values: quota?.categories ?? [] }}
-        onChoose={(category) => change({ category })}
+        onChoose={(category) => lookFor({ category })}
       />
       <Choice
         {...{ label: t('routes.match'), none, value: route, values: rules }}
-        onChoose={(route) => change({ route })}
+        onChoose={(route) => lookFor({ route })}
       />
       <Choice
         {...{ label: t('refusals.fate'), none: t('refusals.fate.refused'), value: shadow ? 'true' : '' }}
         {...{ values: ['true'], nameOf: () => t('refusals.fate.shadow') }}
-        onChoose={(shadow) => change({ shadow })}
+        onChoose={(shadow) => lookFor({ shadow })}
       />
       {(isFiltered(wish) || shadow) && (
-        <Button variant="default" onClick={() => change(NOTHING)}>
+        <Button variant="default" onClick={() => lookFor(NOTHING)}>
           {t('refusals.clear')}
         </Button>
       )}
       {(user !== '' || organisation !== '') && (
         <p className="filters-whole">
-          {user !== '' && <Only name="user" value={user} change={change} />}{' '}
-          {organisation !== '' && <Only name="organisation" value={organisation} change={change} />}
+          {user !== '' && <Only name="user" value={user} />}{' '}
+          {organisation !== '' && <Only name="organisation" value={organisation} />}
         </p>
       )}
     </search>
   )
 }
 
-interface OnlyProps extends Pick<RefusalFiltersProps, 'change'> {
+interface OnlyProps {
   readonly name: 'user' | 'organisation'
   readonly value: string
 }
 
 /** Of whom alone the refusals are shown, and the way back to all. */
-function Only({ name, value, change }: OnlyProps) {
+function Only({ name, value }: OnlyProps) {
   return (
     <Tag tone="info">
       {t(name === 'user' ? 'word.user' : 'word.organisation')}
@@ -80,7 +76,7 @@ function Only({ name, value, change }: OnlyProps) {
       <CloseButton
         size="xs"
         aria-label={t('refusals.ofAll', { name: visible(value) })}
-        onClick={() => change({ [name]: null, at: null })}
+        onClick={() => lookFor({ [name]: null, at: null })}
       />
     </Tag>
   )

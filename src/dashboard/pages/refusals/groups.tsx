@@ -9,7 +9,7 @@ import { hashOf } from '../../logic/location.ts'
 import { stepOf } from '../../logic/range.ts'
 import { GROUPINGS, type Grouping, groupQuery, type RefusalWish } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS, scopeSeries } from '../../logic/scope.ts'
-import { useFields } from '../../ui/address.tsx'
+import { lookFor, useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded } from '../../ui/panel.tsx'
@@ -20,26 +20,20 @@ import { Name } from '../../ui/small.tsx'
 const EVERY_MS = 15_000
 
 type Group = RefusalGroupsResponse['groups'][number]
-type Change = (changes: Readonly<Record<string, string | null>>) => void
 
 interface GroupsProps {
   readonly wish: RefusalWish
-  readonly change: Change
 }
 
 /** The refusals over time, and by whom or by what. */
-export function Groups({ wish, change }: GroupsProps) {
+export function Groups({ wish }: GroupsProps) {
   const range = useRange()
   const step = stepOf(range, serverNow())
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${groupQuery(wish, range, step)}`, EVERY_MS)
-  return (
-    <Loaded poll={poll}>
-      {(response) => response.count > 0 && <Counted response={response} wish={wish} change={change} />}
-    </Loaded>
-  )
+  return <Loaded poll={poll}>{(response) => response.count > 0 && <Counted response={response} wish={wish} />}</Loaded>
 }
 
-function Counted({ response, wish, change }: GroupsProps & { readonly response: RefusalGroupsResponse }) {
+function Counted({ response, wish }: GroupsProps & { readonly response: RefusalGroupsResponse }) {
   const { count, users, groups, more, steps } = response
   const points = steps.map(({ start, end, Personal, Organisation, Global }) => ({
     from: new Date(start),
@@ -56,7 +50,7 @@ function Counted({ response, wish, change }: GroupsProps & { readonly response: 
           size="xs"
           aria-label={t('refusals.by')}
           value={wish.by}
-          onChange={(by) => change({ by: by === 'user' ? null : by })}
+          onChange={(by) => lookFor({ by: by === 'user' ? null : by })}
           data={GROUPINGS.map((value) => ({ value, label: t(HEADS[value]) }))}
         />
         <a
@@ -130,7 +124,7 @@ function columnsOf(by: Grouping, all: number): readonly (Column<Group> | false)[
 
 /** A name narrows the page to its own refusals. */
 function Named({ group: { name, limit }, by }: { readonly group: Group; readonly by: Grouping }) {
-  const [{ cursor: _, ...fields }] = useFields()
+  const { cursor: _, ...fields } = useFields()
   if (limit !== null) {
     const { scope, category } = limit
     return <a href={hashOf('refusals', null, { ...fields, scope, category })}>{limitName(limit)}</a>

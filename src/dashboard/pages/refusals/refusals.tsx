@@ -3,7 +3,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
 import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
 import { refusalsAt } from '../../logic/refusal-moment.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -18,17 +18,16 @@ const A_PAGE = 25
 
 /** What the quota refused, with filters that the address has: over time, by whom or what, and each of them. */
 export function RefusalsPage() {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const shown = refusalWishOf(fields)
   const wish = { ...shown, query: useTyped(shown.query) }
   const range = useRange()
   const poll = usePoll<RefusalsResponse>(`/api/refusals?${refusalQuery(wish, range, A_PAGE)}`, EVERY_MS)
-  const filter = (changes: Readonly<Record<string, string | null>>) => change({ ...changes, cursor: null })
   return (
     <>
       <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')}>
-        <RefusalFilters wish={shown} change={filter} />
-        <Groups wish={wish} change={filter} />
+        <RefusalFilters wish={shown} />
+        <Groups wish={wish} />
       </Panel>
       <Panel title={t('refusals.each')} text={t('refusals.text')}>
         <Loaded poll={poll}>
@@ -41,8 +40,8 @@ export function RefusalsPage() {
               )}
               <Found refusals={refusals} none={t(nothingOf(wish))} at={wish.at} />
               <Turning
-                onFirst={wish.cursor === '' ? null : () => change({ cursor: null }, true)}
-                onNext={next === null ? null : () => change({ cursor: next }, true)}
+                onFirst={wish.cursor === '' ? null : () => changeFields({ cursor: null }, true)}
+                onNext={next === null ? null : () => changeFields({ cursor: next }, true)}
               />
             </>
           )}

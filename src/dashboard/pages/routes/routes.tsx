@@ -4,7 +4,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { bound } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
@@ -16,7 +16,7 @@ const USAGE_EVERY_MS = 10_000
 
 /** What was asked of each route in a range: the range, the order and the filter are in the address. */
 export function RoutesPage() {
-  const [{ route = '' }, change] = useFields()
+  const { route = '' } = useFields()
   const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
   const asked = `/api/usage?by=route&${timeQuery(useRange())}`
   const usage = usePoll<UsageResponse>(`${asked}&limit=1000`, USAGE_EVERY_MS)
@@ -31,7 +31,7 @@ export function RoutesPage() {
                 placeholder={t('routes.find')}
                 type="search"
                 maxLength={1024}
-                {...bound(route, (route) => change({ route }))}
+                {...bound(route, (route) => changeFields({ route }))}
               />
               <a href={`${asked}&format=csv`} download>
                 {t('routes.csv')}

@@ -1,6 +1,7 @@
 import { Chip } from '@mantine/core'
 import { number, t } from '../../i18n/text.ts'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
+import { lookFor } from '../../ui/address.tsx'
 import { Choice } from '../../ui/form.tsx'
 import type { ListResponse } from './line.ts'
 
@@ -9,11 +10,10 @@ interface ChipsProps {
   readonly filter: ListFilter
   /** How many each leaves; `undefined` as long as it is not known. */
   readonly counts: ListResponse['counts']
-  readonly change: (changes: Readonly<Record<string, string | null>>) => void
 }
 
 /** Which of them are listed: each chip says how many it leaves. */
-export function Chips({ kind, filter, counts, change }: ChipsProps) {
+export function Chips({ kind, filter, counts }: ChipsProps) {
   return (
     <fieldset className="chips" aria-label={t('refusals.filters')}>
       {flagsOf(kind)
@@ -24,7 +24,7 @@ export function Chips({ kind, filter, counts, change }: ChipsProps) {
             size="xs"
             variant="outline"
             checked={filter[flag] === 'true'}
-            onChange={(checked) => change({ [flag]: checked ? 'true' : null, cursor: null })}
+            onChange={(checked) => lookFor({ [flag]: checked ? 'true' : null })}
           >
             {t(`users.filter.${flag}`)} <b>{counts === undefined ? '…' : number(counts[flag])}</b>
           </Chip>
@@ -36,16 +36,16 @@ export function Chips({ kind, filter, counts, change }: ChipsProps) {
 /** Also where there are none: that is what one wants to know. */
 const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']
 
-interface PlanSelectProps extends Pick<ChipsProps, 'change'> {
+interface PlanSelectProps {
   readonly plans: readonly string[]
   readonly plan: string | undefined
 }
 
-export function PlanSelect({ plans, plan = '', change }: PlanSelectProps) {
+export function PlanSelect({ plans, plan = '' }: PlanSelectProps) {
   return (
     <Choice
       {...{ 'aria-label': t('override.plan'), none: t('users.filter.anyPlan'), value: plan, values: plans }}
-      onChoose={(plan) => change({ plan, cursor: null })}
+      onChoose={(plan) => lookFor({ plan })}
     />
   )
 }

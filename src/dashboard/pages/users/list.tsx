@@ -8,7 +8,7 @@ import { tableHref } from '../../logic/list-csv.ts'
 import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, lookFor, useFields } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
@@ -29,7 +29,7 @@ const NO_FIELDS: Fields = {}
 /** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
   const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
-  const [fields] = useFields()
+  const fields = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
   useEffect(() => keep(() => fields), [JSON.stringify(fields)])
@@ -46,7 +46,7 @@ interface ListPanelProps {
 /** A list with its search, its filters and its pages. */
 export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
   const search = useSearch(kind, quota, organisation)
-  const { query, filter, change, path } = search
+  const { query, filter, path } = search
   const [isMany, setMany] = useState(false)
   const poll = usePoll<ListResponse>(path, isMany ? OF_MANY_EVERY_MS : EVERY_MS)
   const page = poll.data
@@ -62,9 +62,9 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
     <Panel title={title} isHidden={organisation === undefined}>
       {out && organisation === undefined && <OutageBanner inForce={inForce} />}
       <div className="wrap list-tools">
-        <Search kind={kind} onEnter={enter} change={change} />
-        {plans.length > 0 && <PlanSelect plans={plans} plan={filter.plan} change={change} />}
-        <Chips kind={kind} filter={filter} counts={page?.counts} change={change} />
+        <Search kind={kind} onEnter={enter} />
+        {plans.length > 0 && <PlanSelect plans={plans} plan={filter.plan} />}
+        <Chips kind={kind} filter={filter} counts={page?.counts} />
       </div>
       {out && lines === null ? (
         <WithOverride kind={kind} query={query} shadow={shadow} />
@@ -79,7 +79,7 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
                 read={poll.read}
               />
               <OpenTyped kind={kind} query={query} lines={lines ?? []} />
-              {page !== null && <Foot {...{ kind, page, search, organisation }} lines={lines ?? []} />}
+              {page !== null && <Foot {...{ kind, page, organisation }} offset={search.offset} lines={lines ?? []} />}
             </>
           )}
         </Loaded>
@@ -94,11 +94,9 @@ function nobodyOf(kind: Kind, isSearch: boolean, organisation: string | undefine
   return isSearch ? (`${kind}.none` as const) : (`${kind}.nobody` as const)
 }
 
-type Change = ReturnType<typeof useFields>[1]
-
 /** What the address asks for. */
 function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string | undefined) {
-  const [fields, change] = useFields()
+  const fields = useFields()
   const plans = quota === null ? null : Object.keys(quota.effective.plans ?? {})
   const filter = filterOf(fields, kind, plans)
   const offset = offsetOf(fields)
@@ -108,7 +106,7 @@ function useSearch(kind: Kind, quota: QuotaResponse | null, organisation: string
     ...{ ...filter, ...(organisation !== undefined && { organisation }) },
   })
   const isSearch = query !== '' || offset > 0 || Object.keys(filter).length > 0
-  return { query, filter, offset, isSearch, change, path: `/api/${kind}?${wish}` }
+  return { query, filter, offset, isSearch, path: `/api/${kind}?${wish}` }
 }
 
 const CSV_HEAD = ['plan', 'override', 'blocked', 'tokens']
@@ -117,14 +115,14 @@ interface FootProps {
   readonly kind: Kind
   readonly page: ListResponse
   readonly lines: readonly Line[]
-  readonly search: { readonly offset: number; readonly change: Change }
+  readonly offset: number
   readonly organisation: string | undefined
 }
 
 /** Which of how many are shown, the pages beside them, and the rows as a file. */
-function Foot({ kind, page: { total = 0, complete }, lines, search: { offset, change }, organisation }: FootProps) {
+function Foot({ kind, page: { total = 0, complete }, lines, offset, organisation }: FootProps) {
   const { before, behind } = pagesBeside(offset, total)
-  const turn = (cursor: string | null) => change({ cursor: cursor === '0' ? null : cursor }, true)
+  const turn = (cursor: string | null) => changeFields({ cursor: cursor === '0' ? null : cursor }, true)
   const csv = lines.flatMap(({ id, plans, override, blocked, use }) =>
     use === null ? [] : [[id, plans.join(' '), String(override !== null), String(blocked), use.tokens]],
   )
@@ -179,13 +177,12 @@ function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: str
 
 interface SearchProps {
   readonly kind: Kind
-  readonly change: Change
   /** `null` when more is typed. */
   readonly onEnter: (typed: string | null) => void
 }
 
-function Search({ kind, change, onEnter }: SearchProps) {
-  const [{ query = '' }] = useFields()
+function Search({ kind, onEnter }: SearchProps) {
+  const { query = '' } = useFields()
   return (
     <search>
       <TextInput
@@ -196,7 +193,7 @@ function Search({ kind, change, onEnter }: SearchProps) {
         value={query}
         onChange={(event) => {
           onEnter(null)
-          change({ query: event.currentTarget.value, cursor: null })
+          lookFor({ query: event.currentTarget.value })
         }}
         onKeyDown={(event) => {
           const typed = event.currentTarget.value.trim()

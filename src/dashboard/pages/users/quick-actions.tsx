@@ -8,7 +8,7 @@ import { exact, number, t, time } from '../../i18n/text.ts'
 import { A_DAY, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
-import { useFields } from '../../ui/address.tsx'
+import { changeFields, useFields } from '../../ui/address.tsx'
 import { Ask, Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { FromTo } from '../../ui/from-to.tsx'
@@ -57,12 +57,12 @@ export function QuickActions(props: QuickProps) {
 
 /** Asks what the address does, as the search over all pages has it: once, and only whoever may do it. */
 function useWanted(canDo: (kind: QuickKind) => boolean, ask: (kind: QuickKind) => void): void {
-  const [{ do: wish }, change] = useFields()
+  const { do: wish } = useFields()
   const may = useMayChange()
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is the address alone that asks
   useEffect(() => {
     if (wish === undefined) return
-    change({ do: null })
+    changeFields({ do: null })
     const kind = KINDS.find((each) => each === wish)
     if (kind !== undefined && may && canDo(kind)) ask(kind)
   }, [wish])
