@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import type { Role, SessionResponse, SignInBegunResponse } from '../../contract/api.ts'
+import type { QuotaResponse, Role, SessionResponse, SignInBegunResponse } from '../../contract/api.ts'
 import type { SignInAddress } from '../logic/sign-in-link.ts'
 import { ApiError, bell, call, PROVIDER, ring, SESSION } from './client.ts'
 import { forget, readOn, stopReading } from './queries.tsx'
@@ -119,4 +119,11 @@ export function useLed(): string | null {
 /** As `usePoll`, of what a lead may not see: for a lead it stays unknown. */
 export function useOperatorsPoll<T>(path: string | null, everyMs: number): Polled<T> {
   return usePoll<T>(useLed() === null ? path : null, everyMs)
+}
+
+const QUOTA_EVERY_MS = 10_000
+
+/** The settings in force and what the file says; `null` as long as nobody knows, and for a lead. */
+export function useQuota(): QuotaResponse | null {
+  return useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
 }

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
+import type { AuditResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
-import { useMayChange } from '../../api/session.tsx'
+import { useMayChange, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
 import { type Entry, isOver, isUndoable } from '../../logic/audit-story.ts'
@@ -18,7 +18,6 @@ import { Filters, filtersOf } from './filters.tsx'
 import { UndoDialog } from './undo.tsx'
 
 const EVERY_MS = 5000
-const FILE_EVERY_MS = 60_000
 const A_PAGE = 50
 /** Among these an undo is looked for. */
 const LATEST = 200
@@ -34,7 +33,7 @@ export function AuditPage() {
   const asked = { who, what: filters.what, about, from, to: to ?? '' }
   const hasFilter = Object.values(asked).some((each) => each !== '')
   const poll = usePoll<AuditResponse>(`/api/audit?${queryOf({ ...asked, before, limit: String(A_PAGE) })}`, EVERY_MS)
-  const file = usePoll<QuotaResponse>('/api/quota', FILE_EVERY_MS).data?.file ?? null
+  const file = useQuota()?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
   // An undo may stand on a page before, or not match the filter.

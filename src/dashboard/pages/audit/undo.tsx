@@ -1,12 +1,7 @@
 import { useEffect, useState } from 'react'
-import type {
-  PreviewResponse,
-  QuotaResponse,
-  SettingsResponse,
-  UndoneResponse,
-  UserResponse,
-} from '../../../contract/api.ts'
+import type { PreviewResponse, SettingsResponse, UndoneResponse, UserResponse } from '../../../contract/api.ts'
 import { ApiError, call, PREVIEW } from '../../api/client.ts'
+import { useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { type Change, comesBack, type Entry, storyOf } from '../../logic/audit-story.ts'
@@ -169,7 +164,7 @@ interface OfUserProps extends Pick<EffectProps, 'changes'> {
 
 function OfUser({ user, back, changes }: OfUserProps) {
   const now = usePoll<UserResponse>(`/api/users/${encodeURIComponent(user)}`, EVERY_MS).data
-  const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
+  const quota = useQuota()
   if (now === null || quota === null) return <ChangeLines changes={changes} />
   const of: Overridable = { kind: 'user', id: user, ...now }
   return (

@@ -1,8 +1,8 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
+import type { TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
-import { useLed, useOperatorsPoll } from '../../api/session.tsx'
+import { useLed, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
 import { factsOf } from '../../logic/key-facts.ts'
@@ -34,7 +34,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   const found = look.data?.users ?? null
   /** What the user has is not known yet: a key made now would lack it. */
   const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
-  const plans = Object.keys(useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data?.effective.plans ?? {})
+  const plans = Object.keys(useQuota()?.effective.plans ?? {})
   // What a lead's keys name the gateway says.
   const isLead = useLed() !== null
   const known = { keys, lines: found ?? [], plans }

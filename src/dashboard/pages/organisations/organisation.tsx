@@ -1,71 +1,48 @@
 import type { OrganisationResponse, OrganisationsResponse, QuotaResponse } from '../../../contract/api.ts'
 import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
-import { useOperatorsPoll } from '../../api/session.tsx'
-import { usePoll } from '../../api/use-poll.ts'
+import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { number, t } from '../../i18n/text.ts'
 import { inOneList } from '../../logic/by-category.ts'
 import { overridable } from '../../logic/organisation-override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
-import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
-import { Loaded } from '../../ui/panel.tsx'
 import { WindowsPanel } from '../users/limit-rows.tsx'
 import { ListPanel } from '../users/list.tsx'
+import type { Ways } from '../users/own.ts'
 import { OwnPage } from '../users/own-page.tsx'
 import { OwnParts } from '../users/own-parts.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
 import { PeriodDayInForce } from '../users/user.tsx'
 
-const EVERY_MS = 3000
-const QUOTA_EVERY_MS = 10_000
-
-export function OrganisationPage({ id: organisation }: { readonly id: string }) {
+export function OrganisationPage({ id }: { readonly id: string }) {
   return (
-    <OwnPage kind="organisations" id={organisation}>
-      <Organisation organisation={organisation} />
+    <OwnPage<OrganisationResponse> kind="organisations" id={id}>
+      {(response, ways) => <Organisation response={response} ways={ways} />}
     </OwnPage>
   )
 }
 
-function Organisation({ organisation }: { readonly organisation: string }) {
-  const path = `/api/organisations/${encodeURIComponent(organisation)}`
-  const poll = usePoll<OrganisationResponse>(path, EVERY_MS)
-  const { etag, read, reload } = poll
-  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
-  const out = isStoreOut(poll.error)
-  const inForce = useInForce(out)
+function Organisation({ response, ways }: { readonly response: OrganisationResponse; readonly ways: Ways }) {
+  const quota = useQuota()
+  const { organisation, override, windows, periodDay, unseen } = response
   return (
     <>
-      {out && <OutageBanner inForce={inForce.data} />}
-      <Loaded poll={poll} hasBanner>
-        {(response) => (
-          <>
-            <Status
-              full={fullOf(response, quota)}
-              granted={grantedIn(response)}
-              shadow={quota?.shadow === true}
-              room="organisations.status.room"
-              block={isBlock(response.override, response.windows) ? response.override : null}
-            />
-            <OwnParts
-              response={{ ...overridable(response, quota), periodDay: response.periodDay }}
-              unseen={response.unseen === true}
-              periodDay={response.periodDay}
-              {...{ quota, path, etag, read, reload }}
-              windows={<Windows response={response} quota={quota} />}
-            />
-            <ListPanel kind="users" organisation={organisation} quota={quota} />
-          </>
-        )}
-      </Loaded>
+      <Status
+        full={fullOf(response, quota)}
+        granted={grantedIn(response)}
+        shadow={quota?.shadow === true}
+        room="organisations.status.room"
+        block={isBlock(override, windows) ? override : null}
+      />
+      <OwnParts
+        response={{ ...overridable(response, quota), periodDay }}
+        unseen={unseen === true}
+        {...ways}
+        windows={<Windows response={response} />}
+      />
+      <ListPanel kind="users" organisation={organisation} />
     </>
   )
-}
-
-interface WindowsProps {
-  readonly response: OrganisationResponse
-  /** `null` if it is not known yet. */
-  readonly quota: QuotaResponse | null
 }
 
 /** What limits a window: the override, else each plan that limits it, for users who have that plan. */
@@ -138,7 +115,8 @@ function useListed(organisation: string): { readonly plans: readonly string[] | 
 }
 
 /** Those of plans that no user has are folded away. */
-function Windows({ response, quota }: WindowsProps) {
+function Windows({ response }: { readonly response: OrganisationResponse }) {
+  const quota = useQuota()
   const { plans } = useListed(response.organisation)
   const rows = rowsOf(response, quota)
   const isHeld = ({ plan }: { readonly plan?: string }) => plan === undefined || plans === null || plans.includes(plan)

@@ -1,5 +1,6 @@
 import type { NowResponse, OrganisationsResponse, QuotaResponse, UsersResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
+import { useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { minute, number, t, windowName } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -10,7 +11,6 @@ import { useSharedWindows } from './windows.tsx'
 
 /** Each look is one at everybody. */
 const EVERY_MS = 30_000
-const QUOTA_EVERY_MS = 10_000
 /** Of users and of organisations. */
 const ASKED = 4
 const SHOWN = 6
@@ -33,11 +33,10 @@ interface Pressed {
 
 /** What is full, and what will be at the present pace: windows of everybody, of organisations and of users. */
 export function Attention({ now }: { readonly now: NowResponse }) {
-  const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const users = usePoll<UsersResponse>(`/api/users?order=full&limit=${ASKED}`, EVERY_MS).data
   const organisations = usePoll<OrganisationsResponse>(`/api/organisations?order=full&limit=${ASKED}`, EVERY_MS).data
   const shared = useSharedWindows(now)
-  const cheapest = quota?.cheapest ?? {}
+  const cheapest = useQuota()?.cheapest ?? {}
   const pressed = [
     ...shared.flatMap(pressedOfAll),
     ...(organisations?.organisations ?? []).flatMap((each) =>

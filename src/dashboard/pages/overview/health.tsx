@@ -1,4 +1,5 @@
-import type { AuditResponse, NowResponse, QuotaResponse } from '../../../contract/api.ts'
+import type { AuditResponse, NowResponse } from '../../../contract/api.ts'
+import { useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, share, t } from '../../i18n/text.ts'
 import { type Kind, storyOf } from '../../logic/audit-story.ts'
@@ -55,7 +56,7 @@ const OF_LIMITS: readonly Kind[] = ['settings', 'override', 'organisation_overri
 function LastChange({ isKnown, version }: LastChangeProps) {
   const hasOne = isKnown && version > 0
   const audit = usePoll<AuditResponse>(hasOne ? `/api/audit?limit=${LOOKED_AT}` : null, AUDIT_EVERY_MS).data
-  const file = usePoll<QuotaResponse>(hasOne ? '/api/quota' : null, AUDIT_EVERY_MS).data?.file ?? null
+  const file = useQuota()?.file ?? null
   if (!hasOne) return t(isKnown ? 'word.none' : 'now.unknown')
   if (audit === null) return `#${version}`
   const entry = audit.entries.find(({ what }) => OF_LIMITS.includes(what))

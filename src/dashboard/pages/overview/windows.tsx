@@ -5,6 +5,7 @@ import type {
   UsageResponse,
   WindowResponse,
 } from '../../../contract/api.ts'
+import { useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { clock, duration, minute, number, share, t } from '../../i18n/text.ts'
 import { type Forecast, forecastOf, RECENT_PATH, rateOf, recentTokens } from '../../logic/forecast.ts'
@@ -16,7 +17,6 @@ import { Bar, Tag } from '../../ui/small.tsx'
 
 /** Half hours that are over stay as they are. */
 const EVERY_MS = 30_000
-const QUOTA_EVERY_MS = 10_000
 /** Asked only while a window is full. */
 const REFUSALS = { path: '/api/refusals?scope=Global&limit=100', everyMs: 10_000 } as const
 
@@ -31,7 +31,7 @@ interface SharedWindow extends WindowResponse {
 /** The windows that all users share, with what is known of when each will be full. */
 export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
-  const cheapest = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data?.cheapest ?? {}
+  const cheapest = useQuota()?.cheapest ?? {}
   const isFull = windowsOf(now, { usage, refusals: null, cheapest }).some(({ forecast }) => forecast.kind === 'full')
   const refusals = usePoll<RefusalsResponse>(isFull ? REFUSALS.path : null, REFUSALS.everyMs).data
   return windowsOf(now, { usage, refusals, cheapest })

@@ -1,6 +1,6 @@
 import { Button, CloseButton, TextInput } from '@mantine/core'
-import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
-import { useOperatorsPoll } from '../../api/session.tsx'
+import type { RoutesResponse } from '../../../contract/api.ts'
+import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { t } from '../../i18n/text.ts'
 import { FILTERS, isFiltered, type RefusalWish, SCOPES } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
@@ -16,7 +16,7 @@ const EVERY_MS = 60_000
 /** Who, by which limit, where and when. */
 export function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
   const { query, user, organisation, scope, category, route, shadow } = wish
-  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', EVERY_MS).data
+  const quota = useQuota()
   const routes = useOperatorsPoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
   const none = t('refusals.any')

@@ -2,9 +2,8 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { GrantResponse, GrantsResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import { usePoll } from '../../api/use-poll.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { exact, t } from '../../i18n/text.ts'
-import type { Owner } from '../../logic/category-usage.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -16,22 +15,17 @@ import { useKept } from '../../ui/kept-state.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Changing, Name, Note, Tag } from '../../ui/small.tsx'
+import { useOwn, useOwner } from './own.ts'
 
 const EVERY_MS = 5000
 /** Those that have ended are shown behind the others, so many in all. */
 const MOST_SHOWN = 20
 
-interface GrantsProps {
-  readonly of: Owner
-  readonly categories: readonly string[]
-}
-
 /** Extra tokens that were given to a user or an organisation, and the form that gives some. */
-export function Grants({ of, categories }: GrantsProps) {
-  const path = `/api/grants?${new URLSearchParams({ ...of })}`
-  const poll = usePoll<GrantsResponse>(path, EVERY_MS)
+export function Grants() {
+  const poll = usePoll<GrantsResponse>(`/api/grants?${new URLSearchParams(useOwner())}`, EVERY_MS)
+  const { id } = useOwn().response
   const [ending, setEnding] = useState<GrantResponse | null>(null)
-  const name = 'user' in of ? of.user : of.organisation
 
   async function end(body: Reason): Promise<void> {
     await call('DELETE', `/api/grants/${ending?.id}`, { body })
@@ -43,10 +37,10 @@ export function Grants({ of, categories }: GrantsProps) {
       <Loaded poll={poll} hasBanner>
         {({ grants }) => <GrantTable grants={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)} onEnd={setEnding} />}
       </Loaded>
-      <NewGrant of={of} categories={categories} read={poll.read} reload={poll.reload} />
+      <NewGrant read={poll.read} reload={poll.reload} />
       {ending && (
         <Confirm
-          title={t('grants.endOf', { name: visible(name) })}
+          title={t('grants.endOf', { name: visible(id) })}
           action={t('grants.end')}
           danger
           onConfirm={end}
@@ -105,11 +99,6 @@ function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: Gran
   )
 }
 
-interface NewGrantProps extends GrantsProps {
-  readonly read: () => Promise<void>
-  readonly reload: () => void
-}
-
 interface Draft {
   /** `null` as long as nobody chose: then it is the first. */
   readonly category: string | null
@@ -131,7 +120,9 @@ function newKey(): string {
 
 const EMPTY: Draft = { category: null, tokens: '', expiry: { kind: 'hours', hours: 168 }, reason: '' }
 
-function NewGrant({ of, categories, read, reload }: NewGrantProps) {
+function NewGrant({ read, reload }: Pick<Polled<GrantsResponse>, 'read' | 'reload'>) {
+  const of = useOwner()
+  const categories = Object.keys(useOwn().response.windows)
   const [draft, setDraft] = useKept(`grant to ${JSON.stringify(of)}`, EMPTY)
   const [given, setGiven] = useState(false)
   const [sent, setSent] = useKept<Sent | null>(`sent grant to ${JSON.stringify(of)}`, null)
@@ -171,7 +162,7 @@ function NewGrant({ of, categories, read, reload }: NewGrantProps) {
         <div className="fields">
           <NativeSelect
             label={t('word.category')}
-            data={[...categories]}
+            data={categories}
             {...bound(category, (category) => edit({ category }), problems.category)}
           />
           <TextInput

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
-import { useOperatorsPoll } from '../../api/session.tsx'
+import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { tableHref } from '../../logic/list-csv.ts'
@@ -22,29 +22,27 @@ const EVERY_MS = 10_000
 /** Of more than a thousand the store is asked less often: each look is one at everybody. */
 const OF_MANY_EVERY_MS = 30_000
 const MANY = 1000
-const QUOTA_EVERY_MS = 10_000
 
 const NO_FIELDS: Fields = {}
 
 /** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
-  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const fields = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
   useEffect(() => keep(() => fields), [JSON.stringify(fields)])
-  return <ListPanel kind={kind} quota={quota} />
+  return <ListPanel kind={kind} />
 }
 
 interface ListPanelProps {
   readonly kind: Kind
-  readonly quota: QuotaResponse | null
   /** Of the users of one organisation. Default all. */
   readonly organisation?: string
 }
 
 /** A list with its search, its filters and its pages. */
-export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
+export function ListPanel({ kind, organisation }: ListPanelProps) {
+  const quota = useQuota()
   const search = useSearch(kind, quota, organisation)
   const { query, filter, path } = search
   const [isMany, setMany] = useState(false)
@@ -73,7 +71,7 @@ export function ListPanel({ kind, quota, organisation }: ListPanelProps) {
           {() => (
             <>
               <UsedTable
-                {...{ kind, quota, shadow, organisation }}
+                {...{ kind, shadow, organisation }}
                 lines={lines ?? []}
                 none={t(nobodyOf(kind, search.isSearch, organisation))}
                 read={poll.read}
@@ -239,7 +237,7 @@ function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'qu
               {t(`${kind}.withOverride`, { total: number(total) })}{' '}
               {total > lines.length && t('users.firstOverrides', { shown: number(lines.length) })}
             </p>
-            <UsedTable kind={kind} lines={lines} quota={null} shadow={shadow} />
+            <UsedTable kind={kind} lines={lines} shadow={shadow} />
             <OpenTyped kind={kind} query={query} lines={lines} />
           </>
         )

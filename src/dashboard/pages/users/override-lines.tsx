@@ -1,4 +1,4 @@
-import type { QuotaResponse } from '../../../contract/api.ts'
+import { useQuota } from '../../api/session.tsx'
 import { exact, t } from '../../i18n/text.ts'
 import type { Overridable } from '../../logic/override.ts'
 import { type OverrideLine, overrideLines } from '../../logic/override-lines.ts'
@@ -11,15 +11,13 @@ interface LinesProps {
   readonly from: unknown
   readonly to: unknown
   readonly of: Overridable
-  /** For the limits that hold without an override; `null` if it is not known. */
-  readonly quota: QuotaResponse | null
   /** Of those that a field of the dialog has, nothing is said. Default none. */
   readonly without?: readonly string[]
 }
 
 /** What an override changes, in the words of the audit, one line each. */
-export function OverrideLines({ from, to, of, quota, without = [] }: LinesProps) {
-  const lines = overrideLines({ from, to }, of, quota).filter(({ path }) => !without.includes(path))
+export function OverrideLines({ from, to, of, without = [] }: LinesProps) {
+  const lines = overrideLines({ from, to }, of, useQuota()).filter(({ path }) => !without.includes(path))
   const shown = (line: OverrideLine, value: unknown, isBefore: boolean) =>
     value === undefined ? nothingOf(line, isBefore) : changedValue(line.path, value)
   return (

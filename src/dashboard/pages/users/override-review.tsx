@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
-import type { OverrideBody, QuotaResponse } from '../../../contract/api.ts'
-import { useLed } from '../../api/session.tsx'
+import type { OverrideBody } from '../../../contract/api.ts'
+import { useLed, useQuota } from '../../api/session.tsx'
 import { number, t } from '../../i18n/text.ts'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { comesBackBehind, topOf } from '../../logic/override-layers.ts'
@@ -13,8 +13,6 @@ interface UsedUpProps {
   /** `null` for none. */
   readonly body: OverrideBody | null
   readonly response: Overridable
-  /** `null` if it is not known yet. */
-  readonly quota: QuotaResponse | null
 }
 
 interface ReviewProps extends UsedUpProps {
@@ -25,7 +23,7 @@ interface ReviewProps extends UsedUpProps {
 }
 
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
-export function OverrideReview({ body, response, quota, busy, onSave, onBack }: ReviewProps) {
+export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewProps) {
   const save = (
     <Button loading={busy} onClick={onSave}>
       {t('override.save')}
@@ -33,8 +31,8 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
   )
   return (
     <Review onBack={onBack} action={save}>
-      <OverrideLines {...changeOf(body, response)} of={response} quota={quota} />
-      <UsedUpNotes body={body} response={response} quota={quota} />
+      <OverrideLines {...changeOf(body, response)} of={response} />
+      <UsedUpNotes body={body} response={response} />
       <EndNotes override={response.override} body={body} />
       <Back body={body} response={response} />
       <p>{t('override.reviewText')}</p>
@@ -60,7 +58,8 @@ function changeOf(body: OverrideBody, { kind, override }: Overridable) {
 }
 
 /** The windows in which the user or the organisation has nothing left under an override, or under none. */
-export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
+export function UsedUpNotes({ body, response }: UsedUpProps) {
+  const quota = useQuota()
   const isLead = useLed() !== null
   // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
   if (quota === null && !isLead) {

@@ -1,13 +1,13 @@
 import { Button, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
-import { useLed } from '../../api/session.tsx'
+import { useLed, useQuota } from '../../api/session.tsx'
 import type { Problems } from '../../i18n/en.ts'
 import { number, t, time, windowName } from '../../i18n/text.ts'
 import { aboveShare, endOf, flatOf, type Overridable, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
-import { Confirm, type Reason } from '../../ui/confirm.tsx'
+import { Confirm, type ConfirmProps } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed, fieldProblems } from '../../ui/failure.tsx'
 import { bound, Choice, Discard, useFocusWrong } from '../../ui/form.tsx'
@@ -17,13 +17,9 @@ import { Conflict } from '../audit/conflict.tsx'
 import { EndNotes, OverrideLayers } from './override-layers.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
+import { useOwn } from './own.ts'
 import { Saved } from './quick-actions.tsx'
-import { type OverrideProps, useOverride } from './use-override.ts'
-
-interface EditorProps extends OverrideProps {
-  /** `null` if it is not known yet. */
-  readonly quota: QuotaResponse | null
-}
+import { useOverride } from './use-override.ts'
 
 /** In the audit. */
 const NAMES = { user: 'override', organisation: 'organisation_override' } as const
@@ -53,10 +49,9 @@ export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
   )
 }
 
-export function OverrideEditor({ quota, ...props }: EditorProps) {
-  const { response } = props
-  const { override, kind } = response
-  const editing = useOverride(props)
+export function OverrideEditor() {
+  const { override, kind } = useOwn().response
+  const editing = useOverride()
   const { stage, set } = editing
   const review = 'review' in stage ? stage.review : null
   const problems = 'problems' in stage ? stage.problems : NO_PROBLEMS
@@ -67,7 +62,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
       <OverrideInForce override={override} kind={kind} />
       <Changing label={t('override.title')}>
         <Form
-          {...{ quota, response, editing, problems }}
+          {...{ editing, problems }}
           isBusy={stage.at === 'sent' && review === null}
           onRemove={() => setRemoving(set)}
         />
@@ -75,21 +70,15 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         {review && (
           <OverrideReview
             {...review}
-            quota={quota}
             busy={stage.at === 'sent'}
             onSave={() => editing.save(review)}
             onBack={editing.leaveReview}
           />
         )}
       </Changing>
-      <Outcome response={response} etag={props.etag} editing={editing} />
+      <Outcome editing={editing} />
       {removing && (
-        <Removal
-          response={response}
-          quota={quota}
-          onConfirm={(reason) => editing.remove(reason, removing)}
-          onClose={() => setRemoving(null)}
-        />
+        <Removal onConfirm={(reason) => editing.remove(reason, removing)} onClose={() => setRemoving(null)} />
       )}
     </Panel>
   )
@@ -101,15 +90,15 @@ const NO_PROBLEMS: Problems = {}
 const NOTHING: Readonly<Record<string, number>> = {}
 
 interface FormProps {
-  readonly response: Overridable
-  readonly quota: QuotaResponse | null
   readonly editing: EditingOverride
   readonly problems: Problems
   readonly isBusy: boolean
   readonly onRemove: () => void
 }
 
-function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProps) {
+function Form({ editing, problems, isBusy, onRemove }: FormProps) {
+  const { response } = useOwn()
+  const quota = useQuota()
   const { form, draft, stage, set, edit } = editing
   const isLead = useLed() !== null
   const above = isLead ? aboveShare(form, response) : NOTHING
@@ -129,7 +118,7 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
   }
   return (
     <form ref={ref} onSubmit={review} noValidate>
-      <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
+      <LimitFields form={form} edit={edit} problemOf={problemOf} />
       <ForOperators>
         <TextInput
           label={t('override.factor')}
@@ -145,7 +134,7 @@ function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProp
             {...bound(form.periodDay, (periodDay) => edit({ periodDay }), problemOf('periodDay'))}
           />
         )}
-        {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
+        {response.kind === 'user' && <UserFields form={form} edit={edit} error={problemOf('plan')} />}
       </ForOperators>
       <ExpiryField
         label={t('override.expiry')}
@@ -179,14 +168,9 @@ function hasMonths(quota: QuotaResponse | null): boolean {
   return quota?.windowLengths.some(({ calendar }) => calendar?.unit === 'month') ?? false
 }
 
-interface OutcomeProps {
-  readonly response: Overridable
-  readonly etag: string | null
-  readonly editing: EditingOverride
-}
-
 /** What came of the last change, or became of the override meanwhile. */
-function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeProps) {
+function Outcome({ editing: { draft, stage, isOver } }: Pick<FormProps, 'editing'>) {
+  const { response, etag } = useOwn()
   const { override, kind, id } = response
   const done = stage.at === 'idle' ? stage.done : null
   const error = 'error' in stage ? stage.error : null
@@ -208,40 +192,28 @@ function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeP
   )
 }
 
-interface RemovalProps {
-  readonly response: Overridable
-  readonly quota: QuotaResponse | null
-  readonly onConfirm: (reason: Reason) => Promise<void>
-  readonly onClose: () => void
-}
-
 /** The question before an override is taken away. */
-function Removal({ response, quota, onConfirm, onClose }: RemovalProps) {
+function Removal(answers: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
+  const { response } = useOwn()
   const { override, kind, id } = response
   return (
-    <Confirm
-      title={t('override.removeTitle', { name: visible(id) })}
-      action={t('override.remove')}
-      danger
-      onConfirm={onConfirm}
-      onClose={onClose}
-    >
-      <OverrideLines from={flatOf(override)} to={null} of={response} quota={quota} without={['expiresAt', 'reason']} />
+    <Confirm title={t('override.removeTitle', { name: visible(id) })} action={t('override.remove')} danger {...answers}>
+      <OverrideLines from={flatOf(override)} to={null} of={response} without={['expiresAt', 'reason']} />
       <p>{t(`${kind}s.override.removeText`)}</p>
       <EndNotes override={override} body={null} />
-      <UsedUpNotes body={null} response={response} quota={quota} />
+      <UsedUpNotes body={null} response={response} />
     </Confirm>
   )
 }
 
-interface UserFieldsProps extends Pick<FormProps, 'quota'>, Pick<EditingOverride, 'form' | 'edit'> {
+interface UserFieldsProps extends Pick<EditingOverride, 'form' | 'edit'> {
   /** Of the plan. */
   readonly error: string | undefined
 }
 
 /** What only the override of a user has. */
-function UserFields({ form, quota, edit, error }: UserFieldsProps) {
-  const plans = Object.keys(quota?.effective.plans ?? {})
+function UserFields({ form, edit, error }: UserFieldsProps) {
+  const plans = Object.keys(useQuota()?.effective.plans ?? {})
   return (
     <>
       {(plans.length > 0 || form.plan !== '') && (
@@ -269,11 +241,12 @@ function UserFields({ form, quota, edit, error }: UserFieldsProps) {
   )
 }
 
-interface LimitFieldsProps extends Pick<FormProps, 'response'>, Pick<EditingOverride, 'form' | 'edit'> {
+interface LimitFieldsProps extends Pick<EditingOverride, 'form' | 'edit'> {
   readonly problemOf: (field: string) => string | undefined
 }
 
-function LimitFields({ response, form, edit, problemOf }: LimitFieldsProps) {
+function LimitFields({ form, edit, problemOf }: LimitFieldsProps) {
+  const { response } = useOwn()
   const isLead = useLed() !== null
   return (
     <fieldset className="limits">

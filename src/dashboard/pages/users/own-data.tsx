@@ -1,8 +1,6 @@
 import type { ReactNode } from 'react'
 import type { PersonForgottenResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import type { Polled } from '../../api/use-poll.ts'
-import type { TextKey } from '../../i18n/en.ts'
 import { t } from '../../i18n/text.ts'
 import { visible } from '../../logic/visible.ts'
 import { Ask, type ConfirmProps, type Reason } from '../../ui/confirm.tsx'
@@ -11,26 +9,19 @@ import { Filled } from '../../ui/filled.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { At, Changing, Note } from '../../ui/small.tsx'
-
-interface ResetProps extends Pick<Polled<unknown>, 'read' | 'reload'> {
-  /** Of a user or an organisation. */
-  readonly id: string
-  /** Of it in the API. */
-  readonly path: string
-  /** What is emptied. */
-  readonly text: TextKey
-}
+import { useOwn } from './own.ts'
 
 /** Empties the windows of a user or an organisation. */
-export function Reset({ id, path, text, ...ways }: ResetProps) {
+export function Reset() {
+  const { response, path } = useOwn()
+  const text = t(response.kind === 'user' ? 'reset.text' : 'organisations.reset')
   return (
-    <Panel title={t('reset.title')} text={t(text)}>
+    <Panel title={t('reset.title')} text={text}>
       <Deed
-        {...ways}
         name={`reset of ${path}`}
         label={t('reset.title')}
         button={t('reset.open')}
-        title={`${t('reset.title')}${t('word.colon')}${visible(id)}`}
+        title={`${t('reset.title')}${t('word.colon')}${visible(response.id)}`}
         action={t('reset.do')}
         needsReason
         send={async (body) => {
@@ -43,14 +34,15 @@ export function Reset({ id, path, text, ...ways }: ResetProps) {
           </>
         )}
       >
-        <p>{t(text)}</p>
+        <p>{text}</p>
       </Deed>
     </Panel>
   )
 }
 
 /** What is kept of a user leaves here: as a file, or for good. */
-export function Person({ id, path, ...ways }: Omit<ResetProps, 'text'>) {
+export function Person() {
+  const { response, path } = useOwn()
   return (
     <Panel title={t('person.title')} text={t('person.text')}>
       <p>
@@ -59,11 +51,10 @@ export function Person({ id, path, ...ways }: Omit<ResetProps, 'text'>) {
         </a>
       </p>
       <Deed
-        {...ways}
         name={`forgetting of ${path}`}
         label={t('person.title')}
         button={t('person.open')}
-        title={t('person.of', { user: visible(id) })}
+        title={t('person.of', { user: visible(response.id) })}
         action={t('person.do')}
         send={async (body) => (await call<PersonForgottenResponse>('DELETE', `${path}?forget=1`, { body })).data}
         done={({ alias }) => <Filled text={t('person.done')} parts={{ alias: <code>{alias}</code> }} />}
@@ -75,7 +66,7 @@ export function Person({ id, path, ...ways }: Omit<ResetProps, 'text'>) {
   )
 }
 
-interface DeedProps<T> extends Pick<Polled<unknown>, 'read' | 'reload'>, Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
+interface DeedProps<T> extends Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
   /** Under which its outcome is kept, also if one looks at another page before it is here. */
   readonly name: string
   readonly label: string
@@ -85,7 +76,8 @@ interface DeedProps<T> extends Pick<Polled<unknown>, 'read' | 'reload'>, Omit<Co
 }
 
 /** What is done to a user or an organisation once, after a question, and what became of it. */
-function Deed<T extends object>({ name, label, button, send, done, read, reload, ...question }: DeedProps<T>) {
+function Deed<T extends object>({ name, label, button, send, done, ...question }: DeedProps<T>) {
+  const { read, reload } = useOwn()
   const [outcome, change] = useKept<T | Error | null>(name, null)
   async function act(reason: Reason): Promise<void> {
     change(() => null)

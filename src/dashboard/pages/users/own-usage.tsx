@@ -4,7 +4,6 @@ import type { RefusalsResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { month, t, time } from '../../i18n/text.ts'
-import type { Owner } from '../../logic/category-usage.ts'
 import { hashOf } from '../../logic/location.ts'
 import { monthOf } from '../../logic/range.ts'
 import { CategoryChart } from '../../ui/category-chart.tsx'
@@ -12,35 +11,32 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { RefusalTable } from '../refusals/refusal-table.tsx'
+import { useOwn, useOwner } from './own.ts'
 
 const EVERY_MS = 60_000
 /** Months that can be chosen: as far back as a configuration may keep days. */
 const MONTHS = 13
 
-interface BillProps {
-  readonly of: Owner
-  /** With which months begin. */
-  readonly day: number
-}
-
 /** What one user, or one organisation, used: over the range of the page, and in a month. */
-export function OwnUsage({ of, day }: BillProps) {
+export function OwnUsage() {
   return (
     <>
       <Panel title={t('users.history')}>
-        <CategoryChart title={t('users.history')} of={of} />
+        <CategoryChart title={t('users.history')} of={useOwner()} />
       </Panel>
-      <Bill of={of} day={day} />
+      <Bill />
     </>
   )
 }
 
 /** A month as its invoice has it, and the days of it as a file. */
-function Bill({ of, day }: BillProps) {
+function Bill() {
+  const of = useOwner()
+  const day = useOwn().response.periodDay?.day ?? 1
   const [before, setBefore] = useState(1)
   const months = Array.from({ length: MONTHS }, (_, i) => ({ ...monthOf(new Date(serverNow()), i, day), i }))
   const { from = '', to = '' } = months[before] ?? {}
-  const kind = 'user' in of ? 'user' : 'organisation'
+  const { kind } = useOwn().response
   const path = `/api/usage?by=${kind}&${new URLSearchParams(of)}&from=${from}&to=${to}`
   const poll = usePoll<UsageResponse>(`${path}&limit=1000`, EVERY_MS)
   return (
@@ -100,9 +96,10 @@ const LATEST = 5
 const NEAR_MS = 30 * 60_000
 
 /** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
-export function RecentRefusals({ of }: { readonly of: Owner }) {
+export function RecentRefusals() {
+  const of = useOwner()
+  const kind = `${useOwn().response.kind}s` as const
   const query = new URLSearchParams({ ...of, limit: String(LATEST) })
-  const kind = 'user' in of ? 'users' : 'organisations'
   const poll = usePoll<RefusalsResponse>(`/api/refusals?${query}`, REFUSALS_EVERY_MS)
   return (
     <Panel title={t('page.refusals')} text={t('users.refusals.text')}>
@@ -119,12 +116,13 @@ export function RecentRefusals({ of }: { readonly of: Owner }) {
       <p>
         <a href={hashOf('refusals', null, { ...of })}>{t(`${kind}.refusals.all`)}</a>
       </p>
-      <AtATime of={of} label={t(`${kind}.refusals.at`)} />
+      <AtATime label={t(`${kind}.refusals.at`)} />
     </Panel>
   )
 }
 
-function AtATime({ of, label }: { readonly of: Owner; readonly label: string }) {
+function AtATime({ label }: { readonly label: string }) {
+  const of = useOwner()
   const [local, setLocal] = useState('')
   const at = Date.parse(local)
   const { problems, form } = useForm({

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import type { OverrideResponse, TokensResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { type Polled, usePoll } from '../../api/use-poll.ts'
+import { usePoll } from '../../api/use-poll.ts'
 import { exact, number, t, time } from '../../i18n/text.ts'
 import { A_DAY, expiryOf, type Overridable } from '../../logic/override.ts'
 import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
@@ -15,18 +15,12 @@ import { FromTo } from '../../ui/from-to.tsx'
 import { Changing, Name, Note } from '../../ui/small.tsx'
 import { changedName } from '../audit/values.tsx'
 import { EndNotes } from './override-layers.tsx'
-
-interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
-  readonly of: Overridable
-  /** Whether nothing is charged to the user, so that no limit holds. Default not so. */
-  readonly exempt?: boolean
-  /** Of the user or the organisation in the API. */
-  readonly path: string
-}
+import { type Own, useOwn } from './own.ts'
 
 /** What is done most often, each with one button and one question. */
-export function QuickActions(props: QuickProps) {
-  const { of } = props
+export function QuickActions() {
+  const own = useOwn()
+  const { response: of } = own
   const [asking, setAsking] = useState<QuickKind | null>(null)
   /** The end of what was set, in ISO 8601 or `null` for none; `undefined` if nothing was. */
   const [done, setDone] = useState<string | null | undefined>(undefined)
@@ -50,7 +44,7 @@ export function QuickActions(props: QuickProps) {
         {isFixed && <p className="muted">{t(whyFixed(of))}</p>}
       </Changing>
       {done !== undefined && <Saved until={done} />}
-      {asking && <QuickDialog {...props} kind={asking} onClose={() => setAsking(null)} onDone={setDone} />}
+      {asking && <QuickDialog {...own} kind={asking} onClose={() => setAsking(null)} onDone={setDone} />}
     </section>
   )
 }
@@ -88,7 +82,7 @@ export function Saved({ until }: { readonly until: string | null }) {
   )
 }
 
-interface QuickDialogProps extends QuickProps {
+interface QuickDialogProps extends Omit<Own, 'reload'> {
   readonly kind: QuickKind
   readonly onClose: () => void
   /** @param until as it was set */
@@ -96,7 +90,8 @@ interface QuickDialogProps extends QuickProps {
 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
-export function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
+export function QuickDialog({ kind, onClose, onDone, ...own }: QuickDialogProps) {
+  const { response: of, exempt = false, path, etag, read } = own
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
   const [seen, setSeen] = useState({ of, etag })

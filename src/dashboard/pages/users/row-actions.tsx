@@ -46,7 +46,7 @@ export function RowActions({ line: { id, override, standing }, of, read }: RowAc
       </Menu>
       {asking !== null && (
         <QuickDialog
-          of={of}
+          response={of}
           exempt={standing?.state === 'exempt'}
           etag={`"${override?.version ?? 0}"`}
           path={`/api/${page}/${encodeURIComponent(id)}`}

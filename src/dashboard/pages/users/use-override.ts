@@ -2,8 +2,7 @@ import { useEffect } from 'react'
 import type { OverrideResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useLed } from '../../api/session.tsx'
-import type { Polled } from '../../api/use-poll.ts'
-import { formOf, forOrganisation, isSet, NEVER, type Overridable, type OverrideForm } from '../../logic/override.ts'
+import { formOf, forOrganisation, isSet, NEVER, type OverrideForm } from '../../logic/override.ts'
 import {
   type Failure,
   hasCome,
@@ -16,16 +15,12 @@ import {
 } from '../../logic/override-editing.ts'
 import type { Reason } from '../../ui/confirm.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
-
-export interface OverrideProps extends Pick<Polled<unknown>, 'etag' | 'reload' | 'read'> {
-  readonly response: Overridable
-  /** Of the user or the organisation in the API. */
-  readonly path: string
-}
+import { type Own, useOwn } from './own.ts'
 
 /** Editing the override of a user or an organisation: the state of `nextEditing`, and the calls of the API that move it. */
-export function useOverride(props: OverrideProps) {
-  const { response, etag, reload } = props
+export function useOverride() {
+  const own = useOwn()
+  const { response, etag, reload } = own
   const { override, kind, id } = response
   const name = `override of ${kind} ${id}`
   const [editing, change] = useKept(name, NOTHING_EDITED)
@@ -61,14 +56,14 @@ export function useOverride(props: OverrideProps) {
       dispatch({ type: 'discard' })
       reload()
     },
-    save: (review: Review) => save(props, review, dispatch),
-    remove: (reason: Reason, asked: Seen) => remove(props, { reason, asked }, dispatch),
+    save: (review: Review) => save(own, review, dispatch),
+    remove: (reason: Reason, asked: Seen) => remove(own, { reason, asked }, dispatch),
   }
 }
 
 type Dispatch = (event: OverrideEvent) => void
 
-async function save({ response, path, reload, read }: OverrideProps, review: Review, dispatch: Dispatch) {
+async function save({ response, path, reload, read }: Own, review: Review, dispatch: Dispatch) {
   dispatch({ type: 'send' })
   try {
     const body = response.kind === 'user' ? review.body : forOrganisation(review.body)
@@ -88,7 +83,7 @@ async function save({ response, path, reload, read }: OverrideProps, review: Rev
 
 /** @throws Error if the API refuses it */
 async function remove(
-  { path, reload, read }: OverrideProps,
+  { path, reload, read }: Own,
   { reason, asked }: { readonly reason: Reason; readonly asked: Seen },
   dispatch: Dispatch,
 ) {

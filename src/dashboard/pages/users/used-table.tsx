@@ -1,5 +1,6 @@
 import type { QuotaResponse, StandingResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
+import { useQuota } from '../../api/session.tsx'
 import { minute, number, share, t, time, windowName } from '../../i18n/text.ts'
 import type { Kind } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
@@ -18,8 +19,6 @@ interface UsedTableProps {
   readonly lines: readonly Line[]
   /** What is said where no row is. */
   readonly none?: string
-  /** Has what the cheapest request costs; `null` as long as nobody knows it. */
-  readonly quota: QuotaResponse | null
   /** Of the gateway, which lets everybody through. */
   readonly shadow: boolean
   /** Whose users they are, if they are those of one organisation. */
@@ -29,7 +28,10 @@ interface UsedTableProps {
 }
 
 /** A row of one line for each, in the order of the page. */
-export function UsedTable({ kind, lines, none, quota, shadow, organisation, read }: UsedTableProps) {
+export function UsedTable({ kind, lines, none, shadow, organisation, read }: UsedTableProps) {
+  const quota = useQuota()
+  /** Not while the store is out. */
+  const isUseKnown = lines.some(({ use }) => use !== null)
   const isUsers = kind === 'users'
   const hasOrganisation = isUsers && organisation === undefined && lines.some((line) => line.organisation !== undefined)
   return (
@@ -42,18 +44,19 @@ export function UsedTable({ kind, lines, none, quota, shadow, organisation, read
           cell: ({ id }) => <WayTo page={kind} id={id} />,
         },
         { id: 'state', head: t('word.state'), width: '12.5rem', cell: (line) => <State of={line} shadow={shadow} /> },
-        quota?.effective.plans !== undefined && {
-          ...{ id: 'plan', head: t(isUsers ? 'override.plan' : 'plans.title'), sort: 'server' },
-          ...{ isWideOnly: true, width: '5.75rem' },
-          cell: ({ plans }) => plans.length > 0 && <Name of={plans.join(', ')} />,
-        },
+        isUseKnown &&
+          quota?.effective.plans !== undefined && {
+            ...{ id: 'plan', head: t(isUsers ? 'override.plan' : 'plans.title'), sort: 'server' },
+            ...{ isWideOnly: true, width: '5.75rem' },
+            cell: ({ plans }) => plans.length > 0 && <Name of={plans.join(', ')} />,
+          },
         hasOrganisation && {
           ...{ id: 'organisation', head: t('word.organisation'), sort: 'server', isWideOnly: true, width: '6.75rem' },
           cell: (line) => line.organisation !== undefined && <WayTo page="organisations" id={line.organisation} />,
         },
         !isUsers &&
           counted<Line>('users', t('page.users'), ({ users = 0 }) => users, { sort: 'server', width: '4.75rem' }),
-        ...(lines.some(({ use }) => use !== null) ? usageColumns(quota, shadow) : []),
+        ...(isUseKnown ? usageColumns(quota, shadow) : []),
         read !== undefined && {
           ...{ id: 'actions', head: '' },
           cell: (line) => line.use !== null && <RowActions line={line} of={line.use.of} read={read} />,

@@ -1,68 +1,58 @@
 import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
-import { useLed, useOperatorsPoll } from '../../api/session.tsx'
+import { useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { inOneList } from '../../logic/by-category.ts'
 import { flatOf } from '../../logic/override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
-import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
+import { OutageBanner } from '../../ui/outage.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Name, Note, WayTo } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf, WindowsPanel } from './limit-rows.tsx'
 import { OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
+import type { Ways } from './own.ts'
 import { OwnPage } from './own-page.tsx'
 import { OwnParts } from './own-parts.tsx'
 import { type FullWindow, Status } from './status.tsx'
 
 const EVERY_MS = 3000
-const QUOTA_EVERY_MS = 10_000
 
 export function UserPage({ id: user }: { readonly id: string }) {
   return (
-    <OwnPage kind="users" id={user}>
-      <User user={user} />
+    <OwnPage<UserResponse>
+      kind="users"
+      id={user}
+      withoutStore={(inForce) => <WithoutStore user={user} inForce={inForce} />}
+    >
+      {(response, ways) => <User response={response} ways={ways} />}
     </OwnPage>
   )
 }
 
-function User({ user }: { readonly user: string }) {
-  const poll = usePoll<UserResponse>(pathOf(user), EVERY_MS)
-  const { etag, read, reload } = poll
-  const quota = useOperatorsPoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
-  const out = isStoreOut(poll.error)
-  const inForce = useInForce(out)
-  const isLead = useLed() !== null
-  if (out && poll.data === null && !isLead) return <WithoutStore user={user} inForce={inForce.data} />
+function User({ response, ways }: { readonly response: UserResponse; readonly ways: Ways }) {
+  const { standing, override, windows } = response
+  const exempt = standing.state === 'exempt'
   return (
     <>
-      {out && <OutageBanner inForce={inForce.data} />}
-      <Loaded poll={poll} hasBanner>
-        {(response) => (
-          <>
-            <Member of={response} />
-            <Status
-              full={fullOf(response, quota)}
-              granted={response.standing.grants?.left}
-              exempt={response.standing.state === 'exempt'}
-              shadow={response.standing.state === 'shadow'}
-              block={isBlock(response.override, response.windows) ? response.override : null}
-            />
-            <OwnParts
-              response={{ kind: 'user', id: user, ...response }}
-              exempt={response.standing.state === 'exempt'}
-              unseen={response.unseen === true}
-              periodDay={response.periodDay}
-              {...{ quota, etag, read, reload }}
-              path={pathOf(user)}
-              windows={<Windows response={response} quota={quota} />}
-            />
-          </>
-        )}
-      </Loaded>
+      <Member of={response} />
+      <Status
+        full={fullOf(response, useQuota())}
+        granted={standing.grants?.left}
+        exempt={exempt}
+        shadow={standing.state === 'shadow'}
+        block={isBlock(override, windows) ? override : null}
+      />
+      <OwnParts
+        response={{ kind: 'user', id: response.user, ...response }}
+        exempt={exempt}
+        unseen={response.unseen === true}
+        {...ways}
+        windows={<Windows response={response} />}
+      />
     </>
   )
 }
@@ -87,12 +77,7 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
             </Panel>
             <Panel title={t('override.title')}>
               <OverrideInForce override={override} />
-              <OverrideLines
-                from={null}
-                to={flatOf(override)}
-                of={{ kind: 'user', id: user, windows: {}, override }}
-                quota={null}
-              />
+              <OverrideLines from={null} to={flatOf(override)} of={{ kind: 'user', id: user, windows: {}, override }} />
               <p className="muted">{t('outage.edits')}</p>
             </Panel>
           </>
@@ -103,14 +88,6 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
   )
 }
 
-function pathOf(user: string): string {
-  return `/api/users/${encodeURIComponent(user)}`
-}
-
-function isLetThrough({ override }: UserResponse, quota: QuotaResponse | null): boolean {
-  return quota?.shadow === true || override?.shadow === true
-}
-
 /** The windows without room. Global ones do not refuse whoever bypasses them: the API leaves them out then. */
 function fullOf({ windows, standing }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
   const first = standing.by ?? standing.grants
@@ -119,14 +96,10 @@ function fullOf({ windows, standing }: UserResponse, quota: QuotaResponse | null
   return inOneList(windows).filter((limit) => lacksRoom(limit, quota.cheapest[limit.category]))
 }
 
-interface WindowsProps {
-  readonly response: UserResponse
-  /** `null` if it is not known yet. */
-  readonly quota: QuotaResponse | null
-}
-
-function Windows({ response, quota }: WindowsProps) {
-  const shadow = isLetThrough(response, quota) || response.standing.state === 'granted'
+function Windows({ response }: { readonly response: UserResponse }) {
+  const quota = useQuota()
+  const isLetThrough = quota?.shadow === true || response.override?.shadow === true
+  const shadow = isLetThrough || response.standing.state === 'granted'
   const isRefusing = response.standing.by !== null
   const limits = inOneList(response.windows).map((limit) => ({
     ...rowOf(limit),
