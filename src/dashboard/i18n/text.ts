@@ -86,6 +86,9 @@ export const relative = (ms: number) => format.formatRelative(language, ms)
 /** The name of a window: in English as the configuration has it, in Chinese in words if it is a count and a unit. */
 export const windowName = (name: string) => format.windowName(language, name)
 
+/** A length of time in words, `1 hour` for `1h`. */
+export const lengthWords = (name: string) => format.windowWords(language, name)
+
 /** Values of texts that are lengths of time as the configuration writes them. */
 export const LENGTHS: readonly string[] = ['window', 'every', 'after']
 

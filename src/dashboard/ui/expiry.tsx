@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { serverNow } from '../api/client.ts'
-import { day, minute, t, time } from '../i18n/text.ts'
+import { day, lengthWords, minute, t, time } from '../i18n/text.ts'
 import { type Expiry, endOfDay, endOfFriday, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
 import { bound } from './form.tsx'
 
@@ -52,8 +52,9 @@ function presetsOf(now: number): { value: string; label: string }[] {
   return [
     ...PRESET_HOURS.map((hours) => {
       const at = new Date(now + hours * 3_600_000)
-      const words = hours === 1 ? minute(at) : day(at)
-      return { value: String(hours), label: t(`override.expiry.${hours}`, { at: words }) }
+      const words =
+        hours === 1 ? { time: lengthWords('1h'), at: minute(at) } : { time: lengthWords(`${hours / 24}d`), at: day(at) }
+      return { value: String(hours), label: t('override.expiry.in', words) }
     }),
     { value: 'today', label: t('override.expiry.today', { day: lastDay(endOfDay(now, 0)) }) },
     { value: 'tomorrow', label: t('override.expiry.tomorrow', { day: lastDay(endOfDay(now, 1)) }) },

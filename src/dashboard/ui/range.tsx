@@ -1,8 +1,19 @@
 import { Button, Checkbox, SegmentedControl, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { serverNow } from '../api/client.ts'
-import { date, dateMinute, t } from '../i18n/text.ts'
-import { dayLater, endsOf, isDay, momentOf, monthOf, NAMED, type Range, rangeOf, usualRange } from '../logic/range.ts'
+import { date, dateMinute, lengthWords, t } from '../i18n/text.ts'
+import {
+  dayLater,
+  endsOf,
+  isDay,
+  momentOf,
+  monthOf,
+  NAMED,
+  type Range,
+  type RangeName,
+  rangeOf,
+  usualRange,
+} from '../logic/range.ts'
 import { changeFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
@@ -38,7 +49,7 @@ export function RangeControl() {
         value={name ?? ''}
         // A half-hour that was chosen may lie in no other range.
         onChange={(range) => changeFields({ ...NOWHERE, range: range === 'all' ? null : range })}
-        data={names.map((each) => ({ value: each, label: t(`range.${each}`) }))}
+        data={names.map((each) => ({ value: each, label: nameOf(each) }))}
       />
       <Dates key={location.hash} range={rangeOf(place)} />
     </search>
@@ -106,9 +117,13 @@ function localDay(at: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
+function nameOf(name: NonNullable<RangeName>): string {
+  return name === 'all' ? t('range.all') : lengthWords(name)
+}
+
 /** `24 hours`, `1 Nov – 30 Nov`, `28 Nov, 14:00 – 28 Nov, 18:30`. */
 export function rangeWords({ name, from, to }: Range): string {
-  if (name !== null) return t(`range.${name}`)
+  if (name !== null) return nameOf(name)
   const begin = isDay(from) ? date(momentOf(from)) : dateMinute(momentOf(from))
   if (to === null) return t('range.since', { from: begin })
   const lastDay = isDay(to) ? dayLater(to, -1) : to

@@ -205,11 +205,6 @@ export const common = {
   'jump.route': 'route',
 
   'range.label': 'Range',
-  'range.1h': '1 hour',
-  'range.6h': '6 hours',
-  'range.24h': '24 hours',
-  'range.7d': '7 days',
-  'range.30d': '30 days',
   'range.all': 'All',
   'range.dates': 'Dates',
   'range.since': 'since {from}',

@@ -40,13 +40,9 @@ export const limits = {
   'preview.counted': 'Counted at {time}. Later use is not included.',
   'preview.changes': 'Changes',
   'preview.toFile': 'reset to file',
-  'preview.users.blocked':
-    'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
-  'preview.users.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
-  'preview.organisations.blocked':
-    'Organisations without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
-  'preview.organisations.nobody':
-    'Organisations without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
+  'preview.blocked':
+    '{who} without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
+  'preview.nobody': '{who} without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
   'preview.first': 'The first {count} of them, newly blocked ones first:',
   'preview.newly': 'newly blocked',
   'preview.already': 'already blocked',
@@ -88,11 +84,7 @@ export const limits = {
   'bar.previewFirst': 'Preview first, then apply.',
   'bar.guard': 'Guard: revert automatically',
   'bar.guard.none': 'No guard',
-  'bar.guard.10m': 'for 10 minutes',
-  'bar.guard.30m': 'for 30 minutes',
-  'bar.guard.1h': 'for 1 hour',
-  'bar.guard.6h': 'for 6 hours',
-  'bar.guard.1d': 'for 1 day',
+  'bar.guard.for': 'for {time}',
   'bar.refused': 'If refusals exceed, in %',
   'bar.from': 'Start (empty: now)',
   'bar.until': 'End',

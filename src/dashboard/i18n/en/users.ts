@@ -171,10 +171,7 @@ export const users = {
   'override.expiry': 'Ends',
   'override.expiry.never': 'Never',
   'override.expiry.keep': 'As set: {time}',
-  'override.expiry.1': 'In 1 hour ({at})',
-  'override.expiry.24': 'In 1 day ({at})',
-  'override.expiry.168': 'In 7 days ({at})',
-  'override.expiry.720': 'In 30 days ({at})',
+  'override.expiry.in': 'In {time} ({at})',
   'override.expiry.today': 'At the end of today ({day})',
   'override.expiry.tomorrow': 'At the end of tomorrow ({day})',
   'override.expiry.friday': 'At the end of Friday ({day})',
@@ -196,10 +193,10 @@ export const users = {
   'override.edited': 'Edits that are not set yet.',
   'override.removed': 'The override is removed.',
   'override.unknown': 'The default limits are not loaded yet. Then the page says whether they would block the user.',
-  'users.override.blocks': '{category} {window}: {used} used already, so the user is blocked until the window ends.',
-  'users.override.blocksLater':
-    '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the user would be blocked.',
-  'users.override.blocksAll': '{category} {window}: no request fits into a limit of {limit}, so the user is blocked.',
+  'override.blocks': '{category} {window}: {used} used already, so the {who} is blocked until the window ends.',
+  'override.blocksLater':
+    '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the {who} would be blocked.',
+  'override.blocksAll': '{category} {window}: no request fits into a limit of {limit}, so the {who} is blocked.',
 
   'reset.title': 'Reset',
   'reset.text':
@@ -312,11 +309,5 @@ export const users = {
     'Multiplies the limits, 0 to 100. Where nothing is set above, it multiplies what the plan of each member gives the organisation.',
   'organisations.override.removeText':
     'All limits of this organisation follow the plans again, within 2 seconds on every replica.',
-  'organisations.override.blocks':
-    '{category} {window}: {used} used already, so the organisation is blocked until the window ends.',
-  'organisations.override.blocksLater':
-    '{category} {window}: {used} of {limit} used. Shadow mode is on and refuses nothing; without it the organisation would be blocked.',
-  'organisations.override.blocksAll':
-    '{category} {window}: no request fits into a limit of {limit}, so the organisation is blocked.',
   'organisations.otherPlans': 'Limits of plans that none of its known users has ({count})',
 } as const

@@ -195,11 +195,6 @@ export const common = {
   'jump.route': '路由',
 
   'range.label': '时间范围',
-  'range.1h': '1 小时',
-  'range.6h': '6 小时',
-  'range.24h': '24 小时',
-  'range.7d': '7 天',
-  'range.30d': '30 天',
   'range.all': '全部',
   'range.dates': '日期',
   'range.since': '自{from}起',

@@ -38,12 +38,9 @@ export const limits = {
   'preview.counted': '统计于 {time}，此后的用量不计在内。',
   'preview.changes': '更改',
   'preview.toFile': '恢复为文件的值',
-  'preview.users.blocked':
-    '已无法再发任何请求的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
-  'preview.users.nobody': '已无法再发任何请求的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
-  'preview.organisations.blocked':
-    '已无法再发任何请求的组织：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
-  'preview.organisations.nobody': '已无法再发任何请求的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
+  'preview.blocked':
+    '已无法再发任何请求的{who}：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
+  'preview.nobody': '已无法再发任何请求的{who}：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.first': '其中前 {count} 个，新受阻的在前：',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',
@@ -82,11 +79,7 @@ export const limits = {
   'bar.previewFirst': '先预览，再应用。',
   'bar.guard': '保护：自动收回',
   'bar.guard.none': '不保护',
-  'bar.guard.10m': '10 分钟内',
-  'bar.guard.30m': '30 分钟内',
-  'bar.guard.1h': '1 小时内',
-  'bar.guard.6h': '6 小时内',
-  'bar.guard.1d': '1 天内',
+  'bar.guard.for': '{time}内',
   'bar.refused': '若被拒比例高于（%）',
   'bar.from': '开始（留空：立即）',
   'bar.until': '结束',

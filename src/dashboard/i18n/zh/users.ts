@@ -160,10 +160,7 @@ export const users = {
   'override.expiry': '结束',
   'override.expiry.never': '永不',
   'override.expiry.keep': '保持：{time}',
-  'override.expiry.1': '1 小时后（{at}）',
-  'override.expiry.24': '1 天后（{at}）',
-  'override.expiry.168': '7 天后（{at}）',
-  'override.expiry.720': '30 天后（{at}）',
+  'override.expiry.in': '{time}后（{at}）',
   'override.expiry.today': '今天结束时（{day}）',
   'override.expiry.tomorrow': '明天结束时（{day}）',
   'override.expiry.friday': '周五结束时（{day}）',
@@ -184,10 +181,10 @@ export const users = {
   'override.edited': '有尚未保存的编辑。',
   'override.removed': '特别设置已取消。',
   'override.unknown': '默认上限尚未读到：读到后会立即说明它们是否会使该用户受阻。',
-  'users.override.blocks': '{category} {window}：已用 {used}，因此该用户在窗口结束前将受阻。',
-  'users.override.blocksLater':
-    '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该用户将受阻。',
-  'users.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该用户将受阻。',
+  'override.blocks': '{category} {window}：已用 {used}，因此该{who}在窗口结束前将受阻。',
+  'override.blocksLater':
+    '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；若关闭，该{who}将受阻。',
+  'override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该{who}将受阻。',
 
   'reset.title': '清零',
   'reset.text': '清空此用户的个人窗口：已用的不再计算。全局窗口的计数保留。',
@@ -287,9 +284,5 @@ export const users = {
   'organisations.override.periodDayText': '1 到 31，优先于成员的凭据和套餐；29 到 31 表示较短月份的最后一天',
   'organisations.override.factorText': '将上限乘以 0 到 100 之间的系数。上面未设置时，乘以各成员套餐给组织的上限。',
   'organisations.override.removeText': '此组织的所有上限将在 2 秒内在所有副本上恢复为套餐的值。',
-  'organisations.override.blocks': '{category} {window}：已用 {used}，因此该组织在窗口结束前将受阻。',
-  'organisations.override.blocksLater':
-    '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；关闭后该组织将受阻。',
-  'organisations.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该组织将受阻。',
   'organisations.otherPlans': '其已知用户都没有的套餐的上限（{count}）',
 }

@@ -1,8 +1,8 @@
 import { MODES } from '../../../quota/limit-layers.ts'
 import type { TextKey } from '../../i18n/en.ts'
-import { language, t, time } from '../../i18n/text.ts'
+import { lengthWords, t, time } from '../../i18n/text.ts'
 import type { Change } from '../../logic/audit-story.ts'
-import { windowWords } from '../../logic/format.ts'
+
 import { isLimit, limitWords } from '../../logic/limit-words.ts'
 import { namesOf } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
@@ -11,7 +11,7 @@ import { FromTo, type FromToLine } from '../../ui/from-to.tsx'
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
 export function changedName(path: string): string {
   const windowIn = (name: string) => {
-    const words = windowWords(language, name)
+    const words = lengthWords(name)
     return words === name ? t('audit.name.window', { name }) : words
   }
   const [table = '', scope = '', category = '', name = '', window = ''] = namesOf(path)
@@ -28,7 +28,7 @@ export function changedName(path: string): string {
   // Of an override: `limits.read.1h`.
   if (table === 'limits') return t('audit.name.override', { category: scope, window: windowIn(category) })
   const known = NAMES[path]
-  return known === undefined ? windowWords(language, path) : t(known)
+  return known === undefined ? lengthWords(path) : t(known)
 }
 
 const NAMES: Readonly<Record<string, TextKey>> = {

@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import { number, t } from '../../i18n/text.ts'
+import { lengthWords, number, t } from '../../i18n/text.ts'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { changeFields, useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
@@ -83,7 +83,7 @@ function KeySearch({ query, state, unused }: KeyWish) {
       />
       <Choice
         {...{ label: t('keys.unused'), none: t('refusals.any'), value: unused, values: UNUSED_DAYS }}
-        nameOf={(value) => t(`keys.unused.${value}`)}
+        nameOf={(value) => lengthWords(`${value}d`)}
         onChoose={(unused) => changeFields({ unused })}
       />
     </search>

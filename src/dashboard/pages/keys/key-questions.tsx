@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { AuditResponse, TokenResponse } from '../../../contract/api.ts'
 import { useLed } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
-import { t } from '../../i18n/text.ts'
+import { lengthWords, t } from '../../i18n/text.ts'
 import { type Entry, wasMadeByLink } from '../../logic/audit-story.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm, type Reason } from '../../ui/confirm.tsx'
@@ -68,7 +68,7 @@ export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation
       <p>{t('keys.rotateText')}</p>
       <NativeSelect
         label={t('keys.grace')}
-        data={graces.map((value) => ({ value, label: t(value === '0m' ? 'keys.grace.0m' : `range.${value}`) }))}
+        data={graces.map((value) => ({ value, label: value === '0m' ? t('keys.grace.0m') : lengthWords(value) }))}
         {...bound(chosen, setGrace)}
         mb="sm"
       />

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { t, time } from '../../i18n/text.ts'
+import { lengthWords, t, time } from '../../i18n/text.ts'
 import { GUARD_TIMES, type Terms } from '../../logic/change-terms.ts'
 import { patchOf } from '../../logic/settings.ts'
 import { notesOfPatch } from '../../logic/settings-layers.ts'
@@ -199,7 +199,7 @@ function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 
     <>
       <Choice
         {...{ label: t('bar.guard'), none: t('bar.guard.none'), value: terms.guard, values: GUARD_TIMES }}
-        nameOf={(value) => t(`bar.guard.${value}`)}
+        nameOf={(value) => t('bar.guard.for', { time: lengthWords(value) })}
         onChoose={(guard) => onChange({ guard })}
         error={problemOf('guard') ?? problemOf('guard.for')}
       />

@@ -68,6 +68,7 @@ interface BlockedProps {
 
 function Blocked({ of, rows, kind }: BlockedProps) {
   const words = {
+    who: t(`page.${kind}`),
     scanned: number(of.scanned),
     blocked: number(of.blockedCount),
     newly: number(of.newlyBlockedCount),
@@ -77,7 +78,7 @@ function Blocked({ of, rows, kind }: BlockedProps) {
   return (
     <>
       <Note tone={of.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
-        {t(`preview.${kind}.${isNone ? 'nobody' : 'blocked'}`, words)}
+        {t(isNone ? 'preview.nobody' : 'preview.blocked', words)}
       </Note>
       {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
       {!isNone && (

@@ -89,13 +89,10 @@ interface UsedUpNoteProps {
 function UsedUpNote({ of: each, kind, shadow }: UsedUpNoteProps) {
   const { scope, window, used, limit, forever } = each
   const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
+  const words = { category, window, used: number(used), limit: number(limit), who: t(`jump.${kind}`) }
   return (
     <Note tone="warn" live>
-      {shadow
-        ? t(`${kind}s.override.blocksLater`, { category, window, used: number(used), limit: number(limit) })
-        : forever
-          ? t(`${kind}s.override.blocksAll`, { category, window, limit: number(limit) })
-          : t(`${kind}s.override.blocks`, { category, window, used: number(used) })}
+      {t(shadow ? 'override.blocksLater' : forever ? 'override.blocksAll' : 'override.blocks', words)}
     </Note>
   )
 }
