@@ -12,21 +12,21 @@ export interface Assets {
   read(path: string): Promise<Asset | null>
 }
 
-/** Reads the whole folder once: a path of a request is only ever looked up, never opened. */
+/** Reads the whole folder once, so that the path of a request is only looked up and never opened. */
 export function folderAssets(folder: string): Assets {
   let files: Promise<ReadonlyMap<string, Asset>> | null = null
   return {
     async read(path) {
       files ??= readAssets(folder)
       const known = await files
-      // Not built yet: looked for again the next time.
+      // Not built yet, so the next request looks again.
       if (known.size === 0) files = null
       return known.get(path) ?? null
     },
   }
 }
 
-/** Only files of this listener, and nothing inline; forms are sent by script. */
+/** Allows only files of this listener, and nothing inline. Forms are sent by script. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -40,12 +40,12 @@ const PAGE_POLICY = [
 ].join('; ')
 
 export interface PageRequest {
-  /** Of the URL, without its query. */
+  /** The path of the URL, without its query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
 }
 
-/** A file of the dashboard, its page for every path that is one of its own, or `null` for neither. */
+/** A file of the dashboard, its page for a path that is one of the page's own, or `null`. */
 export async function pageResponse(assets: Assets | null, request: PageRequest): Promise<AdminResponse | null> {
   const { path, headers } = request
   const acceptsHtml = headers.accept?.includes('text/html') === true
@@ -69,18 +69,15 @@ export async function pageResponse(assets: Assets | null, request: PageRequest):
   }
 }
 
-/** Those that also a program gets: whoever tries a link of an access key before it is sent uses nothing up by the page alone. */
+/** Paths whose page programs get too. A program that tries the link of an access key gets only the page, and uses nothing up. */
 const PAGES: ReadonlySet<string> = new Set(['/', '/handover'])
 
-/**
- * A page that is asked for by a name that only the dashboard knows, such as `/users/alice`: no file, and nothing of
- * ours.
- */
+/** A path that only the dashboard knows, such as `/users/alice`. It is neither a file nor a path of this listener. */
 function isRouteOfThePage(path: string): boolean {
   return !/^\/(?:api|assets|openapi\.json|metrics|livez|readyz|drain)(?:\/|$)/.test(path)
 }
 
-/** Vite names what it builds by content. */
+/** Vite names the files that it builds by their content. */
 function isHashed(path: string): boolean {
   return path.startsWith('/assets/')
 }

@@ -1,7 +1,10 @@
-/** More characters of a name help nobody, and systems take no more than 255 bytes. */
+/** A longer name helps nobody, and systems accept at most 255 bytes. */
 const MOST = 60
 
-/** The header by which a browser saves a response as a file. Of its name, letters and digits of any script stay; what a path or a shell reads is `_`. */
+/**
+ * The header with which a browser saves a response as a file. Letters and digits of any script stay in its name. Other characters, which a
+ * path or shell may interpret, become `_`.
+ */
 export function attachment(name: string, ending: string): Readonly<Record<'content-disposition', string>> {
   const safe = [...name.replace(/[^\p{L}\p{M}\p{N}._@+-]+|^[.-]+/gu, '_')].slice(0, MOST).join('')
   const plain = safe.replace(/[^\x20-\x7e]+/g, '_')

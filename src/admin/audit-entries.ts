@@ -1,9 +1,9 @@
 import type { AuditEntry, ControlStore } from '../control/control-store.ts'
 
-/** Entries that are read at once. */
+/** How many entries are read at once. */
 const STEP = 500
 
-/** All that the audit keeps, the newest first. @throws StoreError */
+/** Everything in the audit, newest first. @throws StoreError */
 export async function* auditEntries(store: Pick<ControlStore, 'readAudit'>): AsyncGenerator<AuditEntry> {
   for (let before: number | null = null; ; ) {
     const some: readonly AuditEntry[] = await store.readAudit(before, STEP)

@@ -7,7 +7,7 @@ import { isObject } from '../lib/json.ts'
 import { iso } from './http.ts'
 import { withLayersShown } from './layers-shown.ts'
 
-/** An entry of the audit as administrators see it, and the log. */
+/** An entry of the audit as administrators and the log show it. */
 export function entryResponse({ vain, ...entry }: AuditEntry): AuditResponse['entries'][number] {
   const { at, from, to } = entry
   return { ...entry, at: iso(at), from: shown(from), to: shown(to), ...(vain !== undefined && vainShown(vain)) }
@@ -18,7 +18,7 @@ function vainShown({ unfollowed, movesNobody }: Vain) {
   return { ...(values.length > 0 && { unfollowed: values }), ...(movesNobody && { movesNobody: true as const }) }
 }
 
-/** What is known of a change whose outcome is not. */
+/** What is known of a change whose outcome is unknown. */
 export function wishResponse(change: Change, author: Author) {
   const { who, why } = change.kind === 'user_forgotten' ? authorWithout(author, change) : author
   return { who, what: change.kind, subject: subjectOf(change), to: shown(wished(change)), why }
@@ -29,7 +29,7 @@ function wished(change: Change): unknown {
   return 'to' in change ? change.to : null
 }
 
-/** A value before or after a change. The end of an override is kept in milliseconds, and written like every other time. */
+/** A value from before or after a change. The end of an override is stored in milliseconds, but shown like every other time. */
 export function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if ('overrides' in value && isObject(value.overrides)) {
@@ -37,7 +37,7 @@ export function shown(value: unknown): unknown {
     const ofOrganisations = isObject(organisations) && { organisations: shownEach(organisations) }
     return { ...value, overrides: shownEach(value.overrides), ...ofOrganisations }
   }
-  // Of an access key in the place of another one.
+  // The key replaces another access key.
   if ('replaces' in value) {
     const { replaces, ...rest } = value
     return { ...(shown(rest) as object), replaces: shown(replaces) }

@@ -1,32 +1,32 @@
 import type { AuditEntry, ControlStore } from '../control/control-store.ts'
 import { isObject } from '../lib/json.ts'
 
-/** Which entries of the audit are wanted; a field that is missing takes any. */
+/** Which entries of the audit to find. A missing field accepts any. */
 export interface AuditFilter {
-  /** A part of the name of whoever made the change. Case counts for nothing here, nor in `about`. */
+  /** A part of the author's name. Letter case is ignored, as in `about`. */
   readonly who?: string | undefined
   readonly what?: AuditEntry['what'] | undefined
-  /** A part of the name of whom or what the change is about: user, organisation, category of a reset, access key. */
+  /** A part of the name of the subject: a user, an organisation, the category of a reset, or an access key. */
   readonly about?: string | undefined
-  /** In milliseconds since the epoch: changes made in [from, to). */
+  /** In milliseconds since the epoch, for changes in [from, to). */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[]
-  /** Only entries below this number were not looked at; `null` if there is none. */
+  /** The number below which entries were not looked at yet; `null` if there are none. */
   readonly next: number | null
 }
 
-/** Entries that one call of the store reads. */
+/** How many entries one call of the store reads. */
 const STEP = 200
-/** Entries that one page looks through, at most. */
+/** How many entries one page looks through at most. */
 export const MOST_LOOKED_AT = 2000
 
 /**
- * The newest entries below `before` that pass the filter. A page ends with `limit` of them, or when MOST_LOOKED_AT entries were looked at:
- * then it may be empty, and the next one goes on.
+ * The newest entries below `before` that pass the filter. A page ends after `limit` of them, or after MOST_LOOKED_AT entries. Then it may
+ * be empty, and the next page goes on.
  * @throws StoreError
  */
 export async function auditPage(
@@ -53,7 +53,7 @@ export async function auditPage(
   return { entries, next: from }
 }
 
-/** The first change has no other below it. */
+/** There is no change below the first one. */
 function placeBelow({ version }: AuditEntry): number | null {
   return version > 1 ? version : null
 }
@@ -72,7 +72,7 @@ function passing({ who, what, about, to = Number.POSITIVE_INFINITY }: AuditFilte
     (subject === undefined || namesIn(entry).some((each) => has(each, subject)))
 }
 
-/** Whom or what a change is about. Of a grant it is also its owner, of an access key its user and its name, of a file of overrides the users of the sample. */
+/** The names that a change is about: with the owner of a grant, user and name of an access key, and users in the sample of a file. */
 function namesIn({ what, subject, to }: AuditEntry): string[] {
   if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
   if (what === 'tokens_imported') return usersIn(to)

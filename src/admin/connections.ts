@@ -4,26 +4,26 @@ import { IdleConnections, type MayIdle } from '../lib/idle-connections.ts'
 import { peerOf } from '../lib/peers.ts'
 import { rawSocketOf } from '../node/raw-socket.ts'
 
-/** Connections of all clients together: each takes a file of the process, of which the gateway needs most. */
+/** The most connections of all clients together. Each takes a file of the process, and the gateway needs most files. */
 export const MAX_CONNECTIONS = 200
-/** Of those, for whoever comes when all others have a request under way. */
+/** How many of them are kept for clients who come when all others have a request under way. */
 const MAX_LATE = 16
-/** Of one address, besides late ones. */
+/** The most connections of one address, besides late ones. */
 const MAX_OF_ADDRESS = 50
-/** Requests of one connection that wait for their response. Browsers pipeline none, libraries a few. */
+/** How many requests of one connection may wait. Browsers pipeline none, and libraries a few. */
 const MAX_PIPELINED = 8
 
-/** What clients hold of a server. */
+/** Bounds what clients hold of a server. */
 export interface Connections {
-  /** Whether the connection of a request came late: it is served if it is urgent, and is the last of its connection. */
+  /** Whether a request's connection is a late one. It is served only if it is urgent, and is the last of its connection. */
   isLate(request: IncomingMessage): boolean
 }
 
 /**
- * Bounds what clients may hold of a server, which has its listener for requests already. A new connection that finds no
- * room takes the place of an idle one: of its own address if that has its share, else of the address with most of them.
- * If none is idle, it comes late. Then it takes one of the places that are kept for this, if need be that of a late one
- * that is idle.
+ * Bounds what clients may hold of a server that already has its listener for requests. If there is no room, a new
+ * connection replaces an idle one: one of its own address if that has its share, or else one of the address with most
+ * connections. If no connection is idle, the new one is late. It then takes one of the places for late ones, perhaps
+ * that of an idle late one.
  */
 export function boundConnections(server: Server): Connections {
   const bounds = new ConnectionBounds()
@@ -35,7 +35,7 @@ export function boundConnections(server: Server): Connections {
   return bounds
 }
 
-/** A connection from its first byte on, also before a head or a handshake of TLS has come. */
+/** A connection from its first byte on, even before a head or a TLS handshake. */
 class Connection implements MayIdle {
   readonly socket: Socket
   readonly isLate: boolean
@@ -76,7 +76,7 @@ class ConnectionBounds implements Connections {
     else socket.destroy()
   }
 
-  /** Node parses one packet to its end, with however many requests, and starts them all. @returns whether to serve it */
+  /** Node parses a whole packet, with any number of requests, and starts them all. @returns whether to serve this one */
   begin({ socket }: IncomingMessage, res: ServerResponse): boolean {
     const connection = this.#of(socket)
     if (connection === undefined || socket.destroyed) return false
@@ -93,7 +93,7 @@ class ConnectionBounds implements Connections {
     return this.#bySocket.get(rawSocketOf(socket))
   }
 
-  /** Whether there is one, or one could be made. */
+  /** Whether there is a place, or one can be made. */
   #hasPlace(address: string): boolean {
     if (this.#usual.of(address) >= MAX_OF_ADDRESS) return makeRoom(this.#usual, address)
     return this.#usual.size < MAX_CONNECTIONS - MAX_LATE || makeRoom(this.#usual)
@@ -107,7 +107,7 @@ class ConnectionBounds implements Connections {
   }
 }
 
-/** Closes an idle connection. @param address whose it is to be; default any */
+/** Closes an idle connection. @param address of the connection; default any */
 function makeRoom(room: Room, address?: string): boolean {
   const next = room.next(address)
   if (next === null) return false

@@ -5,7 +5,7 @@ import type { AdminResponse } from './http.ts'
 
 type Cells = readonly (string | number)[]
 
-/** A file of all lines, as fast as the client takes them. If the store fails, it breaks off before its end. @param name without its ending */
+/** A file of all lines, as fast as the client reads. If the store fails, the file breaks off. @param name without its ending */
 export function csvResponse(name: string, head: Cells, lines: AsyncIterable<Cells>): AdminResponse {
   async function* pieces(): AsyncGenerator<string> {
     yield `${csvRow(head)}\r\n`

@@ -25,7 +25,7 @@ import { type AdminResponse, type Call, type Identity, refusal } from './http.ts
 import { type IfMatch, readIfMatch } from './if-match.ts'
 import { type Setup, type View, viewOf } from './state.ts'
 
-/** The store, as the administrators see it. */
+/** The part of the store that administrators use. */
 export type AdminStore = QuotaStore &
   Pick<MembershipStore, 'readMemberships' | 'readNamed'> &
   UsageStore &
@@ -49,43 +49,41 @@ const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false, standin
 export interface DeskOptions {
   readonly store: AdminStore
   readonly control: Pick<ChangeFollower, 'fresh' | 'state' | 'storeTime'>
-  /** Of the configuration in force. */
+  /** From the configuration in force. */
   readonly setup: () => Setup
-  /** The adaptive factor by which this gateway goes, and why; in every mode. */
+  /** The adaptive factor of this gateway and its reason, in every mode. */
   readonly adaptive: () => Adaptive
-  /** Who may use what is kept of the global limits. Default nobody. */
+  /** Who may use the part of the global limits for known users. Default nobody. */
   readonly knownUsers?: KnownToDesk
-  /**
-   * Whether requests are decided without the store, though it may still be read: it may be a replica, or its disk full.
-   */
+  /** Whether requests are decided without the store, even if it can still be read, as a replica or with a full disk. */
   readonly lacksStore: () => boolean
-  /** Is notified of each change that was made, and of errors that should never happen. */
+  /** Is called for each change that was made, and for errors that should never happen. */
   readonly observe?: Observer
 }
 
-/** A change of what the state has a version for: settings, or the override of a user. */
+/** A change of something with a version: the settings, or an override. */
 export interface ChangeRequest {
   /** `null` if there is nothing yet. */
   readonly versionOf: (state: ControlState) => number | null
-  /** What to change; `null` if nothing is to be. */
+  /** The change to make; `null` for none. */
   readonly changeOf: (state: ControlState) => Change | null | Promise<Change | null>
   /** @param entry of the change; none if nothing was changed */
   readonly response: Responding
-  /** What stands in the audit before the reason that the call gives, or instead of it. Default nothing. */
+  /** The text in the audit before the reason of the call, or instead of it. Default none. */
   readonly why?: string
-  /** What stands in the audit beside the reason. Default nothing. */
+  /** What the audit says besides the reason. Default nothing. */
   readonly vain?: Vain | undefined
 }
 
 type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
 
-/** The store failed in the middle of a change, which may have been made. */
+/** The store failed during a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
 
-/** This often a change is tried again when others make theirs at the same moment. */
+/** How often a change is tried again if others make theirs at the same time. */
 const TRIES = 20
 
-/** What the routes share: the view of everything in force, and the way of a change. */
+/** What the routes share: the view of everything in force, and how a change is made. */
 export class Desk {
   readonly store: AdminStore
   readonly control: DeskOptions['control']
@@ -93,7 +91,7 @@ export class Desk {
   readonly adaptive: DeskOptions['adaptive']
   readonly knownUsers: KnownToDesk
   readonly lacksStore: DeskOptions['lacksStore']
-  /** For what looks through all users: two at once would take the turns of twice as many from the requests. */
+  /** For everything that looks through all users, because two at once would take twice as many turns from requests. */
   readonly inTurn = oneAtATime()
   readonly #observe: Observer
 
@@ -108,8 +106,8 @@ export class Desk {
   }
 
   /**
-   * Everything in force now, with every change that was made before.
-   * @param user whose limits are asked for, so that it is known whether the reserve is for them
+   * Everything in force now, including every earlier change.
+   * @param user whose limits are needed, so that it is known whether the user may use the reserve
    * @throws StoreError
    */
   async view(user?: string): Promise<View> {
@@ -119,7 +117,7 @@ export class Desk {
   }
 
   /**
-   * Users with what their credentials named last: whose limits they have. Nobody is asked for where that can matter to nobody.
+   * Users with what their credentials last named, which decides their limits. The store is not asked if that cannot matter.
    * @throws StoreError
    */
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
@@ -135,15 +133,15 @@ export class Desk {
     return payer
   }
 
-  /** Asks the store which of these users may use the reserve, if one is kept and nobody has asked for them. Never rejects. */
+  /** Asks the store which of these users may use the reserve, if there is one and this is not known yet. Never rejects. */
   async learn(users: readonly string[]): Promise<void> {
     if (this.setup().quota.reserve === undefined) return
     await Promise.all(users.map((user) => this.knownUsers.lookUp(user)))
   }
 
   /**
-   * Users of these organisations, of whom nothing else is known: whose limits of the organisation hold, by the plan and the day that the
-   * credential of one of its users named last. @throws StoreError
+   * A payer for each of these organisations, to ask for the organisation's limits. The plan and the day are those that a credential of
+   * its users last named. @throws StoreError
    */
   async membersOf(organisations: readonly string[]): Promise<readonly Payer[]> {
     const named = areNamed(this.setup().quota) ? await this.store.readNamed(organisations) : []
@@ -151,13 +149,13 @@ export class Desk {
   }
 
   /**
-   * Changes what has a version, unless the call's If-Match names another one.
-   * @param call who asks, and why
+   * Changes something with a version, unless the call's If-Match names another version.
+   * @param call says who asks and why
    * @throws StoreError if nothing was changed; OutcomeUnknown if something may have been
    */
   async change(call: Call, { versionOf, changeOf, response, why, vain }: ChangeRequest): Promise<AdminResponse> {
     const ifMatch = readIfMatch(call.headers)
-    // An override that has expired counts as none, and is stored under its version until it is replaced.
+    // An override that has expired counts as none, but keeps its version in the store until it is replaced.
     let hidden = 0
     for (let tries = 0; tries < TRIES; tries++) {
       const state = await this.control.fresh()
@@ -178,9 +176,10 @@ export class Desk {
   }
 
   /**
-   * Makes a change of what has no version. An access key that was revoked or forgotten meanwhile is not replaced.
-   * @param response does what else belongs to the change, as it was made
-   * @param refused where the store did not make it. Default: what is to be changed has ended meanwhile
+   * Makes a change of something without a version. An access key that was revoked or forgotten meanwhile is not
+   * replaced.
+   * @param response does what else belongs to the change
+   * @param refused is called if the store did not make it. Default: what was to be changed has ended meanwhile
    */
   async record(
     call: Call,
@@ -208,14 +207,14 @@ export class Desk {
   }
 }
 
-/** Whether credentials may name what limits depend on. */
+/** Whether limits may depend on what credentials name. */
 function areNamed({ plans, hasNamedDays }: Setup['quota']): boolean {
   return plans !== undefined || hasNamedDays === true
 }
 
 const GONE_MEANWHILE = refusal('conflict', 'Somebody has ended this meanwhile, so nothing was changed: read it again.')
 
-/** Runs after a change was made: a store that fails now says nothing against it. */
+/** Runs after a change was made, so a store that fails now does not make the change fail. */
 async function afterwards(response: () => AdminResponse | Promise<AdminResponse>): Promise<AdminResponse> {
   try {
     return await response()
@@ -228,14 +227,14 @@ function outcomeUnknown(cause: StoreError): OutcomeUnknown {
   return new OutcomeUnknown('the store failed in the middle of a change', { cause })
 }
 
-/** What the audit calls somebody by. Who acts as a lead is named as one. */
+/** The name of an administrator in the audit. A lead is named as one. */
 export function authorName(identity: Identity | null): string {
   if (identity === null) return 'nobody'
   const organisation = ledBy(identity.role)
   return organisation === null ? identity.name : `${identity.name} (lead of ${organisation})`
 }
 
-/** Who makes a change and why. The route has seen to it that a reason that is there is a good one. */
+/** Who makes a change and why. The route has checked the reason already. */
 function authorOf({ identity, body }: Call, before?: string): Author {
   const { reason } = (body ?? {}) as { reason?: unknown }
   const whys = [before, reason].filter((text) => typeof text === 'string')
@@ -246,7 +245,7 @@ export function etag(version: number): { etag: string } {
   return { etag: `"${version}"` }
 }
 
-/** @param seen the version that there is, `null` for nothing */
+/** @param seen the present version; `null` for nothing */
 export function conflict(seen: number | null, { isStrange }: IfMatch): AdminResponse {
   const version = seen ?? 0
   const now = seen === null ? 'There is none now' : `It was changed meanwhile and has version ${version}`

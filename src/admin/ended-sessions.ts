@@ -3,11 +3,11 @@ import { StoreError } from '../quota/quota-store.ts'
 import type { Identity } from './http.ts'
 import { CLOCKS_APART_MS } from './session-cookie.ts'
 
-/** Which sessions were signed out, here or at another gateway. */
+/** Knows which sessions were signed out, here or at another gateway. */
 export class EndedSessions {
   readonly #store: SessionStore
   readonly #now: () => number
-  /** Those that are known of, with when each would have ended: for a store that does not respond. */
+  /** The known ones, with the time at which each would have ended, for when the store does not respond. */
   readonly #known = new Map<string, number>()
 
   constructor(store: SessionStore, now: () => number) {
@@ -15,15 +15,15 @@ export class EndedSessions {
     this.#now = now
   }
 
-  /** From now on it is good nowhere. @throws StoreError: then it is good no more here alone */
+  /** Ends a session everywhere. @throws StoreError and then the session has ended only here */
   async end({ session, expiresAt }: Identity): Promise<void> {
     if (session === undefined || expiresAt === null) return
     this.#note(session, expiresAt)
-    // By the clock of any replica.
+    // The clock of any replica may judge the session.
     await this.#store.endSession(session, expiresAt - this.#now() + CLOCKS_APART_MS)
   }
 
-  /** Administrators need the page most while the store is out, so a session is taken for good then, unless it is known to be none. */
+  /** While the store is out, administrators need the page most, so a session is accepted then unless it is known to have ended. */
   async has({ session, expiresAt }: Identity): Promise<boolean> {
     if (session === undefined || expiresAt === null) return false
     if (this.#known.has(session)) return true

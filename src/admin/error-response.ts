@@ -8,9 +8,9 @@ import { OutcomeUnknown } from './desk.ts'
 import { type AdminResponse, badFields, NO_CONTENT, refusal, SECURITY_HEADERS } from './http.ts'
 import { BadBody, CodedBody } from './json-body.ts'
 
-/** What becomes of errors: of routes, of Fastify, and of connections that bring no request. */
+/** Responses to errors: of routes, of Fastify, and of connections that bring no request. */
 
-/** By the code of Fastify's error. */
+/** Keyed by the code of Fastify's error. */
 const CURES: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The path must be UTF-8, percent-encoded.',
   FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long: a user id has at most 256 bytes.',
@@ -27,8 +27,8 @@ const OUTCOME_UNKNOWN =
   'The store did not answer in time: the change may have been made. See GET /api/audit, or read again what was to be changed, before you send it once more.'
 
 /**
- * A store that is full or takes no writes still responds. The reason is a word of ours: its own may hold more than
- * others may know.
+ * A store that is full or read-only still responds. The reason is one of our own words, because the store's text may
+ * contain something confidential.
  */
 function fateOf({ reason }: StoreError): string {
   return isSilence(reason) ? 'The store does not answer' : `The store does not do this: ${reason}`
@@ -40,7 +40,7 @@ export function responseTo(error: FastifyError, maxBody: number, observe: Observ
   if (error instanceof OutcomeUnknown) return refusal('outcome_unknown', OUTCOME_UNKNOWN)
   if (error instanceof CodedBody) return NOT_CODED
   if (error instanceof BadBody) return badFields([{ path: error.path, msg: error.message }])
-  // The client has left: nobody reads it.
+  // The client has left, so nobody reads the response.
   if (error.name === 'AbortError') return NO_CONTENT
   const { statusCode = 500 } = error
   const cure = CURES[error.code]
@@ -52,15 +52,15 @@ export function responseTo(error: FastifyError, maxBody: number, observe: Observ
   return refusal('internal', 'Something went wrong. The log says more.')
 }
 
-/** What cannot be read as a request gets its response on the bare socket. */
+/** Responds on the bare socket to what cannot be read as a request. */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  // A failed handshake leaves nobody who could read a response, but for a client that speaks in the clear.
+  // After a failed handshake nobody can read a response, except a client that speaks without TLS.
   if (isPlainHttp(error)) refusePlain(rawSocketOf(socket))
   else if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) socket.destroy()
   else respondRaw(socket, connectionResponse(error.code))
 }
 
-/** How long the client may take to read that, in milliseconds: nobody hears any more when it leaves. */
+/** How long the client may take to read this, in milliseconds, because nobody notices any more when it leaves. */
 const LINGER_MS = 1000
 
 function refusePlain(socket: Socket): void {

@@ -3,10 +3,10 @@ import { didYouMean } from '../lib/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
 import type { FieldProblem } from './http.ts'
 
-/** A body has room for thousands of unknown fields, each of which is compared with every known one for its description. */
+/** A body has room for thousands of unknown fields, and describing one compares it with every known field. */
 const MAX_DESCRIBED = 20
 
-/** What a schema made of a value from outside, or one problem for each field that is wrong. */
+/** The result of a schema for a value from outside, or one problem for each wrong field. */
 export type Fields<T> = { readonly data: T } | { readonly problems: readonly FieldProblem[] }
 
 export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
@@ -19,7 +19,7 @@ export function readFields<T>(schema: z.ZodType<T>, value: unknown): Fields<T> {
   return { problems: [...problems, { path: '', msg: `${others} more ${others === 1 ? 'problem' : 'problems'}` }] }
 }
 
-/** What is wrong with one field, by the name of an unknown one or by the issue of a known one. */
+/** What is wrong with a field: its name if it is unknown, or the issue of a known one. */
 type Fault = string | z.core.$ZodIssue
 
 function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
@@ -36,27 +36,27 @@ function describe(fault: Fault, known: readonly string[]): FieldProblem {
   return { path: fault.path.join('.'), msg: fault.message }
 }
 
-/** Also of a body that may be left out. */
+/** Also works for a body that may be left out. */
 function fieldsOf(schema: z.core.$ZodType): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsOf(schema.unwrap())
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
-/** A number of a query, in digits alone, as many as are exact: `Number` takes 1e1, 0x10 and the empty text too. */
+/** A number in a query, only in digits and exact. `Number` would also accept 1e1, 0x10 and the empty text. */
 export function whole(min: number, max: number, error: string) {
   const digits = (value: unknown): unknown =>
     typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value
   return z.preprocess(digits, z.number({ error }).int({ error }).min(min, { error }).max(max, { error }))
 }
 
-/** How many entries a page has. */
+/** A query's number of entries for a page. */
 export function limit(max: number, usual: number) {
   return whole(1, max, `must be a whole number from 1 to ${max}`).default(usual)
 }
 
 const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
 
-/** A time of a query, as it is written. `momentAt` says when that is. */
+/** A query's time as a text, which `momentAt` evaluates. */
 export const moment = z
   .string({ error: 'must be given once' })
   .refine((text) => spanMs(text) !== null || timeOf(text) !== null, { error: A_TIME })

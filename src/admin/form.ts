@@ -4,14 +4,13 @@ import { gzip } from 'node:zlib'
 import { isKnown, tagOf, takesGzip } from '../lib/representation.ts'
 import { type AdminResponse, JSON_TYPE } from './http.ts'
 
-/** In bytes: below it the head of a response weighs more than what could be saved of its body. */
+/** In bytes. Below this size the head of a response weighs more than what can be saved of its body. */
 export const LEAST_TAGGED = 512
 
 /**
- * The form of a response in which the client takes it: compressed, or 304 without a body where the client says by If-None-Match that
- * it has these bytes. A tag that the route gave stays: it is of a version, while the body has what changes without one, such as what
- * was used; it is strong, so such a response has one form. Streams are sent as they are. The compression runs in a thread of Node's pool, so
- * that no request waits for it.
+ * The form in which a client wants a response: compressed, or a 304 without a body if If-None-Match says that it has the same bytes. A tag
+ * of the route stays, because it is of a version while parts of the body, such as usage, change without one. As a strong tag it allows only
+ * one form. Streams are sent unchanged. Compression runs in a thread of Node's pool, so that no request waits for it.
  */
 export async function inForm(response: AdminResponse, headers: IncomingHttpHeaders): Promise<AdminResponse> {
   const { status, contentType = JSON_TYPE, headers: own = {} } = response
@@ -32,10 +31,10 @@ interface Forms {
   gzipped: Promise<Buffer> | null
 }
 
-/** Of bodies that never change, such as the API description: 260 KB that anybody may ask for, also without a credential. */
+/** For bodies that never change, such as the API description, which is 260 KB and needs no credential. */
 const constant = new WeakMap<object, Forms>()
 
-/** `null` for what is sent as it is. */
+/** `null` for a response that is sent unchanged. */
 function formsOf(response: AdminResponse): Forms | null {
   const { body, isConstant = false } = response
   const known = isConstant ? constant.get(body as object) : undefined
@@ -47,7 +46,7 @@ function formsOf(response: AdminResponse): Forms | null {
   return forms
 }
 
-/** `null` for a body that is none, bytes or a stream. */
+/** `null` for no body, bytes or a stream. */
 function textOf({ body, contentType }: AdminResponse): string | null {
   if (contentType === undefined && body !== undefined) return JSON.stringify(body)
   return typeof body === 'string' ? body : null

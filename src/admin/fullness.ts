@@ -4,18 +4,18 @@ import { beginOf, endOf, type Limit, NOT_RUNNING, promised } from '../quota/wind
 import type { LimitsOf } from '../usage/beyond.ts'
 import { iso } from './http.ts'
 
-/** How full the own windows of a user, or of an organisation, are and become. Pure. */
+/** How full the own windows of a user or organisation are, and when they will be full. Pure. */
 
 export interface Fullness {
   /** The window nearest to its limit; `null` if nothing is used and no limit is 0. */
   readonly worst: Place | null
-  /** The part of it that is used: 0 or more, and infinite for a limit of 0. */
+  /** The used part of its limit: 0 or more, infinite for a limit of 0. */
   readonly share: number
-  /** Tokens in the longest window of each category, together. */
+  /** The sum of tokens in the longest windows of all categories. */
   readonly tokens: number
   /** Whether one of the windows has no room for the cheapest request of its category. */
   readonly isFull: boolean
-  /** The window that will be without room first at the present pace, and when; `null` if none will. */
+  /** The window that will be full first at the present pace, and when; `null` for none. */
   readonly forecast: (Pick<Place, 'category' | 'limit'> & { readonly at: number }) | null
 }
 
@@ -27,13 +27,13 @@ interface Place {
 
 export interface FullnessRules {
   readonly categories: readonly string[]
-  /** By category, what the cheapest request costs. */
+  /** By category, the cost of the cheapest request. */
   readonly cheapest: ReadonlyMap<string, number>
   /** The store's time, in milliseconds since the epoch. */
   readonly at: number
 }
 
-/** @param limitsOf those of each category, the shortest window first */
+/** @param limitsOf the limits of each category, shortest window first */
 export function fullnessOf(
   counters: ReadonlyMap<string, Counter>,
   limitsOf: LimitsOf,
@@ -79,7 +79,7 @@ function runOf({ limit, window }: Limit, counter: Counter, at: number): Run {
   return { limit, used: usage.used, startedAt: usage.startedAt, endsAt }
 }
 
-/** The same as the API shows it. */
+/** The same in the form of the API. */
 export function fullnessShown({ worst, tokens, forecast }: Fullness) {
   return {
     worst: worst && {

@@ -6,19 +6,19 @@ import { iso } from './http.ts'
 
 type History = Awaited<ReturnType<HistoryStore['readHistory']>>
 
-/** What was taken of the grants of one owner. */
+/** What was taken from the grants of one owner. */
 interface Taken {
   /** The store's time of the reading. */
   readonly at: number
   readonly byGrant: ReadonlyMap<string, number>
 }
 
-/** It goes through all that is kept of the owner. */
+/** Reads everything that is kept of the owner. */
 function takenIn({ at, history }: Pick<History, 'at' | 'history'>): Taken {
   return { at, byGrant: history.takenOf() }
 }
 
-/** A grant as the API shows it. @param taken of its owner */
+/** A grant in the form of the API. @param taken from the grants of its owner */
 function grantShown(id: string, grant: GivenGrant, { at, byGrant }: Taken): GrantResponse {
   const { user, organisation, category, tokens, givenAt, until, endedAt, reason } = grant
   const taken = byGrant.get(id) ?? 0
@@ -48,9 +48,9 @@ async function takenOfOwner(store: Kept, { user, organisation = '' }: GivenGrant
 }
 
 /**
- * Grants of one owner or of all, those that have ended too, the newest first. What is kept of an owner may be long, so each is read once, one
- * after the other.
- * @param most that are shown @throws StoreError, or the reason of the signal
+ * Grants of one owner or of all, even ended ones, newest first. What is kept of an owner may be long, so each owner is read once, one after
+ * the other.
+ * @param most how many to show @throws StoreError, or the reason of the signal
  */
 export async function grantsShown(
   store: Kept,
@@ -76,7 +76,7 @@ export async function grantsShown(
   return { grants, total: wanted.length }
 }
 
-/** All grants of one user or organisation, those that have ended too, the newest first. */
+/** All grants of one user or organisation, even ended ones, newest first. */
 export function grantsOfOwner(
   state: ControlState,
   scope: HistoryScope,

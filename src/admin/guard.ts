@@ -28,27 +28,27 @@ export interface GuardOptions {
   readonly login: Login
   /** The admin tokens in force now. */
   readonly credentials: () => readonly AdminToken[]
-  /** Those whom a provider signs in now. Default nobody. */
+  /** The provider that signs people in now. Default none. */
   readonly people?: () => People | null
   /** The proxy that signs people in. Default none. */
   readonly proxy?: () => TrustedProxy | null
-  /** Whether requests come to us by TLS. Default no. */
+  /** Whether requests come by TLS. Default no. */
   readonly encrypted?: boolean
-  /** More names that the Host header may carry. */
+  /** Additional names that the Host header may have. */
   readonly names: readonly string[]
   readonly now: () => number
 }
 
-/** What is to be guarded: a request before its body is read. */
+/** The part of a request that comes before its body. */
 export interface Asked {
   readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly address: string
-  /** The route that it is for, if there is one. */
+  /** The route of the request, if there is one. */
   readonly operation?: Pick<Route, 'method' | 'path'> | undefined
 }
 
-/** Whose request it is, `null` for nobody's; or why it goes no further. */
+/** The identity of the caller, or `null` for nobody; or a response if the request goes no further. */
 export type Guarded = { readonly identity: Identity | null } | AdminResponse
 
 /** Decides before the body is read whether a request may go on. */
@@ -63,7 +63,7 @@ export function createGuard(options: GuardOptions) {
     if (guard === 'machine' && isFromHere(asked)) return saysSo(asked.headers) ? NOBODY : NOT_SAID
     if (guard === 'login') return isFromOtherPage(asked.headers) ? NOT_FROM_OUR_PAGE : NOBODY
     const identity = guard === 'machine' ? bearer(asked) : identify(asked)
-    // The first visit of a page is no fault: a 401 would stand on the browser's console.
+    // The first visit of a page is no fault, and a 401 would appear on the browser's console.
     if (guard === 'session' && identity === UNAUTHORIZED && asked.headers.authorization === undefined) return NOBODY
     if ('status' in identity) return identity
     if (guard === 'session') return { identity }
@@ -73,7 +73,7 @@ export function createGuard(options: GuardOptions) {
     return identity.isAmbient === true && !isFromOurPage(asked) ? NOT_FROM_OUR_PAGE : { identity }
   }
 
-  /** A token that was sent counts, also a wrong one. A session counts if no token was sent, and a proxy if there is no session either. */
+  /** A token that was sent counts, even a wrong one. A session counts if there is no token, and a proxy if there is no session either. */
   function identify({ headers, address }: Asked): Identity | AdminResponse {
     if (headers.authorization !== undefined) return bearer({ headers, address })
     const tokens = credentials()
@@ -87,7 +87,7 @@ export function createGuard(options: GuardOptions) {
   }
 }
 
-/** What becomes of a request whose session was signed out: as of one without any. */
+/** The result for a request whose session was signed out, which is the same as without a session. */
 export function guardedWithout(guard: Guard): Guarded {
   return guard === 'session' ? NOBODY : UNAUTHORIZED
 }
@@ -95,9 +95,8 @@ export function guardedWithout(guard: Guard): Guarded {
 const NOBODY: Guarded = Object.freeze({ identity: null })
 
 /**
- * Whether somebody on this machine asks without a token: whoever sends one is judged by it. What comes through a proxy
- * on this machine is from anywhere. A service mesh hands connections on from another loopback address, as Istio does from 127.0.0.6, or
- * adds a field.
+ * Whether a program on this machine asks without a token. A caller with a token is judged by the token. A request through a proxy on
+ * this machine may come from anywhere. A service mesh uses another loopback address, such as 127.0.0.6 in Istio, or adds a field.
  */
 function isFromHere({ headers, address }: Asked): boolean {
   return headers.authorization === undefined && LOOPBACK.has(address) && !Object.keys(headers).some(isOfProxy)
@@ -109,8 +108,8 @@ function isOfProxy(name: string): boolean {
 }
 
 /**
- * Whoever makes a server on this machine send a request to a URL of his choice (SSRF) hardly ever chooses its fields
- * too. The gateway passes on no client's field of this name.
+ * An attacker who makes a server on this machine request a URL (SSRF) can hardly choose its fields. The gateway
+ * forwards no client's field of this name.
  */
 function saysSo(headers: IncomingHttpHeaders): boolean {
   return headers[DRAIN_FIELD] === 'yes'
@@ -121,15 +120,14 @@ const LOOPBACK = new Set(['127.0.0.1', '::ffff:127.0.0.1', '::1'])
 const PROXY_FIELDS = new Set(['forwarded', 'via', 'x-real-ip'])
 const PROXY_PREFIXES = ['x-forwarded-', 'x-envoy-', 'l5d-']
 
-/** A browser names where a request of a page comes from in one of these, but for the case of `isFromBrowser`. */
+/** A browser names the origin of a page's request in one of these, except in the case of `isFromBrowser`. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined || headers.referer !== undefined
 }
 
 /**
- * Browsers send no Sec-Fetch-Site to us in the clear, unless we are reached by a loopback name. An image with
- * referrerpolicy="no-referrer" then shows nothing of its page. No page can keep a browser from sending these fields.
- * A script in Node says `*`.
+ * Without TLS browsers send Sec-Fetch-Site only for a loopback name, so an image with referrerpolicy="no-referrer"
+ * shows nothing of its page. No page can keep a browser from sending these fields. A script in Node sends `*`.
  */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   return (
@@ -142,14 +140,14 @@ function isFromOtherPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * SameSite=Strict lets through what comes from another port of the same host, so a change has to name our origin. JSON
- * cannot be sent by a form of any page.
+ * SameSite=Strict allows requests from another port of the same host, so a change has to name our origin. A form of a
+ * page cannot send JSON.
  */
 function isFromOurPage({ method, headers }: Asked): boolean {
   return isSameOrigin(headers) && (isJson(headers) || isLines(headers) || hasNoBody(method as Method, headers))
 }
 
-/** Browsers leave Sec-Fetch-Site out if the page came in the clear from anything but a loopback name. */
+/** Browsers leave Sec-Fetch-Site out for pages without TLS, unless their host is a loopback name. */
 function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (site !== undefined) return site === 'same-origin'
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
@@ -159,12 +157,12 @@ function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
 }
 
-/** Neither can be sent by a form. */
+/** A form can send neither type. */
 function isLines({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
   return formatOf(type) !== null
 }
 
-/** Only DELETE goes without: a form cannot send it. */
+/** Only DELETE may come without a body, because a form cannot send it. */
 function hasNoBody(method: Method, headers: IncomingHttpHeaders): boolean {
   return method === 'DELETE' && headers['content-type'] === undefined
 }

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * A link by which somebody gets an access key once. Its code is in nobody's memory but that of who has the link: what the store knows
- * a handover by, and the key that it is sealed with, are both drawn from the code, and neither gives it back.
+ * A link that gives somebody an access key once. Only the owner of the link knows its code. The name of the handover in the store and
+ * the key that encrypts it are derived from the code, and neither reveals it.
  */
 
-/** Of a code, at random. */
+/** The size of a random code in bytes. */
 const CODE_BYTES = 32
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -15,12 +15,12 @@ export function newCode(): string {
   return randomBytes(CODE_BYTES).toString('base64url')
 }
 
-/** Whether a text may be a code. */
+/** Whether a text has the form of a code. */
 export function isCode(text: string): boolean {
   return /^[\w-]{43}$/.test(text)
 }
 
-/** What the store knows the handover by. */
+/** The name of the handover in the store. */
 export function idOf(code: string): string {
   return drawn(code, 'id').toString('base64url')
 }
@@ -32,7 +32,7 @@ export function sealed(text: string, code: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), bytes]).toString('base64url')
 }
 
-/** `null` for what was not sealed with this code. */
+/** `null` if the text was not encrypted with this code. */
 export function unsealed(text: string, code: string): string | null {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length <= IV_BYTES + TAG_BYTES) return null

@@ -1,27 +1,29 @@
 import type { z } from 'zod'
 import type { Role } from '../control/role.ts'
 
-/** What a route of the admin listener says, in a form that knows no web framework. */
+/** The response of a route, independent of the web framework. */
 export interface AdminResponse {
   readonly status: number
-  /** Sent as JSON, or as it is if it has its own type: text, bytes or a stream of them. */
+  /** Sent as JSON or, with a content type, unchanged: text, bytes or a stream. */
   readonly body?: unknown
-  /** Of a body that is text or bytes. A body without it is JSON. */
+  /** The type of a body that is text or bytes. A body without it is sent as JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string | string[]>>
-  /** The same object has the same content for ever: each form of it is made once. Default no. */
+  /** Whether this object always has the same content, so that each form is made only once. Default no. */
   readonly isConstant?: true
 }
 
-/** Who asks: an admin token by its name, or a person. */
+/** The caller: a person, or an admin token by its name. */
 export interface Identity {
   readonly name: string
   readonly role: Role
-  /** When a session ends, in milliseconds since the epoch; `null` for the token itself, and for whom a proxy vouches for. */
+  /**
+   * When a session ends, in milliseconds since the epoch; `null` for the token itself, or if a proxy vouches for the caller.
+   */
   readonly expiresAt: number | null
-  /** Whether a browser says it by itself, whatever page asks: by a cookie, or through a proxy that signs people in. Default no. */
+  /** Whether a browser sends it by itself for any page: as a cookie, or through a proxy that signs people in. Default no. */
   readonly isAmbient?: true
-  /** What the store knows a session by. Only sessions have it. */
+  /** The name of a session in the store. Only sessions have it. */
   readonly session?: string
 }
 
@@ -32,11 +34,11 @@ export interface Call {
   /** Parsed JSON, unchecked. */
   readonly body: unknown
   readonly headers: Headers
-  /** Of the connection. */
+  /** The address of the connection. */
   readonly address: string
-  /** `null` if the guard of the route asks for nobody. */
+  /** `null` if the guard of the route requires nobody. */
   readonly identity: Identity | null
-  /** Aborts when the client has left before its response. */
+  /** Aborted when the client leaves before its response. */
   readonly signal: AbortSignal
 }
 
@@ -47,11 +49,11 @@ export interface Route {
   /** Segments, `:name` for a parameter. */
   readonly path: string
   readonly guard: Guard
-  /** Of its body, in bytes, for all methods of its path; default `MAX_BODY` of json-body.ts. */
+  /** The most bytes of a body, for all methods of the path. Default `MAX_BODY` of json-body.ts. */
   readonly maxBody?: number
-  /** Whether its body is a file of lines (`LINE_TYPES` of line-body.ts), which it gets as a Buffer; for all methods of its path. */
+  /** Whether the body is a file of lines (`LINE_TYPES` of line-body.ts), given as a Buffer. For all methods of the path. */
   readonly takesLines?: true
-  /** How the OpenAPI document describes it. */
+  /** The description for the OpenAPI document. */
   readonly doc: Doc
   readonly handle: (call: Call) => AdminResponse | Promise<AdminResponse>
 }
@@ -59,39 +61,39 @@ export interface Route {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * Who may use a route. All but `open` only with a Host header that we answer to.
+ * Who may use a route. All but `open` also need a Host header with one of our names.
  * - `open` anybody
- * - `machine` an admin token of role admin, or from this machine X-Tollgate-Drain instead; never a page in a browser
- * - `page` anybody: nothing here is secret
- * - `login` anybody but pages of others
- * - `session` whoever has a token or a session, and whoever sent none
- * - `read` an admin token of the role admin or viewer, and of a lead what `permissions.ts` says
- * - `change` an admin token of role admin, and of a lead what `permissions.ts` says; by a session only from our own page
+ * - `machine` an admin token of role admin, or X-Tollgate-Drain from this machine; never a page in a browser
+ * - `page` anybody, because nothing here is secret
+ * - `login` anybody except pages of other origins
+ * - `session` a caller with a token or a session, or with neither
+ * - `read` an admin token of the role admin or viewer, and a lead as `permissions.ts` says
+ * - `change` an admin token of role admin, and a lead as `permissions.ts` says; with a session only from our own page
  */
 export type Guard = 'open' | 'machine' | 'page' | 'login' | 'session' | 'read' | 'change'
 
 export interface Doc {
   readonly summary: string
-  /** What a caller has to know beside the summary, in whole sentences. */
+  /** What a caller has to know besides the summary, in whole sentences. */
   readonly more?: string
-  /** Parameters of the query, each a text. */
+  /** Parameters of the query, which are all texts. */
   readonly query?: z.ZodObject
   readonly body?: z.ZodType | 'lines'
-  /** Whether If-Match is looked at. */
+  /** Whether the route reads If-Match. */
   readonly ifMatch?: true
-  /** Whether Idempotency-Key is looked at. */
+  /** Whether the route reads Idempotency-Key. */
   readonly idempotencyKey?: true
-  /** Whether the ETag of a 200 is a version, for If-Match. Default: that of a GET is of its bytes (form.ts), and others have none. */
+  /** Whether the ETag of a 200 is a version for If-Match. By default it comes from the bytes of a GET (form.ts). */
   readonly hasVersion?: true
-  /** By status; `null` for a response without a body, `text` or `lines` for one that is not JSON. */
+  /** By status; `null` for a response without a body, and `text` or `lines` for one that is not JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null | 'text' | 'lines'>>
-  /** Types in which a response of 200 may come as text instead of JSON. */
+  /** Types in which a 200 may come as text instead of JSON. */
   readonly textTypes?: readonly string[]
-  /** Beside those that follow from the guard. */
+  /** Errors in addition to those of the guard. */
   readonly errors?: readonly AdminError[]
 }
 
-/** The errors of the admin listener. Like those of the gateway their codes are never given another meaning. */
+/** The errors of the admin listener. Their codes never get another meaning, like those of the gateway. */
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
@@ -123,19 +125,19 @@ export const STATUS_OF = {
 
 export type AdminError = keyof typeof STATUS_OF
 
-/** A field that is wrong: its place in the body or the query, and the cure. */
+/** A wrong field: its place in the body or query, and the cure. */
 export interface FieldProblem {
-  /** `baselines.personal.read.1h`; empty for the body as a whole. */
+  /** For example `baselines.personal.read.1h`; empty for the whole body. */
   readonly path: string
   readonly msg: string
 }
 
-/** @param msg one safe sentence that says what is wrong and the cure */
+/** @param msg one safe sentence with the problem and the cure */
 export function refusal(error: AdminError, msg: string, headers: AdminResponse['headers'] = {}): AdminResponse {
   return { status: STATUS_OF[error], body: { error, msg }, headers }
 }
 
-/** All that is wrong with a request at once. The sentence of the whole is made of those of its fields. */
+/** Everything that is wrong with a request. The sentence of the whole consists of those of its fields. */
 export function badFields(problems: readonly FieldProblem[]): AdminResponse {
   const msg = problems.map(({ path, msg }) => `${path || 'body'}: ${msg}`).join('; ')
   return { status: STATUS_OF.bad_request, body: { error: 'bad_request', msg, problems } }
@@ -147,10 +149,10 @@ export function ok(body: unknown, headers: AdminResponse['headers'] = {}): Admin
 
 export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 
-/** The type of a body that has none of its own. */
+/** The type of a body without a type of its own. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** On every response. Nothing here is a page, so nothing may run, be framed or be kept. */
+/** For every response. No response here is a page, so nothing may run, be framed or be kept. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

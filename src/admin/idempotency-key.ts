@@ -1,9 +1,9 @@
 import type { FieldProblem, Headers } from './http.ts'
 
-/** Of an idempotency key, in characters. */
+/** In characters. */
 export const MOST_OF_KEY = 255
 
-/** The text that tells a request from all others of its sender, so that one that comes again is known; `null` for none. */
+/** The idempotency key of a request, which is unique for its sender; `null` for none. */
 export function readIdempotencyKey({
   'idempotency-key': header,
 }: Headers): { readonly key: string | null } | { readonly problems: readonly FieldProblem[] } {

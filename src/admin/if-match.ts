@@ -1,14 +1,14 @@
 import type { FieldProblem, Headers, Route } from './http.ts'
 
-/** The conditions of a change: RFC 9110, 13.1, on versions instead of bytes. */
+/** The conditions of a change (RFC 9110, 13.1), applied to versions instead of bytes. */
 
 export interface IfMatch {
   /**
-   * Whether the condition lets a version be changed, `null` for what is not there yet. That has the version "0", and
-   * `*` does not name it.
+   * Whether the condition allows to change a version; `null` if there is nothing yet. Nothing has the version "0", and
+   * `*` does not match it.
    */
   lets(version: number | null): boolean
-  /** Whether there is a condition without any tag of ours, which matches nothing. */
+  /** Whether a condition has no tag of ours, so that it matches nothing. */
   readonly isStrange: boolean
 }
 
@@ -20,7 +20,7 @@ export function readIfMatch({ 'if-match': header }: Headers): IfMatch {
   return { lets: (version) => versions.includes(String(version ?? 0)), isStrange: versions.length === 0 }
 }
 
-/** A condition that is passed over would be taken for one that was met: a change that cannot judge it is not made. */
+/** If a condition was ignored, the client would believe that it was met. So a change that cannot check it is not made. */
 export function unreadConditions({ method, guard, doc }: Route, headers: Headers): FieldProblem[] {
   if (guard !== 'change') return []
   const problems: FieldProblem[] = []

@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 
-/** Bodies of requests: JSON, and nothing else. */
+/** Bodies of requests, which must be JSON. */
 
 export const MAX_BODY = 64 * 1024
 
-/** The body is no JSON, or names a member twice; the message says what is wrong at the path. */
+/** The body is no JSON, or has a member twice. The message says what is wrong at the path. */
 export class BadBody extends Error {
   readonly path: string
   constructor(path: string, message: string) {
@@ -15,13 +15,13 @@ export class BadBody extends Error {
   }
 }
 
-/** The body is compressed: RFC 9110 section 8.4 lets it be refused, and 12.5.3 has the response say what is taken. */
+/** The body is compressed. RFC 9110 section 8.4 allows to refuse it, and 12.5.3 lets the response say what is accepted. */
 export class CodedBody extends Error {}
 
-/** What Fastify passes over in front of JSON. */
+/** Fastify skips this before JSON. */
 const BYTE_ORDER_MARK = /^\uFEFF/
 
-/** Takes JSON only: a form of any page could send a body of text/plain that parses as JSON. */
+/** Accepts only JSON, because a form of any page could send a text/plain body that parses as JSON. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -29,7 +29,7 @@ export function readJsonBodies(app: FastifyInstance): void {
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'string' },
     (request, text, done) => {
-      // A DELETE may go without, whatever type it names.
+      // A DELETE may have no body, whatever type it names.
       if (text === '') return done(null, undefined)
       const problem = problemOf(request.headers, text as string)
       return problem === null ? parse(request, text as string, done) : done(problem)

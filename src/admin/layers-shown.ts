@@ -8,24 +8,24 @@ import type { Changes, Packed } from '../control/state.ts'
 import { isObject } from '../lib/json.ts'
 import { iso } from './http.ts'
 
-/** The id of what lies under all layers. */
+/** The id of the permanent value below all layers. */
 const PERMANENT = 'permanent'
 
 /**
- * What was set over time, the newest first, with the permanent value at the end; nothing if all of it is permanent.
+ * What was set over time, newest first, with the permanent value at the end; nothing if only that is set.
  * @param at the store's time, in milliseconds since the epoch
  */
 export function layersShown(form: Form, packed: Packed<unknown> | null, at: number): readonly LayerResponse[] {
   return stackShown(form, stackOf(form, packed), at)
 }
 
-/** The same of what the settings say of one plan. */
+/** The same for the part of the settings about one plan. */
 export function planLayersShown(packed: Packed<Changes>, plan: string, at: number): readonly LayerResponse[] {
   const { permanent, layers } = stackOf(SETTINGS, packed)
   const ofPlan = (leaves: readonly Leaf[]): Leaf[] =>
     leaves.flatMap(([path, value]): Leaf[] => {
       if (!touch(path, ['plans', plan])) return []
-      // All plans, or all of this one, are given back to the file.
+      // All plans, or this whole plan, were given back to the file.
       return path.length > 2 ? [[path.slice(2), value]] : PLAN_SCOPES.map((scope) => [[scope], null])
     })
   const own = layers.map((layer) => ({ ...layer, leaves: ofPlan(layer.leaves) }))
@@ -71,7 +71,7 @@ function stateOf(form: Form, layer: StackLayer, above: readonly StackLayer[], at
   return isCovered(form, layer.leaves, above, at) ? 'covered' : 'in_force'
 }
 
-/** Whether newer layers that live set all of it. */
+/** Whether newer layers in force set all of these values. */
 function isCovered(form: Form, leaves: readonly Leaf[], above: readonly StackLayer[], at: number): boolean {
   const places = above
     .filter((layer) => isLive(layer, at))
@@ -84,12 +84,12 @@ function shownValue(form: Form, leaves: readonly Leaf[]): Record<string, unknown
   return form === OVERRIDES ? withoutEnd(value) : { ...value }
 }
 
-/** The end of an override is that of its layer. */
+/** The end of an override is shown with its layer. */
 function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return value
 }
 
-/** What a change did to ends and guards, its own and others. Nothing for no change. */
+/** What a change did to ends and guards, its own and others. Nothing if there was no change. */
 export function endsOf(entry: AuditEntry | undefined): EndsResponse {
   if (entry === undefined) return { added: [], dropped: [], guards: [] }
   const { what, from, to, at } = entry
@@ -97,7 +97,7 @@ export function endsOf(entry: AuditEntry | undefined): EndsResponse {
   return endsBetween(what === 'settings' ? SETTINGS : OVERRIDES, from, to, at)
 }
 
-/** @param from what was, or is, stored @param to what is, or would be, stored @param at the store's time */
+/** @param from the stored value before @param to the stored value after, or as it would be @param at the store's time */
 export function endsBetween(form: Form, from: unknown, to: unknown, at: number): EndsResponse {
   const stack = (value: unknown): Stack => stackOf(form, value as Packed<unknown> | null)
   const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(from), stack(to), at)
@@ -108,7 +108,7 @@ export function endsBetween(form: Form, from: unknown, to: unknown, at: number):
   return { added: shown(endsAdded), dropped: shown(endsDropped), guards: shown(guardsEnded) }
 }
 
-/** Those of the differences that the audit keeps of a file. */
+/** The ends among the differences that the audit keeps of a file. */
 function endsOfFile(from: unknown, to: unknown, at: number): EndsResponse {
   const sides = (name: string) => [from, to].map((side) => (isObject(side) && isObject(side[name]) ? side[name] : {}))
   const all = ['overrides', 'organisations'].flatMap((name) => {
@@ -118,7 +118,7 @@ function endsOfFile(from: unknown, to: unknown, at: number): EndsResponse {
   return { added: all.flatMap((it) => it.added), dropped: all.flatMap((it) => it.dropped), guards: [] }
 }
 
-/** A value in the audit, with its layers. */
+/** A value of the audit with its layers. */
 export function withLayersShown(value: object): object {
   if (!('layers' in value) || !Array.isArray(value.layers)) return value
   const { layers, ...rest } = value

@@ -23,8 +23,8 @@ import { pageQuery } from './used-list.ts'
 import { withUser } from './with-id.ts'
 
 /**
- * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they respond also
- * while it is out. Only the store knows what is used. A change by another replica may be a second on its way.
+ * Routes that show what this gateway enforces. They do not ask the store, so they respond even while it is out. Usage
+ * is therefore missing, and a change by another replica may appear a second later.
  */
 export function inForceRoutes(desk: Desk): Route[] {
   return [
@@ -92,7 +92,7 @@ function listOrganisations({ control }: Desk, { query, limit }: z.infer<typeof Q
   return ok({ organisations, total: found.length } satisfies OrganisationOverridesInForceResponse)
 }
 
-/** The ids that contain a text in any letter case, in their order. */
+/** The ids that contain a text in any letter case, in order. */
 function matching(overrides: ReadonlyMap<string, unknown>, query: string): string[] {
   const wanted = query.toLowerCase()
   return [...overrides.keys()].filter((id) => id.toLowerCase().includes(wanted)).sort()
@@ -107,7 +107,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
     const rows = SCOPE_NAMES.flatMap((scope) => {
       const all = trace[scope] ?? []
       const certain = all.filter((limit) => others.every((payer) => hasSame(policy, category, scope, payer, limit)))
-      // A window that no other plan limits differs as well.
+      // A window that no other plan limits makes a difference too.
       const most = Math.max(...others.map((payer) => policy.limitsFor(category, payer)[scope]?.length ?? 0), 0)
       isAll &&= certain.length === all.length && most <= all.length
       return certain.map((each) => ({
@@ -129,14 +129,14 @@ function showUser(desk: Desk, user: string): AdminResponse {
   return ok(response, etag(override?.version ?? 0))
 }
 
-/** With each plan that the user may have: unless an override sets it the credential names it, and only the store knows which. */
+/** The user with each possible plan, because only the store knows which plan the credential has named. */
 function possiblePayers(policy: Policy, user: string): readonly [Payer, ...Payer[]] {
   const payer = payerOf(user)
   const isSet = policy.planOf(payer)?.from === 'override'
   return [payer, ...(isSet ? [] : policy.plans.map((plan) => ({ ...payer, plan })))]
 }
 
-/** Whether some plan does, so that a user may belong to an organisation that is limited. */
+/** Whether some plan limits organisations, so that the user may belong to a limited one. */
 function limitsOrganisations(policy: Policy): boolean {
   return policy.plans.some((plan) =>
     policy.categories.some((category) => (policy.limitsOf(category, plan).organisation ?? []).length > 0),

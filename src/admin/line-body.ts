@@ -3,7 +3,7 @@ import type { OverrideFormat } from '../control/override-file.ts'
 import { refusal } from './http.ts'
 import { CodedBody, isCoded } from './json-body.ts'
 
-/** Bodies that are a file of lines. */
+/** Bodies that are files of lines. */
 
 export const LINE_TYPES: Readonly<Record<OverrideFormat, string>> = { ndjson: 'application/x-ndjson', csv: 'text/csv' }
 
@@ -12,14 +12,14 @@ export const NOT_LINES = refusal(
   `Send the file as it is, with "Content-Type: ${LINE_TYPES.ndjson}" or "${LINE_TYPES.csv}".`,
 )
 
-/** By the header Content-Type; `null` for another type, or another character set than UTF-8. */
+/** By the Content-Type header; `null` for another type, or another character set than UTF-8. */
 export function formatOf(type: string): OverrideFormat | null {
   const [, name = ''] = /^\s*([\w/+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i.exec(type) ?? []
   if (name.toLowerCase() === LINE_TYPES.csv) return 'csv'
   return name.toLowerCase() === LINE_TYPES.ndjson ? 'ndjson' : null
 }
 
-/** Takes such files only. @param app a context of its own: others go on taking JSON */
+/** Accepts only such files. @param app a separate context, so that other routes still accept JSON */
 export function readLineBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, ({ headers }, bytes, done) => {

@@ -49,50 +49,50 @@ import { sessionRoutes } from './sessions.ts'
 import type { TrustedProxy } from './trusted-proxy.ts'
 
 export interface AdminOptions extends ProbeOptions, DeskOptions {
-  /** Port 0 for any free one. */
+  /** Port 0 means any free port. */
   readonly listen: { readonly host: string; readonly port: number }
-  /** Default one of its own, without a sign-in link. */
+  /** Default a new one without a sign-in link. */
   readonly login?: Login
-  /** `null` for requests in the clear. */
+  /** `null` for requests without TLS. */
   readonly certificate?: Certificate | null
-  /** Those in force now, for /api, which responds with 403 without one. */
+  /** The admin tokens in force now for /api, which responds with 403 if there are none. */
   readonly credentials: () => readonly AdminToken[]
-  /** Those whom a provider signs in now. Default nobody. */
+  /** The provider that signs people in now. Default none. */
   readonly people?: () => People | null
   /** The proxy that signs people in now. Default none. */
   readonly proxy?: () => TrustedProxy | null
-  /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
+  /** Additional names for the Host header, in lower case. Address literals, localhost and `listen.host` are always allowed. */
   readonly hosts?: readonly string[]
   readonly explain: Explain
   readonly testAlert: TestAlert
   /** The dashboard; `null` for none. */
   readonly assets: Assets | null
-  /** Of Tollgate, for the OpenAPI document. */
+  /** The version of Tollgate, for the OpenAPI document. */
   readonly version: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
 export interface Admin {
-  /** @throws Error when the address cannot be had */
+  /** @throws Error if the address is not available */
   listen(): Promise<{ url: string }>
-  /** For whoever listens already. @returns the server, ready for connections */
+  /** For a caller who listens himself. @returns the server, ready for connections */
   ready(): Promise<Server>
-  /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
+  /** Closes idle connections at once, and gives requests under way up to 2 seconds. */
   close(): Promise<void>
 }
 
 type Check = ReturnType<typeof createGuard>
-/** The same, with a look whether the session was signed out. */
+/** The same check, which also asks whether the session was signed out. */
 type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 
-/** Who may use a route: before the body is read, and then for what the call is about. */
+/** Decides who may use a route: before the body is read, and then for the subject of the call. */
 interface Rules {
   readonly check: WholeCheck
   readonly permit: (call: Call, route: Route) => Promise<Call | AdminResponse>
 }
 
-/** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
+/** The listener for operators, with probes, metrics, the JSON API and the dashboard. The gateway does not lead to it. */
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const { login = new Login({ credentials, now }) } = options
@@ -120,13 +120,13 @@ export function createAdmin(options: AdminOptions): Admin {
   }
 }
 
-/** What a process around us, or an administrator, needs when it is busiest. */
+/** Requests that the environment or an administrator needs even when the gateway is busiest. */
 function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): boolean {
   const path = url.split('?', 1)[0]
   return path === '/livez' || path === '/readyz' || !('status' in check('read', { method, headers, address: ip }))
 }
 
-/** Every route of the listener, but for the files of the dashboard. */
+/** Every route of the listener, without the files of the dashboard. */
 export function routesOf(options: AdminOptions, login: Login, ended: EndedSessions, desk = new Desk(options)): Route[] {
   const rosters = new Rosters(desk)
   const routes = [
@@ -153,13 +153,13 @@ export function routesOf(options: AdminOptions, login: Login, ended: EndedSessio
   return [...routes, openapiRoute(routes, options.version)]
 }
 
-/** What guards the methods that a path does not have, by the guard of one that it has: nothing is done there. */
+/** The guard for methods that a path does not have, by the guard of one that it has. Nothing is done there. */
 function guardOfOthers(guard: Guard): Guard {
   if (guard === 'machine') return 'page'
   return guard === 'change' ? 'read' : guard
 }
 
-/** A path whose body is no JSON has a context of its own. */
+/** A path whose body is no JSON gets a context of its own. */
 function addPath(app: FastifyInstance, path: string, routes: readonly Route[], rules: Rules): void {
   if (routes.some(({ takesLines }) => takesLines === true)) {
     app.register(async (own) => {
@@ -169,7 +169,7 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], r
   } else addMethods(app, path, routes, rules)
 }
 
-/** One path with all its methods. Whether a request may go on is settled before its body is read. */
+/** Adds one path with all its methods. Whether a request may go on is decided before its body is read. */
 function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], rules: Rules): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
@@ -210,24 +210,21 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
   })
 }
 
-/**
- * A query of a route that has no parameters is refused, as by routes with some. Whoever sends a parameter takes it to
- * be heeded.
- */
+/** A route without parameters refuses a query, because a client that sends a parameter expects it to be used. */
 function unreadParameters({ path, doc }: Route, query: object): readonly FieldProblem[] {
   if (doc.query !== undefined || !path.startsWith('/api/')) return []
   const msg = 'unknown parameter: this has none in its query'
   return Object.keys(query).map((name) => ({ path: name, msg }))
 }
 
-/** The signal of Fastify follows the request, which is over when its body was read. */
+/** Fastify's own signal follows the request, which ends when its body was read. */
 function untilGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
   return gone.signal
 }
 
-/** Whatever no route has may be a file or a page of the dashboard. */
+/** A path without a route may be a file or a page of the dashboard. */
 function addPage(app: FastifyInstance, assets: Assets | null, check: Check): void {
   app.setNotFoundHandler(async (request, reply) => {
     const { method, headers, ip, url } = request

@@ -5,7 +5,7 @@ import type { AdminToken } from './session-cookie.ts'
 import { createSignInCode, digest, type SignInCode } from './sign-in-code.ts'
 
 export interface LoginOptions {
-  /** The admin tokens in force now; none closes the API. A list is not changed: others come as another list. */
+  /** The admin tokens in force now; none closes the API. A change makes a new list. */
   readonly credentials: () => readonly AdminToken[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -16,13 +16,13 @@ interface Digests {
   readonly known: readonly { readonly credential: AdminToken; readonly digest: Buffer }[]
 }
 
-/** Wrong tokens and codes from one address within WINDOW_MS, above which it has to wait. */
+/** How many wrong tokens and codes one address may send within WINDOW_MS before it has to wait. */
 const ATTEMPTS = 10
 const WINDOW_MS = 60_000
-/** Addresses remembered at once; the oldest are forgotten first. */
+/** How many addresses are remembered; the oldest are forgotten first. */
 const MAX_ADDRESSES = 10_000
 
-/** Checks admin tokens and codes of sign-in links, and remembers the addresses that guess. */
+/** Checks admin tokens and codes of sign-in links, and remembers addresses that guess. */
 export class Login {
   readonly #now: () => number
   readonly #credentials: LoginOptions['credentials']
@@ -36,23 +36,23 @@ export class Login {
     this.#code = createSignInCode(now)
   }
 
-  /** Whose token came from an address, or the refusal. @param given `null` if none was sent, which is no guess */
+  /** The token that came from an address, or a refusal. @param given `null` if none was sent, which is no guess */
   check(given: string | null, address: string): AdminToken | AdminResponse {
     if (this.#credentials().length === 0) return NO_TOKEN
     if (given === null) return UNAUTHORIZED
-    // Also for an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a
-    // pod.
+    // A right token is accepted even from an address whose wrong ones are refused, because administrators may share it
+    // through a proxy or pod.
     return this.#find(digest(given)) ?? this.#refuse(address, UNAUTHORIZED)
   }
 
-  /** The same for the code of a sign-in link, which is good no more from then on. */
+  /** The same for the code of a sign-in link, which is then used up. */
   checkCode(given: string, address: string): AdminToken | AdminResponse {
     if (this.#credentials().length === 0) return NO_TOKEN
     return this.#code.take(given) ?? this.#refuse(address, WRONG_CODE)
   }
 
   /**
-   * A code for a sign-in link: good once, for 10 minutes. The one before is good no more.
+   * A code for a sign-in link. It works once, within 10 minutes, and replaces the code before.
    * @param token whose session it gives; one of the credentials
    */
   issueCode(token: AdminToken): string {
@@ -65,12 +65,12 @@ export class Login {
     return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null }
   }
 
-  /** Compares with all of them, so that the time says nothing of the place. */
+  /** Compares with all tokens, so that the time tells nothing about the position. */
   #find(given: Buffer): AdminToken | null {
     return this.#known().filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }
 
-  /** Made anew whenever the tokens are others. */
+  /** Made anew whenever the list of tokens changes. */
   #known(): Digests['known'] {
     const of = this.#credentials()
     if (this.#digests.of !== of) {
@@ -79,12 +79,12 @@ export class Login {
     return this.#digests.known
   }
 
-  /** What somebody gets whose code of another kind is wrong: a guess counts as one at a sign-in does. */
+  /** The response to a wrong code of another kind. It counts as a guess like one at a sign-in. */
   refuseGuess(address: string, usual: AdminResponse): AdminResponse {
     return this.#refuse(address, usual)
   }
 
-  /** What a wrong token or code gets. */
+  /** The response to a wrong token or code. */
   #refuse(address: string, usual: AdminResponse): AdminResponse {
     const peer = peerOf(address)
     const past = this.#wrong.get(peer)
@@ -106,7 +106,7 @@ export class Login {
     if (this.#wrong.size > MAX_ADDRESSES && oldest !== undefined) this.#wrong.delete(oldest)
   }
 
-  /** Of its window, in milliseconds. A clock that was set back must not make it longer. */
+  /** In milliseconds. A clock that was set back must not make the wait longer. */
   #leftOf({ until }: { readonly until: number }): number {
     const left = until - this.#now()
     return left > WINDOW_MS ? 0 : left
@@ -114,13 +114,13 @@ export class Login {
 }
 
 const NO_TOKEN = refusal('no_admin_token', 'No admin token is configured: set admin.token to use /api.')
-/** What a request gets that came without a token, or with a wrong one. */
+/** The response to a request without a token, or with a wrong one. */
 export const UNAUTHORIZED = refusal(
   'unauthorized',
   'Send an admin token as "Authorization: Bearer <token>", or sign in on the page.',
   { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
 )
-/** Of no use to whoever guesses: it is the same for a code that never was. */
+/** Does not help somebody who guesses, because it is the same for a code that never existed. */
 const WRONG_CODE = refusal(
   'unauthorized',
   'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',

@@ -7,17 +7,17 @@ import type { Limit } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
 
-/** How users are looked through for one response. */
+/** How to look through users for one response. */
 export interface Turn {
-  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn
   readonly signal: AbortSignal
 }
 
 /**
- * The plans that the members of organisations have, each as one payer of the organisation, with the day that was named last. The store
- * remembers of an organisation only the plan that was named last, so all users are looked through, once for a response and where it
- * matters: where the windows of an organisation refuse under one plan and not under another.
+ * The plans of the members of organisations, each as a payer of the organisation with the day that was last named. The store remembers
+ * only the last plan for an organisation, so all users are looked through. This happens at most once for a response, and only if an
+ * organisation's windows refuse under one plan and not under another.
  */
 export class MemberPlans {
   readonly #desk: Desk
@@ -32,8 +32,8 @@ export class MemberPlans {
   }
 
   /**
-   * Those by which it can be judged whether each organisation is blocked.
-   * @param last a member of each, with the plan that was named last
+   * The members with whom it can be judged whether each organisation is blocked.
+   * @param last a member of each, with the plan that was last named
    * @throws StoreError, or the reason of the signal
    */
   async of(organisations: readonly Used[], last: readonly Payer[], at: number): Promise<readonly (readonly Payer[])[]> {
@@ -77,8 +77,8 @@ export class MemberPlans {
 }
 
 /**
- * What the organisation's windows are held against. Where the plan that was named last limits no window, some other user may have
- * a plan that does: then the highest limit of these counts.
+ * The limits for an organisation's windows. If the plan that was last named limits none, another user may have a plan that does.
+ * Then the highest limit of all plans counts.
  */
 export function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
   const highest = new Map<string, Limit>()

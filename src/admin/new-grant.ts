@@ -10,9 +10,9 @@ import { MAX_LIMIT } from '../quota/policy.ts'
 import { type Fields, readFields } from './fields.ts'
 import { iso } from './http.ts'
 
-/** A grant as somebody asks for it: by the API, or on the command line. */
+/** Reads a request for a grant, from the API or the command line. */
 
-/** That pay one user or organisation at once: each of them is looked at by each charge of the owner. */
+/** The most grants of one user or organisation at once, because each charge of the owner looks at all of them. */
 export const MOST_LIVE = 10
 const MOST_DAYS = 400
 const DAY_MS = 86_400_000
@@ -41,7 +41,7 @@ export const NewGrant = z.strictObject({
   reason: schemas.reason,
 })
 
-/** The id of a new grant: of one that was given with a key always the same, so that the store takes it once. @param who of the audit */
+/** The id of a new grant. The same key always gives the same id, so the store accepts the grant once. @param who in the audit */
 export function idOfGrant(key: string | null, who: string): string {
   if (key === null) return randomBytes(6).toString('hex')
   return createHash('sha256')
@@ -51,11 +51,11 @@ export function idOfGrant(key: string | null, who: string): string {
 }
 
 /**
- * The change that gives it.
+ * The change that gives the grant.
  * @param categories of the configuration
- * @param known the grant that has its id already, in whose terms the request is read
+ * @param known the grant that already has this id, with whose times the request is read
  * @param at the store's time, in milliseconds since the epoch
- * @returns also whether it is that grant that is asked for; `null` where none has its id
+ * @returns also whether the request asks for exactly this grant; `null` if there is none with the id
  */
 export function readNewGrant(
   asked: unknown,
@@ -70,7 +70,7 @@ export function readNewGrant(
   return { data: { change, isKnown: known === undefined ? null : isSame(change.to, known) } }
 }
 
-/** Whether a grant is the other one, which may have ended since. */
+/** Whether two grants are the same, apart from an end since then. */
 function isSame(a: GivenGrant, b: GivenGrant): boolean {
   return isDeepStrictEqual(a, { ...b, endedAt: a.endedAt })
 }

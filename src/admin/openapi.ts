@@ -13,9 +13,9 @@ import { LINE_TYPES } from './line-body.ts'
 import { isForLeads } from './permissions.ts'
 import { route } from './route.ts'
 
-/** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
+/** The OpenAPI 3.1 document of the listener, made from its routes and from the same schemas that validate. */
 
-/** The document is made when somebody first asks for it, and not at each start. */
+/** The document is made when it is first requested, and not at each start. */
 export function openapiRoute(routes: readonly Route[], version: string): Route {
   let document: ReturnType<typeof openapi> | undefined
   const itself: Route = route('GET', '/openapi.json', {
@@ -69,7 +69,7 @@ const SECURITY_SCHEMES = {
   },
 }
 
-/** The groups of operations, as tags: a name, and the paths that belong to it. */
+/** The groups of operations as tags: a name, and the paths of the group. */
 export const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ['Probes and the document', /^\/(livez|readyz|metrics|drain|openapi)/],
   ['Sessions', /^\/api\/session/],
@@ -109,13 +109,13 @@ function operation({ method, path, guard, doc }: Route): object {
   }
 }
 
-/** Zod leaves a default out if the text of a query is made a number. */
+/** Zod leaves a default out if the text of a query becomes a number. */
 function queryParameters({ query }: Doc): Parameter[] {
   if (query === undefined) return []
   return parametersOf('query', query).map((parameter) => {
     const { description, ...schema } = parameter.schema as { readonly description?: string }
     const usual = query.shape[parameter.name]?.safeParse(undefined).data
-    // A flag is a text in the query, so what stands for no flag is no value of the schema.
+    // A flag in a query is a text, so the default for a missing flag is no value of the schema.
     const withDefault = usual === undefined || usual === false ? schema : { ...schema, default: usual }
     return { ...parameter, schema: withDefault, description: description ?? describedParameter(parameter.name) }
   })
@@ -157,13 +157,13 @@ const OF_BYTES = {
   },
 }
 
-/** Whether the ETag of its 200 is of its bytes. Lines are a stream, which has none. */
+/** Whether the ETag of a 200 comes from its bytes. Lines are a stream without an ETag. */
 function hasTag(method: Method, { hasVersion, responses }: Doc): boolean {
   const ok = responses[200] ?? null
   return method === 'GET' && hasVersion !== true && ok !== null && ok !== 'lines'
 }
 
-/** The same with the tags of the 200, and the 304 of a client that has it already. */
+/** The same with the tags of a 200, and the 304 for a client that has it already. */
 function tagged(method: Method, doc: Doc, responses: Record<string, unknown>): Record<string, unknown> {
   const { 200: ok, ...others } = responses
   if (doc.hasVersion === true) return { 200: { ...(ok as object), headers: OF_VERSION }, ...others }
@@ -182,7 +182,7 @@ function withValue(parameter: Parameter, { parameters = {} }: Example): object {
   return { ...parameter, example: type === 'integer' ? Number(value) : value }
 }
 
-/** The example is of a response below 400. */
+/** The example is for the response below 400. */
 function responsesOf({ responses }: Doc, { response, note }: Example): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, schema]) => {
@@ -204,7 +204,7 @@ function shown(value: unknown, summary?: string): object {
   return value === undefined ? {} : { examples: { usual: { ...(summary !== undefined && { summary }), value } } }
 }
 
-/** The example is in the first of the types. */
+/** The example is for the first type. */
 function lines(example: unknown, schema: object = { type: 'string' }): object {
   const types = Object.values(LINE_TYPES)
   return Object.fromEntries(types.map((type, i) => [type, { schema, ...(i === 0 && shown(example)) }]))
@@ -242,7 +242,7 @@ function rolesOf({ guard, ...operation }: Pick<Route, 'method' | 'path' | 'guard
   return isForLeads(operation) ? [...roles, 'lead'] : roles
 }
 
-/** The empty entry says that a request may come without a credential. */
+/** The empty entry means that a request may come without a credential. */
 const CREDENTIALS = [{ token: [] }, { session: [] }]
 const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   machine: [{ token: [] }, { drain: [] }],
@@ -251,7 +251,7 @@ const SECURITY: Partial<Readonly<Record<Guard, readonly object[]>>> = {
   change: CREDENTIALS,
 }
 
-/** The responses of any request, of any with a body, of the guard, and of the route. */
+/** The errors of every request, of every request with a body, of the guard, and of the route. */
 const ALWAYS: readonly AdminError[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal']
 const OF_BODY: readonly AdminError[] = ['payload_too_large', 'unsupported_media_type']
 const OF_SIGNED_IN: readonly AdminError[] = [
@@ -279,7 +279,7 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
   change: [...OF_SIGNED_IN, 'store_unavailable', 'outcome_unknown', 'forbidden', 'not_from_our_page', 'overloaded'],
 }
 
-/** By status, since several codes may share one. */
+/** By status, because several codes may share one. */
 function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<string, unknown> {
   const ofBody = method === 'GET' ? [] : OF_BODY
   const codes = new Set([...ALWAYS, ...ofBody, ...OF_GUARD[guard], ...errors])

@@ -7,9 +7,9 @@ import { type Call, iso } from './http.ts'
 import { layersShown } from './layers-shown.ts'
 
 /**
- * The override of a user as the API shows it; `null` for none.
+ * The override of a user in the form of the API; `null` for none.
  * @param at the store's time
- * @param lead the organisation of a lead who looks, to whom nothing is shown of what holds within another one. Default nobody's
+ * @param lead the organisation of a lead who looks, and who sees no override within another organisation. Default none
  */
 export function overrideOf(
   state: ControlState,
@@ -36,7 +36,7 @@ export function overrideOf(
   }
 }
 
-/** The organisation that whoever calls leads; `null` for none. */
+/** The organisation of the caller who is a lead; `null` for any other caller. */
 export function ledByCaller({ identity }: Pick<Call, 'identity'>): string | null {
   return identity === null ? null : ledBy(identity.role)
 }
@@ -47,7 +47,7 @@ function isOfAnother(lead: string, state: ControlState, user: string, at: number
   )
 }
 
-/** The same of an organisation. */
+/** The same for an organisation. */
 export function organisationOverrideOf(
   state: ControlState,
   organisation: string,
@@ -67,7 +67,7 @@ export function organisationOverrideOf(
   }
 }
 
-/** One with an end that lies above nothing says all about itself. */
+/** An override with an end and nothing below it needs no layers to be described. */
 function layersOf(packed: Packed<unknown> | undefined, at: number): { readonly layers?: readonly LayerResponse[] } {
   const layers = packed === undefined ? [] : layersShown(OVERRIDES, packed, at)
   return layers.length > 1 ? { layers } : {}

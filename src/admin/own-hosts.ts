@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 const NAME_AND_PORT = /^(?:\[([0-9a-f:.]+)\]|([^:@/\s]+))(?::\d+)?$/i
 
 /**
- * Whether a Host header names us: an address literal, a name of loopback, or one of `names`. A page whose own domain
- * was made to point at us (DNS rebinding) sends its own name and is refused.
+ * Whether a Host header names us: an address literal, a loopback name, or one of `names`. A page whose domain was made
+ * to point at us (DNS rebinding) sends its own name, and is refused.
  */
 export function isOurHost(host: string | undefined, names: readonly string[]): boolean {
   const match = NAME_AND_PORT.exec(host ?? '')

@@ -6,8 +6,8 @@ import { NO_TERMS, type TermsOf, termsOf } from '../usage/beyond.ts'
 import type { Desk } from './desk.ts'
 
 /**
- * By what the runs of users and organisations are read: their limits in force, the days with which their months begin, and their grants.
- * @returns `undefined` where no limit is soft, and nobody has a day or a grant, so that nobody is asked for them @throws StoreError
+ * What is needed to read the runs of users and organisations: their limits in force, the first days of their months, and their grants.
+ * @returns `undefined` if no limit is soft and nobody has a day or a grant, so that nobody need be looked up @throws StoreError
  */
 export async function ownerTerms(desk: Desk): Promise<TermsOf | undefined> {
   const { policy, settings, state } = await desk.view()
@@ -28,7 +28,7 @@ function hasOver({ baselines, custom, plans }: Pick<QuotaSettings, 'baselines' |
   return [baselines, custom, ...(plans?.values() ?? [])].some((limits) => limits?.over !== undefined)
 }
 
-/** Of the limits that were set for single users or organisations. */
+/** Whether a limit that was set for a single user or organisation is soft. */
 function areAnySoft(overrides: ControlState['overrides'] | ControlState['organisationOverrides']): boolean {
   for (const { value } of overrides.values()) {
     if (Object.values(value.limits).some((row) => Object.values(row).some(isSoft))) return true

@@ -4,38 +4,38 @@ import type { SignedIn, SignInProvider } from '../control/sign-in-provider.ts'
 import { isUserId } from '../control/user-id.ts'
 import { type AdminResponse, refusal } from './http.ts'
 
-/** By the group that gives it. */
+/** The role that each group gives. */
 export type Roles = ReadonlyMap<string, Role>
 
 /** The people whom a provider signs in. */
 export interface People {
   readonly provider: SignInProvider
-  /** What the page calls the provider by. */
+  /** The name of the provider on the page. */
   readonly host: string
-  /** The claim that has the groups, for a sentence. */
+  /** The claim with the groups, for a sentence. */
   readonly claim: string
   readonly roles: Roles
-  /** What the key of their sessions is drawn from. All replicas have the same one. */
+  /** The key of their sessions is derived from this, and is the same on all replicas. */
   readonly secret: string
-  /** How long a session is, in milliseconds. */
+  /** How long a session lasts, in milliseconds. */
   readonly sessionMs: number
 }
 
-/** Somebody with a role. */
+/** A person with a role. */
 export interface Person {
-  /** What the audit calls changes by. */
+  /** The name in the audit. */
   readonly name: string
   readonly role: Role
   /** The group that gives the role. */
   readonly group: string
 }
 
-/** From where the name and the groups of somebody come, and what gives roles by them: in words, for a sentence. */
+/** Where a person's name and groups come from, and what gives roles, in words for a sentence. */
 interface Source {
-  /** What names the person, like `the claim "email"`. */
+  /** The source of the name, like `the claim "email"`. */
   readonly ofName: string
   readonly ofGroups: string
-  /** The key of the configuration that gives roles. */
+  /** The configuration key that gives roles. */
   readonly key: string
 }
 
@@ -43,7 +43,7 @@ export function sourceOf({ claim, host }: People): Source {
   return { ofName: host, ofGroups: `the claim "${claim}"`, key: 'admin.oidc.roles' }
 }
 
-/** Whom a provider or a proxy vouches for, or why it is nobody here. */
+/** The person whom a provider or a proxy vouches for, or why there is no role. */
 export function personOf(
   { name, groups }: SignedIn,
   {
@@ -54,7 +54,7 @@ export function personOf(
 ): Person | AdminResponse {
   if (name === null || !isUserId(name))
     return refusal('no_role', `${source.ofName} gives you no name that can be used.`)
-  // The audit must distinguish people from tokens, and from what is nobody.
+  // The audit must tell people from tokens, and from reserved words.
   if ([...RESERVED, ...tokens.map((token) => token.name)].some((taken) => looks(taken) === looks(name))) {
     return refusal('no_role', `Your name "${name}" is that of an admin token, or a word of the audit.`)
   }
@@ -67,7 +67,7 @@ export function personOf(
 
 const RESERVED = [COMMAND_LINE, SCHEDULE, GUARD, HANDOVER]
 
-/** What a reader distinguishes a name by: neither letter case nor width, spaces, or what cannot be seen. */
+/** Makes names equal that look equal: it ignores letter case, width, spaces and invisible characters. */
 function looks(name: string): string {
   return name
     .normalize('NFKC')
@@ -75,7 +75,7 @@ function looks(name: string): string {
     .toLowerCase()
 }
 
-/** Of the roles that somebody's groups give the first of these counts. Of several organisations it is the one that the configuration names first. */
+/** If several groups give roles, the first of these counts. Among several organisations it is the one that the configuration names first. */
 const RANKS: readonly ((role: Role) => boolean)[] = [
   (role) => role === 'admin',
   (role) => role === 'viewer',
@@ -90,7 +90,7 @@ function groupsOf(
   return [...roles].flatMap(([group, role]) => (isOf(role) && groups.includes(group) ? [{ group, role }] : []))
 }
 
-/** Somebody may be in a thousand groups. */
+/** How many groups a sentence lists, because a person may have a thousand. */
 const MOST_LISTED = 20
 
 function listed(groups: readonly string[]): string {

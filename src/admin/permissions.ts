@@ -20,12 +20,12 @@ import {
 import { readIfMatch } from './if-match.ts'
 
 /**
- * What a lead may do, who sees and divides what one organisation has. A viewer may use what the guard `read` lets through, an
- * administrator everything. Each operation behind a guard of roles has a row here: `operator` for one that no lead may use, or how the
- * organisation of a call is found. A call that is let through is the one that was judged, with what a lead may leave out.
+ * What a lead may do, who sees and divides the quota of one organisation. A viewer may use what the guard `read` allows, and an
+ * administrator everything. Each operation that requires a role has a row here: `operator` if no lead may use it, or a rule that finds
+ * the organisation of a call. A rule returns the judged call, completed by what a lead may leave out.
  */
 
-/** Somebody who leads one organisation. */
+/** A person who leads one organisation. */
 interface Lead {
   readonly name: string
   readonly organisation: string
@@ -34,7 +34,7 @@ interface Lead {
 type Judged = Call | AdminResponse
 type Rule = (call: Call, lead: Lead, desk: Desk) => Judged | Promise<Judged>
 
-/** By method and path. An operation that is not here is closed to leads. */
+/** By method and path. An operation that is missing here is closed to leads. */
 export const OF_LEADS: Readonly<Record<string, Rule | 'operator'>> = {
   'GET /api/organisations/:id': ofOrganisation,
   'GET /api/organisations/:id/override': ofOrganisation,
@@ -97,12 +97,12 @@ function ruleOf({ method, path }: Operation): Rule | null {
   return rule === 'operator' ? null : rule
 }
 
-/** Whether a lead may use an operation, for the own organisation. */
+/** Whether a lead may use an operation for the own organisation. */
 export function isForLeads(operation: Operation): boolean {
   return ruleOf(operation) !== null
 }
 
-/** Whether a role may use an operation at all, as far as the guard `read` or `change` and the path say it; else why not. */
+/** Why a role may not use an operation at all, as far as the guard and the path decide it. */
 export function refusedTo(
   { name, role }: Identity,
   guard: 'read' | 'change',
@@ -121,7 +121,7 @@ export function refusedTo(
   )
 }
 
-/** The call of somebody who may use the operation, as far as it is allowed. @throws StoreError */
+/** The call as it is allowed. @throws StoreError */
 export async function permitted(call: Call, operation: Operation & Pick<Route, 'guard'>, desk: Desk): Promise<Judged> {
   const { identity } = call
   const organisation = identity === null ? null : ledBy(identity.role)
@@ -143,14 +143,14 @@ function ofOrganisation(call: Call, lead: Lead): Judged {
   return call.params.id === lead.organisation ? call : notOf(lead, 'this is another one')
 }
 
-/** For lists of one organisation: it need not be named. */
+/** For lists of one organisation, which a lead need not name. */
 function within(call: Call, lead: Lead): Judged {
   const { organisation = lead.organisation } = call.query
   if (organisation !== lead.organisation) return notOf(lead, 'asks for another one')
   return { ...call, query: { ...call.query, organisation } }
 }
 
-/** What plans, categories and routes have used is of everybody. */
+/** The usage of plans, categories and routes includes other organisations. */
 function ofUse(call: Call, lead: Lead): Judged {
   const { by = 'user' } = call.query
   return by === 'user' || by === 'organisation'
@@ -168,7 +168,7 @@ function notMember(lead: Lead, user: string): AdminResponse {
   return notOf(lead, `the last credential of ${JSON.stringify(user)} did not name it`)
 }
 
-/** An override may be replaced or taken away that holds within the organisation alone. The version keeps another one from being replaced. */
+/** A lead may replace or remove an override that holds only within the organisation. The version protects all others. */
 async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const found = await ofMember(call, lead, desk)
   if ('status' in found) return found
@@ -184,7 +184,7 @@ async function ofOwnOverride(call: Call, lead: Lead, desk: Desk): Promise<Judged
   return { ...call, headers: { ...call.headers, 'if-match': `"${version ?? 0}"` } }
 }
 
-/** A lead lowers limits of members. What they may be at most is what the plan and the operator give, and the organisation has. */
+/** A lead can lower limits of members. They never exceed what the plan and the operator give, and what the organisation has. */
 async function dividing(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const judged = await ofOwnOverride(call, lead, desk)
   if ('status' in judged || !isObject(call.body)) return judged
@@ -218,8 +218,8 @@ async function tooHigh(body: object, user: string, { organisation }: Lead, desk:
 const MOST_OF_LEADS = 'a lead divides what the plan, the operator and the organisation give'
 
 /**
- * The user of a new key is a member, or new to the gateway and named below the organisation, as `acme/anna`: any other name may be that of
- * somebody who has not been here for long. The key names the plan that the member has.
+ * The user of a new key is a member, or is new and named below the organisation, as `acme/anna`. Any other name may belong to somebody who
+ * was absent for a while. The key names the member's plan.
  */
 async function ofNewKey(call: Call, lead: Lead, { store }: Desk): Promise<Judged> {
   const { body } = call
@@ -245,7 +245,7 @@ async function ofKey(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   return key?.organisation === lead.organisation ? call : notOf(lead, 'it has no such key')
 }
 
-/** Whoever holds a new key acts in the name of its user, who may have left. */
+/** The owner of a new key acts as its user, who may have left. */
 async function ofMembersKey(call: Call, lead: Lead, desk: Desk): Promise<Judged> {
   const key = await keyOf(call, desk)
   if (key?.organisation !== lead.organisation) return notOf(lead, 'it has no such key')

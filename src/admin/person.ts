@@ -24,14 +24,14 @@ type PersonStore = SeenStore &
 
 export interface PersonOptions {
   readonly store: PersonStore
-  /** What is in force. */
+  /** The state in force. */
   readonly state: ControlState
   readonly policy: Pick<Policy, 'windowsOf'>
-  /** Names of the alerts of the configuration. */
+  /** Names of the configured alerts. */
   readonly alerts: readonly string[]
 }
 
-/** All that a store keeps of a user. @throws StoreError */
+/** Everything that a store keeps of a user. @throws StoreError */
 export async function personOf(user: string, options: PersonOptions): Promise<PersonExportResponse> {
   const { store, state, policy } = options
   const read = await store.readHistory('personal', user)
@@ -64,8 +64,8 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
 }
 
 /**
- * Whether a store keeps anything of a user but the id as a word of a reason, which may be a word of any sentence. What costs least is asked
- * first. @throws StoreError
+ * Whether a store keeps anything of a user. The id as a word in a reason does not count, because it may be an ordinary word. The cheapest
+ * questions come first. @throws StoreError
  */
 export async function isKept(user: string, options: PersonOptions): Promise<boolean> {
   const { store, state } = options
@@ -80,7 +80,7 @@ export async function isKept(user: string, options: PersonOptions): Promise<bool
 
 /** More than a store keeps of one alert. */
 const MOST_EVENTS = 2000
-/** Refusals and entries that one call of the store reads. */
+/** How many refusals and entries one call of the store reads. */
 const STEP = 500
 
 async function refusalsOf(user: string, shadow: boolean, at: number, { store, policy }: PersonOptions) {

@@ -1,13 +1,13 @@
 import type { PeriodDay } from '../quota/period-days.ts'
 import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
 
-/** The plan of a caller as the API shows it: a field only if the configuration has plans. */
+/** The plan of a caller in the form of the API. Absent if no plans are configured. */
 export function planShown(policy: Policy, payer: Payer): { readonly plan?: PlanInForce } {
   const plan = policy.planOf(payer)
   return plan === null ? {} : { plan }
 }
 
-/** With which day the months of a user or an organisation begin: a field only if that is not the day of the window. */
+/** The first day of a user's or an organisation's months. Absent if it is the day of the window. */
 export function periodDayShown(
   policy: Policy,
   payer: Payer,
@@ -17,7 +17,7 @@ export function periodDayShown(
   return periodDay === null ? {} : { periodDay }
 }
 
-/** The organisation of a caller too, if it is known. */
+/** The organisation of a caller as well, if it is known. */
 export function membershipShown(
   policy: Policy,
   payer: Payer,

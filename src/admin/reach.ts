@@ -10,10 +10,10 @@ import { sameJson } from '../lib/json.ts'
 import { createPolicy } from '../quota/policy.ts'
 import type { Desk } from './desk.ts'
 
-/** Whom a change of the settings reaches. */
+/** Whom a change of the settings affects. */
 export interface PatchReach {
   readonly unfollowed: readonly UnfollowedResponse[]
-  /** Whether it makes no difference to anybody. A mode, a switch or a factor is there for what follows. */
+  /** Whether the change makes no difference to anybody. A mode, a switch or a factor counts as made for later changes. */
   readonly movesNobody: boolean
 }
 
@@ -47,7 +47,7 @@ export async function reachOfPatch(
   return { unfollowed, movesNobody: areLimits && !sameJson(value, after) && reach.isNobody }
 }
 
-/** What the audit keeps of it; `undefined` if somebody follows each value. */
+/** The part for the audit; `undefined` if somebody follows each value. */
 export function vainIn({ unfollowed, movesNobody }: PatchReach): Vain | undefined {
   if (unfollowed.length === 0 && !movesNobody) return undefined
   return { unfollowed: unfollowed.map(({ path, by }) => ({ path, by })), movesNobody }

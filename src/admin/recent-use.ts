@@ -8,14 +8,14 @@ import { shownWindow } from '../usage/usage-text.ts'
 import type { Desk } from './desk.ts'
 import { type FieldProblem, iso } from './http.ts'
 
-/** What those of a page used lately, in equal steps: one read of the store for each of them, so that a page of it is short. */
+/** What the owners on a page used recently, in equal steps. Each needs a read of the store, so such a page is short. */
 
 export const RECENT = ['24h', '7d'] as const
 export type RecentRange = (typeof RECENT)[number]
 
 const HOUR_MS = 3_600_000
 
-/** Those of one page, at most. */
+/** The most owners on one page. */
 export const MOST_RECENT = 50
 
 /** The parameter of both lists. */
@@ -27,9 +27,9 @@ export const recentField = z
   )
 
 export interface RecentUse {
-  /** Together. */
+  /** The sum of the steps. */
   readonly tokens: number
-  /** The oldest first: 24 hours, of which a run of the window counts where it begins, or 7 days of the zone of the books. */
+  /** Oldest first: 24 hours, in which a run counts where it begins, or 7 days in the zone of the books. */
   readonly steps: readonly number[]
 }
 
@@ -39,7 +39,7 @@ export interface Recent {
   readonly range: { readonly from: string; readonly to: string; readonly window: string; readonly complete: boolean }
 }
 
-/** @returns what is wrong with the page, if it is too long for it */
+/** @returns what is wrong if the page is too long for this */
 export function tooLongFor(recent: RecentRange | undefined, limit: number): FieldProblem | null {
   if (recent === undefined || limit <= MOST_RECENT) return null
   return { path: 'limit', msg: `must be at most ${MOST_RECENT} with recent` }

@@ -11,12 +11,12 @@ import { iso } from './http.ts'
 type Shown = RefusalsResponse['refusals'][number]
 type Reader = Pick<QuotaStore, 'readUsage'>
 
-/** Users whose counters are read at once. */
+/** How many users' counters are read at once. */
 const AT_ONCE = 50
 
 /**
- * Episodes as the API shows them. A run that has not ended is looked up: whoever empties its window ends it, and the user is
- * refused no more.
+ * Episodes in the form of the API. A run that has not ended is looked up, because emptying its window ends it and its
+ * refusals.
  * @param now about the store's time, in milliseconds since the epoch
  * @throws StoreError
  */
@@ -34,7 +34,7 @@ export async function showRefusals(
   return shown
 }
 
-/** As it is for whom it has refused. */
+/** The window as it is for the owner whom it has refused. */
 function windowOf(episode: Episode, policy: Pick<Policy, 'windowsOf'>): Window | undefined {
   const { user, plan, organisation, periodDay, scope } = episode
   const payer = { user: user ?? '', plan, organisation, ...(periodDay !== undefined && { periodDay }) }
@@ -61,13 +61,13 @@ async function show(store: Reader, episode: Episode, window: Window | undefined,
   }
 }
 
-/** Whether the counter has the run no more, has nothing in it, or has a later one. Of callers of whom nobody knows who they are, only shared windows can be looked up. */
+/** Whether the counter has lost or emptied the run, or has a later one. Unverified callers have only shared windows here. */
 async function isEmptied(store: Reader, episode: Episode, window: Window | undefined): Promise<boolean> {
   const { user, organisation, category, scope, startedAt } = episode
   if (user === null && scope === SCOPE_TITLES.personal) return false
   const counter = counterIn(await store.readUsage(user ?? '', [category], organisation), scope)
   const run = counter?.find(({ seconds }) => seconds === window?.seconds)
-  // A start that lay in the future was set to an earlier one: the run goes on.
+  // A start in the future was corrected to an earlier one, so the run goes on.
   return run === undefined || run.used === 0 || run.startedAt > (startedAt ?? 0)
 }
 

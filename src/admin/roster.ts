@@ -1,43 +1,43 @@
 import { inSlices } from '../lib/slices.ts'
 import type { Standing } from '../quota/standing.ts'
 
-/** Everybody on a list, a line each, so that the list has any order, is counted, and is turned to any page. Pure. */
+/** A list with a line for each owner, which can be sorted, counted and turned to any page. Pure. */
 
 export interface Entry {
   readonly id: string
-  /** The plan in force of a user, and those that members of an organisation have. */
+  /** The plan in force of a user, or the plans of an organisation's members. */
   readonly plans: readonly string[]
-  /** Of a user, as the last credential named it. */
+  /** The organisation that a user's credential last named. */
   readonly organisation: string | null
-  /** Of an organisation, those who are known; 1 for a user. */
+  /** How many users of an organisation are known; 1 for a user. */
   readonly users: number
   readonly state: Standing['state']
   readonly override: boolean
-  /** Whether an override of theirs refuses nothing. */
+  /** Whether an override puts the owner into shadow mode. */
   readonly shadow: boolean
   /** Of `Fullness`. */
   readonly share: number
   readonly tokens: number
   /** When the window nearest to its limit ends, in milliseconds since the epoch; `null` if none runs. */
   readonly resetAt: number | null
-  /** When a window will be without room at the present pace, 0 if one is; `null` if none will. */
+  /** When a window will be full at the present pace, 0 if one is full; `null` if none will be. */
   readonly fullAt: number | null
-  /** Requests that the quota refused in the last 24 hours. */
+  /** How many requests the quota refused in the last 24 hours. */
   readonly refused: number
 }
 
 export interface Roster {
   readonly entries: readonly Entry[]
-  /** Whether everybody is in it. */
+  /** Whether the list includes everybody. */
   readonly complete: boolean
 }
 
-/** From this part of a limit on somebody is near it. */
+/** From this part of a limit on its owner is near it. */
 const NEAR = 0.8
 
 type Key = (entry: Entry) => number | string | null
 
-/** What a list can be ordered by: the first of each is what one looks for, the greatest number or the soonest time. */
+/** The orders of a list. Each begins with what one looks for: the greatest number or the soonest time. */
 const KEYS = {
   use: ({ share }) => -share,
   tokens: ({ tokens }) => -tokens,
@@ -56,7 +56,7 @@ export type Order = OrderName | `-${OrderName}`
 const NAMES = Object.keys(KEYS) as OrderName[]
 export const ORDERS: readonly Order[] = [...NAMES, ...NAMES.map((name): Order => `-${name}`)]
 
-/** Which of them are wanted: each is a filter of the API, and has its count. */
+/** The marks by which the API can filter. Each has a count. */
 export const MARKS = {
   near: ({ share }: Entry) => share >= NEAR,
   refused: ({ refused }: Entry) => refused > 0,
@@ -69,25 +69,25 @@ export type Mark = keyof typeof MARKS
 const MARK_NAMES = Object.keys(MARKS) as Mark[]
 
 export interface RosterWish extends Partial<Readonly<Record<Mark, boolean>>> {
-  /** A part of the id, in any letter case. Whoever has it as the very id comes first. */
+  /** A part of the id in any letter case. An owner with exactly this id comes first. */
   readonly query: string
   readonly plan?: string | undefined
   readonly organisation?: string | undefined
   readonly order: Order
-  /** How many stand before the page. */
+  /** How many entries come before the page. */
   readonly offset: number
   readonly limit: number
 }
 
 export interface RosterPage {
   readonly entries: readonly Entry[]
-  /** Those that match. */
+  /** How many entries match. */
   readonly total: number
-  /** Of those that match but for the marks: how many have each. */
+  /** For each mark, how many entries have it among those that match otherwise. */
   readonly counts: Readonly<Record<Mark | 'all', number>>
 }
 
-/** One page of the list. Gives others their turn meanwhile. */
+/** One page of the list. It lets other work go on meanwhile. */
 export async function pageOf({ entries }: Roster, wish: RosterWish): Promise<RosterPage> {
   const { order, offset, limit } = wish
   const counts = { all: 0, ...Object.fromEntries(MARK_NAMES.map((name) => [name, 0])) } as Record<Mark | 'all', number>
@@ -105,7 +105,7 @@ export async function pageOf({ entries }: Roster, wish: RosterWish): Promise<Ros
     if (!wanted.every((name) => MARKS[name](entry))) continue
     total++
     first.push(entry)
-    // No more are kept than twice as many as the page looks at, so that nothing long is sorted.
+    // At most twice as many entries are kept as the page needs, so that no long list is sorted.
     if (first.length >= 2 * most + 500) first = first.sort(compare).slice(0, most)
     if (slices.isOver()) await slices.next()
   }
@@ -131,7 +131,7 @@ function comparing(order: Order, query: string): (a: Entry, b: Entry) => number 
     (a.id < b.id ? -1 : 1)
 }
 
-/** Those without a value are last, in either direction. */
+/** Entries without a value come last, in either direction. */
 function byKey(a: number | string | null, b: number | string | null, sign: 1 | -1): number {
   if (a === b) return 0
   if (a === null || b === null) return a === null ? 1 : -1

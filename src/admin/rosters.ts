@@ -13,19 +13,19 @@ import type { Entry, Roster } from './roster.ts'
 import { Judge } from './standing.ts'
 import type { View } from './state.ts'
 
-/** Users or organisations that one roster looks at. */
+/** How many users or organisations one roster looks at. */
 export const LOOKED_AT = 200_000
-/** A step of Redis looks at keys of all kinds, and may find nobody. */
+/** A step of Redis looks at keys of all kinds, and may find no owner. */
 export const MOST_STEPS = 2000
-/** Those whose counters no step has brought are read one by one, some at a time. */
+/** Owners whose counters came in no step are read one by one, this many at a time. */
 const READ_AT_ONCE = 50
 const MOST_READ = 1000
-/** A roster of more than this many is used again for a while, in milliseconds: several pages of one list need one look. */
+/** A roster with more entries is used again for a while, because several pages of one list should need one look. */
 const FEW = 1000
 const KEPT_MS = 5000
 const REFUSED_MS = 24 * 3_600_000
 
-/** What an organisation has by its users. */
+/** What an organisation gets from its users. */
 interface Members {
   count: number
   tokens: number
@@ -45,9 +45,9 @@ interface Asking {
   readonly signal: AbortSignal
 }
 
-/** Makes the rosters of users and of organisations, each by one look through the store. */
+/** Makes the rosters of users and of organisations, each in one pass through the store. */
 export class Rosters {
-  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn = oneAtATime()
   readonly #desk: Desk
   #users: Kept<Users> | null = null
@@ -57,7 +57,7 @@ export class Rosters {
     this.#desk = desk
   }
 
-  /** Whoever uses something, has an override, is exempt or was refused lately. @throws StoreError, or the reason of the signal */
+  /** Users with usage, an override, an exemption or a recent refusal. @throws StoreError, or the reason of the signal */
   async users(asking: Asking): Promise<Users> {
     const made = fresh(this.#users, asking) ?? (await this.#makeUsers(asking))
     this.#users = keep(this.#users, asking, made)
@@ -65,7 +65,7 @@ export class Rosters {
   }
 
   /**
-   * Every organisation that a credential has named, as long as its days are kept, and those with an override.
+   * Organisations that a credential has named while their days are kept, and those with an override.
    * @throws StoreError, or the reason of the signal
    */
   async organisations(asking: Asking): Promise<Roster> {
@@ -175,7 +175,7 @@ export class Rosters {
     const blocks = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, payers, used.counters, at)
     return {
       ...lineOf(used.id, fullness, refused),
-      // What nothing limits is counted by its users alone.
+      // An organisation without limits is counted only by its users.
       tokens: fullness.tokens || (of?.tokens ?? 0),
       plans: [...plans].filter((plan) => plan !== null).sort(),
       ...{ organisation: null, users: of?.count ?? 0, state: blocks.length > 0 ? 'refused' : 'room' },
@@ -197,7 +197,7 @@ export class Rosters {
     return { id, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
   }
 
-  /** @returns whether all steps were taken */
+  /** @returns whether all steps were made */
   async #each<S extends Pick<UsedStep, 'next'> & { readonly owners: readonly unknown[] }>(
     scan: (cursor: string | null) => Promise<S>,
     signal: AbortSignal,
@@ -216,7 +216,7 @@ export class Rosters {
     return false
   }
 
-  /** In turn with other searches, and with the event loop free behind it. */
+  /** Takes turns with other searches, and then lets the event loop run. */
   #step<T>(task: () => Promise<T>): Promise<T> {
     return this.inTurn(async () => {
       const result = await task()
@@ -236,7 +236,7 @@ function addMember(members: Map<string, Members>, organisation: string, plan: st
   members.set(organisation, of)
 }
 
-/** What a line has by its use and its refusals. */
+/** The part of a line that comes from usage and refusals. */
 function lineOf(
   id: string,
   { share, tokens, worst, isFull, forecast }: Fullness,

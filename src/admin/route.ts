@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, type Doc, type Method, type Route } from './http.ts'
 
-/** What a handler gets of its request, with the query and the body as the schemas of its route have made them. */
+/** What a handler gets of its request, with query and body as its schemas have parsed them. */
 export type CallOf<Query, Body = unknown> = Omit<Call, 'query' | 'body'> & {
   readonly query: Query
   readonly body: Body
@@ -12,12 +12,12 @@ interface RouteOptions<Q extends z.ZodObject, B extends z.ZodType>
   extends Omit<Doc, 'query'>,
     Partial<Pick<Route, 'guard' | 'maxBody' | 'takesLines'>> {
   readonly query?: Q
-  /** The schema of a body that no other rule has a say in: it is read before the handler. Any other stands under `body`. */
+  /** The schema of a body that needs no other check, so that it is read before the handler. Any other body is in `body`. */
   readonly reads?: B
   readonly handle: (call: CallOf<z.output<Q>, z.output<B>>) => AdminResponse | Promise<AdminResponse>
 }
 
-/** A route. Without a guard it is for whoever may read, or change where its method is not GET. What is wrong with its query and its body is a 400. */
+/** Makes a route. Without a guard it is for callers who may read or, if its method is not GET, change. An error in query or body gives a 400. */
 export function route<Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUnknown>(
   method: Method,
   path: string,

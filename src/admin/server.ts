@@ -11,24 +11,24 @@ import { refuseConnection, responseTo } from './error-response.ts'
 import { type AdminResponse, JSON_TYPE, refusal, SECURITY_HEADERS } from './http.ts'
 import { MAX_BODY, readJsonBodies } from './json-body.ts'
 
-/** For a whole request to arrive, in milliseconds. */
+/** How long a whole request may take to arrive, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000
 /**
- * What Node's server must be made with. Fastify sets the first when the server is there already. Beside the usual 60 s
- * for a head, Node then gives a body as long, and looks only every 30 s (26.10).
+ * Options with which Node's server must be created, because Fastify sets the first only when the server exists. With
+ * the usual 60 s for a head Node would give a body as long, and would look only every 30 s (26.10).
  */
 const SERVER_TIMEOUTS = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   headersTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: 1000,
 }
-/** Milliseconds that an idle connection is kept. A probe comes every few seconds, and a browser opens another. */
+/** How long an idle connection is kept, in milliseconds. A probe comes every few seconds, and a browser opens a new one. */
 const KEEP_ALIVE_MS = 5000
-/** What stands for each method that no route has. Fastify reads no body with it. */
+/** Stands for every method without a route. Fastify reads no body for it. */
 const OTHER_METHOD = 'TRACE'
-/** Fastify has a table of all routes for each method, and these tables are most of what it costs to make a listener. */
+/** Fastify has a table of all routes for each method, which is most of the cost of a listener. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', OTHER_METHOD]
-/** A user id of 256 bytes, each of them percent-encoded. */
+/** A user id of 256 bytes, all percent-encoded. */
 const MAX_PARAM = 3 * 256
 
 const FULL = refusal(
@@ -39,8 +39,8 @@ const FULL = refusal(
 
 /**
  * A server without routes.
- * @param certificate `null` for requests in the clear
- * @param isUrgent whether a request is served when all connections have one under way
+ * @param certificate `null` for requests without TLS
+ * @param isUrgent whether to serve a request when all connections have one under way
  */
 export function createServer(
   certificate: Certificate | null,
@@ -57,7 +57,7 @@ export function createServer(
     routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
     clientErrorHandler: refuseConnection,
-    // A handshake that is not finished would else hold its connection for two minutes.
+    // Otherwise an unfinished handshake would hold its connection for two minutes.
     ...(certificate === null
       ? { http: SERVER_TIMEOUTS }
       : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
@@ -82,14 +82,14 @@ export function createServer(
   return app
 }
 
-/** Routes are validated by their own schemas. Those of Fastify would load compilers at each start. */
+/** Routes validate with their own schemas. Those of Fastify would load compilers at each start. */
 function noCompiler(): never {
   throw new Error('a route has a schema of Fastify')
 }
 
 /**
- * A request that asks for an upgrade is served as the plain one that it also is, and is the last of its connection.
- * Node throws away what came in one packet behind it, so what comes next may begin in the middle of a message (26.10).
+ * A request that asks for an upgrade is served as a plain one, and is the last of its connection. Node throws away what
+ * came after it in the same packet, so the next data may begin in the middle of a message (26.10).
  */
 function closeBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
   if (headers.upgrade !== undefined) res.shouldKeepAlive = false

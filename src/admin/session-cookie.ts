@@ -10,9 +10,9 @@ import type { Role } from '../control/role.ts'
 import type { Headers, Identity } from './http.ts'
 import { type People, type Person, personOf, sourceOf } from './people.ts'
 
-/** An admin token of the configuration. */
+/** A configured admin token. */
 export interface AdminToken {
-  /** What the audit calls its changes by. */
+  /** The name in the audit. */
   readonly name: string
   readonly role: Role
   readonly token: string
@@ -26,25 +26,25 @@ export interface Holders {
 }
 
 /**
- * Sessions of the page: a cookie instead of the token. Nothing is kept for a session before it is signed out. The cookie holds its own end,
- * signed with a key that is drawn from the token itself. So it is good on every replica, after every restart, and under any name that
- * the token gets. It ends when the token is taken out of the configuration or replaced.
+ * Sessions of the dashboard: a cookie instead of the token. Nothing is stored for a session until it is signed out. The cookie contains its
+ * end, signed with a key that is derived from the token. So it is valid on every replica, after every restart, and even if the token is
+ * renamed. It ends when the token is removed from the configuration or replaced.
  *
- * The cookie of a person also holds the name and the group that gave a role, signed with a key that is drawn from the secret that the
- * gateway has at the provider. It ends when the configuration gives that group no role any more.
+ * The cookie of a person also contains the name and the group that gave the role. It is signed with a key derived from the gateway's secret
+ * at the provider, and ends when the configuration no longer gives that group a role.
  */
 
 export const SESSION_MS = 12 * 60 * 60 * 1000
 /**
- * How much the clock of the replica that made a session may be ahead of ours. The one sets the end, the other judges
- * it.
+ * By how much the clock of the replica that made a session may be ahead. That replica sets the end, and another one may
+ * judge it.
  */
 export const CLOCKS_APART_MS = 5 * 60 * 1000
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
-/** A browser may hold several cookies of our name, for other paths or domains. More than this are not looked at. */
+/** How many cookies of our name are checked. A browser may have several, for other paths or domains. */
 const MAX_COOKIES = 5
 
-/** @param secure if the page came by TLS: the browser then never sends the cookie in the clear, and takes it from this host only */
+/** @param secure whether the page came by TLS. The browser then sends the cookie only by TLS, and accepts it from this host only */
 export function sessionCookie(token: AdminToken, expiresAt: number, secure: boolean): string {
   return ofSession(sealed(String(expiresAt), keyOfToken(token)), SESSION_MS, secure)
 }
@@ -68,10 +68,10 @@ function ofSession(value: string, ms: number, secure: boolean): string {
   return cookie(secure ? SECURE_ADMIN_SESSION : ADMIN_SESSION, { value, ms, secure })
 }
 
-/** How long a browser may be at the provider, in milliseconds. */
+/** How long a browser may stay at the provider, in milliseconds. */
 const SIGN_IN_MS = 10 * 60 * 1000
 
-/** Of a sign-in that was begun, until the browser is back. It binds the sign-in to this browser: nobody signs another one in. */
+/** The cookie of a sign-in until the browser is back. It binds the sign-in to this browser. */
 export function signInCookie(kept: string, secure: boolean): string {
   return cookie(nameOfSignIn(secure), { value: kept, ms: SIGN_IN_MS, secure })
 }
@@ -80,13 +80,13 @@ export function endedSignInCookie(secure: boolean): string {
   return cookie(nameOfSignIn(secure), { value: '', ms: 0, secure })
 }
 
-/** What a browser has kept of a sign-in; `null` for nothing, and for two of them, of which one is not ours. */
+/** What a browser has kept of a sign-in; `null` for nothing, and for two values, of which one is not ours. */
 export function keptIn(header: string | undefined, secure: boolean): string | null {
   const [first, another] = valuesOf(header, new Set([nameOfSignIn(secure)]))
   return first === undefined || another !== undefined ? null : first
 }
 
-/** By TLS no other name counts: a page of a sibling domain can set the plain one, and would sign the browser in as somebody else. */
+/** With TLS no other name counts, because a page of a sibling domain can set the plain cookie for another person. */
 function nameOfSignIn(secure: boolean): string {
   return secure ? SECURE_ADMIN_SIGN_IN : ADMIN_SIGN_IN
 }
@@ -107,23 +107,23 @@ function valuesOf(header: string | undefined, names: ReadonlySet<string>): strin
     .map(([, value = '']) => value)
 }
 
-/** How a request comes. */
+/** How a request arrives. */
 export interface Coming {
   readonly now: number
-  /** Whether it is known to come by TLS. */
+  /** Whether it certainly came by TLS. */
   readonly secure: boolean
 }
 
 /**
- * Whose session a Cookie header holds; `null` for no good one. The role is that of the token or the group now. By TLS no other name
- * counts, as at a sign-in; where that is not known, the cookie of this very host goes before one that a page of a sibling domain may have set.
+ * The owner of the session in a Cookie header; `null` without a valid one. The role is the present one of the token or group. With TLS no
+ * other cookie name counts. If TLS is uncertain, this host's cookie goes before one that a sibling domain may have set.
  */
 export function identityOf(header: string | undefined, holders: Holders, { now, secure }: Coming): Identity | null {
   const own = sessionsIn(header, new Set([SECURE_ADMIN_SESSION]), holders, now)[0] ?? null
   return own !== null || secure ? own : (sessionsIn(header, ADMIN_SESSIONS, holders, now)[0] ?? null)
 }
 
-/** All good sessions in a Cookie header under these names. */
+/** All valid sessions in a Cookie header under these names. */
 export function sessionsIn(
   header: string | undefined,
   names: ReadonlySet<string>,
@@ -133,12 +133,12 @@ export function sessionsIn(
   return valuesOf(header, names).flatMap((value) => openSession(value, holders, now) ?? [])
 }
 
-/** Where we listen in the clear: whoever ends TLS in front of us says so, and so does the browser. A lie harms only the liar. */
+/** If this listener has no TLS itself, a proxy in front or the browser tells. A wrong value harms only its sender. */
 export function cameByTls(headers: Headers): boolean {
   return /^https\b/i.test(String(headers['x-forwarded-proto'] ?? '')) || /^https:/.test(String(headers.origin ?? ''))
 }
 
-/** Its expiry in milliseconds since the epoch, for a person `[name, group]` in base64url, and the MAC of what stands before it. */
+/** The end in milliseconds since the epoch, for a person `[name, group]` in base64url, and the MAC of the text before it. */
 const SEALED = /^((\d{1,15})(?:\.([\w-]{1,2048}))?)\.([\w-]{43})$/
 
 function sealed(content: string, key: Buffer): string {
@@ -149,7 +149,7 @@ function openSession(sealed: string, { tokens, people }: Holders, now: number): 
   const [, content = '', expiry = '', payload, given = ''] = SEALED.exec(sealed) ?? []
   const expiresAt = Number(expiry)
   const longest = payload === undefined ? SESSION_MS : (people?.sessionMs ?? 0)
-  // A session that was made while the clock was ahead would last as much longer.
+  // A session that was made while the clock was ahead would last too long.
   const left = expiresAt - now
   if (left <= 0 || left > longest + CLOCKS_APART_MS) return null
   const bytes = Buffer.from(given, 'base64url')
@@ -164,13 +164,13 @@ function openSession(sealed: string, { tokens, people }: Holders, now: number): 
   return { name: holder.name, role: holder.role, expiresAt, isAmbient: true, session: idOf(sealed) }
 }
 
-/** Judged as at the sign-in, by the configuration of now. @param payload that we have sealed */
+/** Judged as at the sign-in, by the present configuration. @param payload with a valid MAC */
 function personIn(payload: string, people: People, tokens: readonly AdminToken[]): ReturnType<typeof personOf> {
   const [name, group] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, string]
   return personOf({ name, groups: [group] }, { roles: people.roles, tokens, source: sourceOf(people) })
 }
 
-/** What the store may know of a session: nobody makes the cookie of it. */
+/** The name of a session in the store, from which nobody can make the cookie. */
 function idOf(sealed: string): string {
   return createHash('sha256').update(sealed).digest('base64url').slice(0, 22)
 }
@@ -179,7 +179,7 @@ function mac(content: string, key: Buffer): Buffer {
   return createHmac('sha256', key).update(content).digest()
 }
 
-/** Any cookie is tried with each token, and to draw a key takes four times as long as to use it. */
+/** Any cookie is tried with each token, and deriving a key takes four times as long as using it. */
 const keys = new WeakMap<object, Buffer>()
 
 function keyOfToken(token: AdminToken): Buffer {

@@ -33,12 +33,12 @@ import {
   signInCookie,
 } from './session-cookie.ts'
 
-/** Of the body of a sign-in, in bytes: anybody may send one. */
+/** In bytes. Anybody may send the body of a sign-in. */
 const MAX_LOGIN = 4096
 const TOKEN = 'must be an admin token'
 const CODE = 'must be the code of a sign-in link'
 const RETURNED = 'must be the query by which the provider sent the browser back, in at most 3000 characters'
-/** Where the provider sends the browser back to: the page, which sends on what is in the address. */
+/** The page to which the provider sends the browser back. It sends on what is in the address. */
 const CALLBACK = '/sign-in'
 const secret = (error: string, description: string) =>
   z.string({ error }).min(1, { error }).max(1024, { error }).describe(description).optional()
@@ -69,15 +69,15 @@ export interface SessionOptions {
   readonly login: Login
   /** The admin tokens in force now. */
   readonly credentials: () => readonly AdminToken[]
-  /** Those whom a provider signs in now. Default nobody. */
+  /** The provider that signs people in now. Default none. */
   readonly people?: () => People | null
   readonly ended: EndedSessions
   readonly now: () => number
-  /** Whether requests come to us by TLS. */
+  /** Whether requests come by TLS. */
   readonly encrypted: boolean
 }
 
-/** Signing in and out of the page. */
+/** Signing in and out of the dashboard. */
 export function sessionRoutes(options: SessionOptions): Route[] {
   const { login, credentials, people = () => null, ended, now, encrypted } = options
   const isSecure = (headers: Headers): boolean => encrypted || cameByTls(headers)
@@ -133,7 +133,7 @@ export function sessionRoutes(options: SessionOptions): Route[] {
   ]
 }
 
-/** All that the browser has: one that came in the clear before is good by TLS no more, but a copy of it is elsewhere. */
+/** Ends all sessions of the browser. A cookie from before TLS is no longer accepted here, but there may be a copy of it. */
 async function signOut(ended: EndedSessions, sessions: readonly Identity[]): Promise<AdminResponse> {
   try {
     await Promise.all(sessions.map((session) => ended.end(session)))
@@ -149,7 +149,7 @@ const NOT_EVERYWHERE = refusal(
   'The session has ended at this gateway, and the store lets no other gateway know: there a copy of the cookie is good until its end. If there may be a copy, replace the admin token.',
 )
 
-/** How a sign-in came. */
+/** How a sign-in arrived. */
 interface SigningIn {
   readonly call: Call
   readonly now: number
@@ -163,7 +163,7 @@ function signIn(found: AdminToken | AdminResponse, { now, isSecure }: Omit<Signi
   return ok(response, { 'set-cookie': sessionCookie(found, expiresAt, isSecure) })
 }
 
-/** The organisation is there for a lead. */
+/** A lead has an organisation. */
 function roleShown(role: Role | null): Pick<SessionResponse, 'role' | 'organisation'> {
   const organisation = role === null ? null : ledBy(role)
   if (organisation !== null) return { role: 'lead', organisation }
@@ -174,7 +174,7 @@ function providerOf(people: People | null): Pick<SessionResponse, 'provider'> {
   return people === null ? {} : { provider: people.host }
 }
 
-/** Where people begin whom a provider signs in. The page goes there by itself: no page of others can send it. */
+/** Begins the sign-in at a provider. The dashboard goes there by itself, and no page of another origin can. */
 function beginRoute(people: () => People | null, isSecure: (headers: Headers) => boolean): Route {
   return route('POST', '/api/session/provider', {
     guard: 'login',
@@ -205,8 +205,8 @@ const NOT_BEGUN = refusal(
 )
 
 /**
- * Of our own page, as a browser names it with each POST: with the scheme by which we are reached from there, whatever stands before us.
- * The guard has seen to it that the host is one of ours.
+ * The origin of our page, as a browser sends it with each POST. It has the scheme by which the browser reaches us, whatever proxy is in
+ * front. The guard has checked the host.
  */
 function originOf({ origin, host }: Headers): string | null {
   if (typeof origin !== 'string' || !URL.canParse(origin)) return null
@@ -219,7 +219,7 @@ interface Finishing extends SigningIn {
   readonly tokens: readonly AdminToken[]
 }
 
-/** Whatever comes of it, what the browser has kept is good no more. */
+/** Whatever the result, what the browser has kept is used up. */
 async function finish(returned: string, options: Finishing): Promise<AdminResponse> {
   const { people, call, now, isSecure } = options
   if (people === null) return NO_PROVIDER

@@ -17,11 +17,11 @@ import type { Changes, Packed } from '../control/state.ts'
 import { type Timing, timingOf, timingProblems } from '../control/timing.ts'
 import { sameJson } from '../lib/json.ts'
 
-/** A change of the settings that an administrator asks for, made now or later. */
+/** A requested change of the settings, for now or later. */
 export interface SettingsChange {
   readonly patch: QuotaPatchLike
   readonly timing: Timing
-  /** Of the layer that it becomes, if it does. */
+  /** The id of the layer, if the change becomes one. */
   readonly id: string
 }
 
@@ -29,7 +29,7 @@ export function settingsChange(patch: QuotaPatchLike): SettingsChange {
   return { patch, timing: timingOf({ ...patch }), id: randomBytes(6).toString('hex') }
 }
 
-/** What is wrong with a change beside its values. @param at the store's time, in milliseconds since the epoch */
+/** What is wrong with a change apart from its values. @param at the store's time, in milliseconds since the epoch */
 export function settingsProblems(change: SettingsChange, stored: Packed<Changes>, at: number): Problem[] {
   const { patch, timing } = change
   const problems = timingProblems({ ...patch }, at)
@@ -46,7 +46,7 @@ export function settingsProblems(change: SettingsChange, stored: Packed<Changes>
   return named.map((path) => ({ path, msg }))
 }
 
-/** Whether all would be the same without the change, also once what it moves has gone. */
+/** Whether everything would be the same without the change, even after the layers that it affects have ended. */
 function hasNothingBeneath(before: Stack, change: SettingsChange, at: number): boolean {
   const layer = layerOf(change, 'nobody', at)
   const { permanent, layers } = set(before, layer, at)
@@ -55,7 +55,7 @@ function hasNothingBeneath(before: Stack, change: SettingsChange, at: number): b
   return sameJson(inForce({ permanent, layers }), inForce(without))
 }
 
-/** The settings as the change has them. @param who the administrator @param at the store's time */
+/** The settings after the change. @param who the administrator @param at the store's time */
 export function changedSettings(
   change: SettingsChange,
   stored: Packed<Changes>,

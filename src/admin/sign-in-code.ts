@@ -1,19 +1,19 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AdminToken } from './session-cookie.ts'
 
-/** How long a code is good, in milliseconds. */
+/** How long a code works, in milliseconds. */
 export const CODE_MS = 10 * 60 * 1000
-/** Of a code, at random. */
+/** The size of a random code in bytes. */
 const CODE_BYTES = 32
 
-/** The code of a sign-in link. It is in nobody's memory but that of who has the link: here is its SHA-256 only. */
+/** The code of a sign-in link. Only the owner of the link knows it; the gateway keeps its SHA-256. */
 export interface SignInCode {
   /**
-   * A new code in base64url, good once and for CODE_MS, in this process. The one before is good no more.
+   * A new code in base64url for this process, which works once and for CODE_MS. It replaces the code before.
    * @param token whose session it gives
    */
   issue(token: AdminToken): string
-  /** Whose session a code gives, which is good no more from then on; `null` for one that is wrong, used or old. */
+  /** The token whose session a code gives; the code is then used up. `null` for a code that is wrong, used or too old. */
   take(given: string): AdminToken | null
 }
 
@@ -39,14 +39,14 @@ export function createSignInCode(now: () => number): SignInCode {
     const { token, until } = issued
     issued = null
     const left = until - now()
-    // A clock that was set back must not make it good for longer.
+    // A clock that was set back must not make the code last longer.
     return left > 0 && left <= CODE_MS ? token : null
   }
 
   return { issue, take }
 }
 
-/** Of equal length whatever is given, as timingSafeEqual wants it. */
+/** Always of equal length, as timingSafeEqual needs it. */
 export function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -17,20 +17,20 @@ import { promised } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
 
-/** Any user will do for the counters of all. */
+/** Any user can be used to read the global counters. */
 const ANYBODY = '-'
 
-/** A user with all that decides whether the quota refuses the user now. */
+/** A user with everything that decides whether the quota refuses the user now. */
 export interface Judged {
   readonly payer: Payer
   readonly standingOf: (used: Used, at: number) => Standing
-  /** The same as the API shows it. */
+  /** The same in the form of the API. */
   readonly shown: (used: Used, at: number) => StandingResponse
 }
 
 type Counters = ReadonlyMap<string, Counter>
 
-/** Judges the users of one view. What counts beside their own windows is read once, and of each organisation when one of its users first comes. */
+/** Judges the users of one view. Global counters are read once, and those of an organisation when its first user comes. */
 export class Judge {
   readonly #desk: Desk
   readonly #view: View
@@ -41,7 +41,7 @@ export class Judge {
     this.#desk = desk
     this.#view = view
     this.#global = this.#read(null)
-    // Whoever asks hears of it.
+    // The caller who awaits it gets the error.
     this.#global.catch(() => {})
   }
 
@@ -72,7 +72,7 @@ export class Judge {
     return refusesNewcomers({ policy, cheapest: setup.cheapest }, (category) => global.get(category), at)
   }
 
-  /** `null` if its windows limit the user nowhere. */
+  /** `null` if no window of the organisation limits the user. */
   #organisationOf(payer: Payer): Promise<Counters> | null {
     const { organisation } = payer
     const { policy } = this.#view
@@ -93,7 +93,7 @@ export class Judge {
   }
 }
 
-/** Of one user, from all that is counted for the user. @param snapshot for `countedOf` of the policy, in their order */
+/** The standing of one user, from all counters of the user. @param snapshot for `countedOf` of the policy, in order */
 export function standingBy(
   view: Pick<View, 'policy' | 'setup' | 'shadow'>,
   payer: Payer,
@@ -111,7 +111,7 @@ function standingIn(
   return standingOf({ policy, cheapest, exempt, shadow }, payer, counters, at)
 }
 
-/** The same as the API shows it. */
+/** The same in the form of the API. */
 export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot): StandingResponse {
   return shownIn(view, payer, snapshot.at, countersIn(view.policy.countedOf(payer), snapshot))
 }

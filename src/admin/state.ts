@@ -11,55 +11,55 @@ import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
 
-/** What the admin listener has to know of the configuration in force. */
+/** What the admin listener has to know about the configuration in force. */
 export interface Setup {
-  /** As it was named. */
+  /** Under the name with which it was given. */
   readonly file: string
   readonly hash: string
   readonly quota: FileSettings
   readonly adaptive: AdaptiveOptions
-  /** The place of a value of the quota in the file, as `FILE:LINE`; `null` for the built-in defaults. */
+  /** The place of a value in the file, as `FILE:LINE`; `null` for a built-in default. */
   readonly origin: Origin
   /** Scheme, host and port of the upstream. */
   readonly upstream: string
   readonly store: 'sqlite' | 'redis'
   /** Whether `auth.shadow` lets everybody in. */
   readonly authShadow: boolean
-  /** Whether somebody may lead an organisation: then it matters whose credentials named it. */
+  /** Whether leads are configured. Then it matters which organisation credentials have named. */
   readonly hasLeads: boolean
-  /** By category: the share of the limits that is admitted while the store is out. */
+  /** By category, the share of the limits that is admitted while the store is out. */
   readonly storeOutage: ReadonlyMap<string, number>
   /** In the order of the file. */
   readonly routes: readonly Omit<RoutesResponse['routes'][number], 'hits'>[]
   readonly unmatched: RoutesResponse['unmatched']['kind']
-  /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
+  /** By category, the cost of the cheapest request that the quota may refuse. Absent if it refuses nothing in the category. */
   readonly cheapest: ReadonlyMap<string, number>
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>
-  /** In the order of the file. Of a receiver scheme, host and port: the rest of its URL may be a secret. */
+  /** In the order of the file. A receiver is shown by scheme, host and port, because the rest of its URL may be secret. */
   readonly alerts: readonly Omit<AlertsResponse['alerts'][number], 'pending'>[]
-  /** What can be asked of usage. */
+  /** Which questions about usage can be answered. */
   readonly usage: UsageRules
-  /** What the requests cost that the quota may refuse, in the order of the file. */
+  /** The costs of requests that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]
 }
 
-/** What is in force: the file, the changes at run time, and the limits that they make. */
+/** Everything in force: the file, the changes at run time, and the limits that result. */
 export interface InForce extends Resolved {
   readonly setup: Setup
   readonly state: ControlState
   readonly policy: Policy
-  /** What the limits become by ends and beginnings that are known already. */
+  /** How limits will change at moments that are already known. */
   readonly ahead: Ahead
-  /** As the setup's, and the place of a value that was set at run time. */
+  /** Like the setup's, and with the places of values that were set at run time. */
   readonly origin: Origin
 }
 
-/** What is in force at a moment, and what became of the requests before it. */
+/** What is in force at one moment, and what happened to the requests before it. */
 export interface View extends InForce {
-  /** That of the limits. */
+  /** The adaptive factor used for the limits. */
   readonly adaptive: Adaptive
-  /** The failure histogram, and the store's time of the reading in milliseconds since the epoch. */
+  /** The failure histogram, with the store's time in milliseconds since the epoch. */
   readonly buckets: Tallies['buckets']
   readonly at: number
 }

@@ -4,21 +4,18 @@ import type { Replica } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { Setup } from './state.ts'
 
-/** Who was refused in the last minutes, and which global window refuses everybody now, from what the store says. Without the store. */
+/** Who was refused in the last minutes, and which global window refuses everybody now. It does not ask the store itself. */
 
-/** How long ago a refusal may lie to be one of now, in milliseconds. */
+/** How old a present refusal may be, in milliseconds. */
 export const RECENT_MS = 5 * 60_000
 
-/** Refusals that are looked at: more users than these are "100 or more". */
+/** How many refusals are looked at. More users than this are shown as "100 or more". */
 export const MOST_RECENT = 100
 
 type Full = StatusResponse['full'][number]
 type Costs = Pick<Setup, 'cheapest' | 'priced'>
 
-/**
- * By category the global window without room that ends last.
- * @param recent the refusals of the last minutes, latest first
- */
+/** By category, the full global window that ends last. @param recent the refusals of the last minutes, latest first */
 export function fullWindows(windows: WindowStatuses, recent: readonly Episode[], costs: Costs): Full[] {
   return Object.entries(windows).flatMap(([category, list]) => {
     const full = list.flatMap((window) => fullWindow(category, window, recent, costs))
@@ -28,8 +25,8 @@ export function fullWindows(windows: WindowStatuses, recent: readonly Episode[],
 }
 
 /**
- * One with tokens left is full for a route that costs more, if somebody was refused for it in this run. What passes beyond a soft limit is
- * left, too.
+ * A window with tokens left counts as full for a more expensive route if somebody was refused for it in this run. Tokens beyond a soft
+ * limit count as left too.
  */
 function fullWindow(category: string, of: WindowStatus, recent: readonly Episode[], costs: Costs): Full[] {
   const { window, startedAt, resetAt } = of
@@ -49,7 +46,7 @@ function fullWindow(category: string, of: WindowStatus, recent: readonly Episode
   return hasRefused ? [{ ...full, tooDear: dearest }] : []
 }
 
-/** Of the routes that the quota may refuse the one whose requests cost most; `null` if there is none. */
+/** The most expensive route that the quota may refuse; `null` if there is none. */
 function dearestOf(category: string, { priced }: Costs): Full['tooDear'] {
   const all = priced.flatMap((each) =>
     each.category === category ? [{ match: each.match, cost: Math.max(...each.costs) }] : [],
@@ -57,7 +54,7 @@ function dearestOf(category: string, { priced }: Costs): Full['tooDear'] {
   return all.reduce<Full['tooDear']>((most, each) => (most !== null && most.cost >= each.cost ? most : each), null)
 }
 
-/** How many users were refused by a limit of their own and by a global one, and members of how many organisations by theirs. */
+/** How many users were refused by their own limits and by global ones, and how many organisations had members refused. */
 export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, 'users' | 'organisations' | 'global'> {
   const of = (scope: Episode['scope'], who: 'user' | 'organisation'): number =>
     new Set(recent.filter((each) => each.scope === scope).map((each) => each[who])).size
@@ -75,12 +72,12 @@ interface Look {
   readonly beats: readonly Beat[]
 }
 
-/** What happens now is counted over so long, in milliseconds. */
+/** The time over which present numbers are counted, in milliseconds. */
 const MINUTE_MS = 60_000
-/** Looks are kept this far apart, in milliseconds: however many pages ask, there are at most 60. */
+/** The least time between two kept looks, in milliseconds. So there are at most 60, however many pages ask. */
 const APART_MS = 1000
 
-/** Counts what the upstream did in the last minute, from the first look at the replicas in it: each call is a look. */
+/** Counts what the upstream did in the last minute, since the first look in it. Each call is a look. */
 export function lastMinute(): (beats: readonly Beat[], at: number) => StatusResponse['upstream'] {
   let looks: readonly Look[] = []
   return (beats, at) => {
@@ -91,7 +88,7 @@ export function lastMinute(): (beats: readonly Beat[], at: number) => StatusResp
   }
 }
 
-/** A replica that is new counts from its start, one that is gone not at all. */
+/** A new replica counts from its start, and one that is gone does not count. */
 function between(before: Look, beats: readonly Beat[]): NonNullable<StatusResponse['upstream']> {
   const known = new Map(before.beats.map(({ instance, counts }) => [instance, counts]))
   const since = (field: 'forwarded' | 'failed'): number =>

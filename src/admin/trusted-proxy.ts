@@ -2,17 +2,17 @@ import type { AdminResponse, Headers, Identity } from './http.ts'
 import { personOf, type Roles } from './people.ts'
 import type { AdminToken } from './session-cookie.ts'
 
-/** A proxy in front that signs people in, as oauth2-proxy does. */
+/** A proxy in front that signs people in, for example oauth2-proxy. */
 export interface TrustedProxy {
-  /** Names of fields, in lower case. */
+  /** Names of header fields, in lower case. */
   readonly name: string
   readonly groups: string
   readonly roles: Roles
-  /** Whether an address is that of the proxy. */
+  /** Whether an address is the proxy's. */
   readonly isFrom: (address: string) => boolean
 }
 
-/** Whom the proxy vouches for; `null` for a request that does not come from it, or that it says nothing of. */
+/** The person whom the proxy vouches for; `null` if the request does not come from it, or names nobody. */
 export function vouchedFor(
   proxy: TrustedProxy | null,
   { headers, address }: { readonly headers: Headers; readonly address: string },
@@ -24,14 +24,14 @@ export function vouchedFor(
     ofGroups: `the field ${proxy.groups}`,
     key: 'admin.trusted.roles',
   }
-  // Two fields of one name would be two names, also where one is empty: the proxy has let one through that is a client's.
+  // Two fields would be two names, even if one is empty, because the proxy has forwarded a field of the client.
   const [name = '', another] = textsOf(headers[proxy.name])
   const groups = textsOf(headers[proxy.groups]).filter((text) => text !== '')
   const found = personOf({ name: another === undefined ? name : null, groups }, { roles: proxy.roles, tokens, source })
   return 'status' in found ? found : { name: found.name, role: found.role, expiresAt: null, isAmbient: true }
 }
 
-/** Node reads fields as Latin-1, and joins those of one name by commas. */
+/** Node reads fields as Latin-1, and joins several of one name with commas. */
 function textsOf(field: string | readonly string[] | undefined): string[] {
   const texts = Buffer.from(String(field ?? ''), 'latin1').toString()
   return texts.split(',').map((text) => text.trim())

@@ -9,13 +9,13 @@ export type SeenStore = Pick<
   'readHistory' | 'readMemberships' | 'readNamed' | 'knownFor' | 'listTokens' | 'readRefusals'
 >
 
-/** Ids that are asked for together, and refusals that one call reads. */
+/** How many ids are looked up together, and how many refusals one call reads. */
 const STEP = 128
 const PAGE = 500
 
 /**
- * Those of whom a store keeps neither a request nor an access key, as of a name that somebody has misspelt. What was set for a name, or
- * given to it, is no sign of a request. What costs least is asked first. @throws StoreError
+ * Those names of whom the store keeps neither a request nor an access key, for example because they are misspelt. An override or a
+ * grant is no sign of a request. The cheapest questions come first. @throws StoreError
  */
 export async function unseenAmong(
   store: SeenStore,
@@ -36,7 +36,7 @@ export async function unseenAmong(
   return unseen
 }
 
-/** What a response says of one such name. @throws StoreError */
+/** The mark for one such name in a response. @throws StoreError */
 export async function unseenMark(store: SeenStore, whose: Owner): Promise<{ readonly unseen?: true }> {
   const { user, organisation = '' } = whose
   const found =
@@ -44,10 +44,10 @@ export async function unseenMark(store: SeenStore, whose: Owner): Promise<{ read
   return (await found).size === 0 ? {} : { unseen: true }
 }
 
-/** One of the two is there. */
+/** One of the two members is set. */
 type Owner = Pick<GivenGrant, 'user' | 'organisation'>
 
-/** Whether something is kept that the credential of a request has named, or that a request has used. */
+/** Whether anything is kept that a request's credential has named or that a request has used. */
 async function haveAsked(store: SeenStore, scope: HistoryScope, ids: readonly string[]): Promise<boolean[]> {
   const named = scope === 'personal' ? store.readMemberships(ids) : store.readNamed(ids)
   const known = scope === 'personal' ? ids.map((id) => store.knownFor(id)) : []
@@ -64,7 +64,7 @@ function hasUsed(history: OwnerHistory): boolean {
   return has
 }
 
-/** A limit of 0 refuses the very first request, of which nothing else is kept. */
+/** A limit of 0 refuses even the first request, of which nothing else is kept. */
 async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set<string>, shadow: boolean) {
   const [only] = unseen
   const filter = unseen.size > 1 ? { shadow } : { shadow, [scope === 'personal' ? 'user' : 'organisation']: only }
@@ -78,16 +78,16 @@ async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set
 
 type Page = Awaited<ReturnType<SeenStore['readRefusals']>>
 
-/** Such names of a call that sets or gives something. */
+/** Unknown names in a call that sets or gives something. */
 export interface UnseenNames {
-  /** The first 100, each with its line if it has one. */
+  /** The first 100, with their lines if there are any. */
   readonly first: readonly (Whose & { readonly line?: number })[]
   readonly count: number
 }
 
 const MOST_LINES = 100
 
-/** Of those for whom a file of overrides sets something, and for whom nothing was set before. @throws StoreError */
+/** Unknown names in a file of overrides for whom nothing was set before. @throws StoreError */
 export async function unseenLines(store: SeenStore, wanted: WantedOverrides, before: AllOverrides) {
   const newIn = (of: Wanted<unknown>, had: ReadonlyMap<string, unknown>) => [...of.keys()].filter((id) => !had.has(id))
   const lineOf = (of: Wanted<unknown>, id: string) => of.get(id)?.line ?? 0

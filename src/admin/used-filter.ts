@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Used } from '../quota/quota-store.ts'
 import type { FieldProblem } from './http.ts'
 
-/** Which users, or organisations, a list is to have. */
+/** The filters of a list of users or organisations. */
 
-/** One that is either there or not. @param without what a list has without it */
+/** A parameter that is either there or not. @param without what the list contains without it */
 export function only(description: string, without = 'all') {
   return z
     .literal('true', { error: `must be true; leave it out for ${without}` })
@@ -13,17 +13,17 @@ export function only(description: string, without = 'all') {
     .describe(description)
 }
 
-/** What one of them is held to. */
+/** What determines the limits of an owner. */
 export interface Entitlement {
   /** The plan in force; `null` for none. */
   readonly plan: string | null
-  /** Of a user, the one that the last credential named. */
+  /** The organisation that a user's credential last named. */
   readonly organisation?: string | null
-  /** Whether the quota refuses them now. */
+  /** Whether the quota refuses the owner now. */
   readonly isBlocked: (used: Used, at: number) => boolean
 }
 
-/** Of whom nothing is known. */
+/** For owners of whom nothing is known. */
 export const NO_ENTITLEMENT: Entitlement = { plan: null, isBlocked: () => false }
 
 /** The parameters that filter both lists. */
@@ -47,34 +47,34 @@ export interface FilterFields {
   readonly plan?: string | undefined
   /** Only users of this organisation. */
   readonly organisation?: string | undefined
-  /** Only those to whom an override of theirs refuses nothing. */
+  /** Only owners that an override puts into shadow mode. */
   readonly shadow?: boolean
-  /** Only those to whom nothing is charged. */
+  /** Only owners to whom nothing is charged. */
   readonly exempt?: boolean
   readonly near?: boolean
   readonly refused?: boolean
 }
 
-/** What a filter has to know of those whom a list is of. */
+/** What a filter has to know about the owners in a list. */
 export interface Filtered {
   readonly overrides: ReadonlyMap<string, unknown>
-  /** To whom an override of theirs refuses nothing. */
+  /** Whether an override puts the owner into shadow mode. */
   readonly isShadowed: (id: string) => boolean
-  /** Of the configuration, in its order. */
+  /** In the order of the configuration. */
   readonly plans: readonly string[]
   readonly categories: readonly string[]
 }
 
 export interface UsedFilter {
-  /** What the id decides alone. */
+  /** Decides by the id alone. */
   readonly hasId: (id: string) => boolean
-  /** Whether only those with an override can be among them. */
+  /** Whether only owners with an override can match. */
   readonly needsOverride: boolean
-  /** What usage and plan decide; `null` for everybody. */
+  /** Decides by usage and plan; `null` if everybody matches. */
   readonly fits: ((used: Used, entitlement: Entitlement, at: number) => boolean) | null
 }
 
-/** @returns what is wrong with the plan, if the configuration lacks it */
+/** @returns what is wrong with the plan, if it is not configured */
 export function filterOf(
   { blocked, override, plan, organisation, shadow = false, ...marks }: FilterFields,
   { overrides, isShadowed, plans }: Filtered,
@@ -100,7 +100,7 @@ export function planProblem(plan: string | undefined, plans: readonly string[]):
   return plan === undefined || plans.includes(plan) ? null : { path: 'plan', msg: planCure(plans) }
 }
 
-/** Only who looks at everybody knows who they are. */
+/** Only a search through everybody can tell who has these marks. */
 function markProblem(marks: Pick<FilterFields, 'near' | 'refused' | 'exempt'>): FieldProblem | null {
   const path = (['near', 'refused', 'exempt'] as const).find((name) => marks[name])
   return path === undefined ? null : { path, msg: 'needs an order, such as order=use' }

@@ -22,7 +22,7 @@ import {
   type UsedFilter,
 } from './used-filter.ts'
 
-/** Pages of a list of users, or of organisations. */
+/** Pages of a list of users or organisations. */
 
 /** The query of such a list. */
 export function pageQuery(who: 'user' | 'organisation') {
@@ -52,11 +52,11 @@ export function pageQuery(who: 'user' | 'organisation') {
 
 type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterFields, 'shadow' | 'exempt' | 'organisation'>
 
-/** Whose list it is. */
+/** The owners of a list, and how to read them. */
 export interface Listed extends Filtered {
-  /** One step through all who have used something. @throws StoreError */
+  /** One step through all owners with usage. @throws StoreError */
   readonly scan: (cursor: string | null) => Promise<UsedStep>
-  /** What one of them has used, and the store's time. @throws StoreError */
+  /** The usage of one owner, and the store's time. @throws StoreError */
   readonly read: (id: string) => Promise<Used & { readonly at: number }>
   /** @throws StoreError */
   readonly entitlementsOf: (ids: readonly string[]) => Promise<readonly Entitlement[]>
@@ -72,30 +72,30 @@ export interface UsedPage {
 }
 
 /**
- * Where a page of the list begins. Those with an override come first, in the order of their ids. Then come those who
- * have used something, in the order of the store's scan. A page that is full ends in the middle of a step.
- * The next page takes the same step again and goes on behind the last id, since a step of the scan has no order of its own.
+ * Where a page of the list begins. Owners with an override come first, in the order of their ids. Then come those with
+ * usage, in the order of the store's scan. A full page may end in the middle of a step. The next page repeats the step and
+ * goes on after the last id in the order of ids, because a step of the scan has no order of its own.
  */
 interface Place {
   readonly phase: 'overrides' | 'scan'
-  /** The cursor of the step; `null` for the first one of the phase. */
+  /** The cursor of the step; `null` for the first step of the phase. */
   readonly step: string | null
-  /** The last id that was shown of the step; `null` for none. */
+  /** The last id of the step that was shown; `null` for none. */
   readonly after: string | null
 }
 
 const CURSOR: FieldProblem = { path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }
 const START: Place = { phase: 'overrides', step: null, after: null }
-/** Of `LOOKED_AT` that one request looks at, at most, if usage or plan decides who fits: a search without a hit ends with an empty page and a cursor. */
+/** How many of `LOOKED_AT` one request looks at if usage or plan decide who matches. A search without a hit ends with an empty page and a cursor. */
 const FILTERED_AT = 50_000
-/** Those with an override are read one by one, some at a time; one of them counts for as many of a scan. */
+/** Owners with an override are read one by one, this many at a time. Each counts as much as several of a scan. */
 const READ_AT_ONCE = 50
 const SCANNED_FOR_ONE = 50
 
 export interface PageOptions {
   readonly at: number
   readonly signal: AbortSignal
-  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn
 }
 
@@ -112,7 +112,7 @@ export async function readPage(
   const filter = filterOf(query, listed)
   if ('problems' in filter) return filter
   const wanted = query.query.toLowerCase()
-  // Who is named exactly is on the first page, so no page meets that one again.
+  // The owner who is named exactly is on the first page, so other pages leave that one out.
   const matches = (id: string) => id !== query.query && filter.hasId(id) && id.toLowerCase().includes(wanted)
   const inTurnStep: InTurn = (task) => inTurn(() => withRest(task))
   const first = query.cursor === undefined ? await named(listed, query, filter) : []
@@ -125,10 +125,7 @@ export async function readPage(
   }
 }
 
-/**
- * The one whose id is what is searched for, if the list has it. Among a million others a scan may meet that one last.
- * @throws StoreError
- */
+/** The owner whose id is the text of the search, if the list has it. A scan may meet that owner last. @throws StoreError */
 async function named(listed: Listed, { query }: Query, filter: UsedFilter): Promise<readonly Used[]> {
   const { read, overrides, windows } = listed
   if (!isUserId(query) || !filter.hasId(query)) return []
@@ -137,7 +134,7 @@ async function named(listed: Listed, { query }: Query, filter: UsedFilter): Prom
   return fitting(listed, filter, [used], used.at)
 }
 
-/** Those that the filter lets stand. @throws StoreError */
+/** The owners that pass the filter. @throws StoreError */
 async function fitting(
   { entitlementsOf }: Listed,
   { fits }: UsedFilter,
@@ -154,7 +151,7 @@ interface Search {
   readonly matches: (id: string) => boolean
   readonly filter: UsedFilter
   readonly limit: number
-  /** In turn with other searches, and with the event loop free behind it. */
+  /** Takes turns with other searches, and then lets the event loop run. */
   readonly step: InTurn
   readonly at: number
   readonly signal: AbortSignal
@@ -173,7 +170,7 @@ async function pageOf(listed: Listed, search: Search): Promise<Page> {
 
 type Step = (cursor: string | null) => Promise<UsedStep>
 
-/** Steps through those with an override, in the order of their ids. The cursor of a step is the id before it. */
+/** Steps through the owners with an override, in the order of their ids. The cursor of a step is the id before it. */
 function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Search): Step {
   let sorted: readonly string[] | null = null
   return async (cursor) => {
@@ -204,7 +201,7 @@ async function collect(listed: Listed, search: Search, overridden: Step): Promis
       (here.after === null || id > here.after) &&
       (!isScan || (matches(id) && !overrides.has(id) && isInUse(counters, windows, at)))
     const rest = (await fitting(listed, filter, seen.owners.filter(isLeft), at)).toSorted(byId)
-    // If some are left, the next page goes on behind the last.
+    // If some are left over, the next page goes on after the last.
     const shown = rest.slice(0, limit - found.length)
     found.push(...shown)
     place = shown.length < rest.length ? { ...here, after: shown.at(-1)?.id ?? here.after } : behind(here, seen, filter)
@@ -212,7 +209,7 @@ async function collect(listed: Listed, search: Search, overridden: Step): Promis
   return { found, next: place, at }
 }
 
-/** The place of the step that follows one; `null` behind the last. */
+/** The place of the step after this one; `null` after the last. */
 function behind({ phase }: Place, { next }: UsedStep, { needsOverride }: UsedFilter): Place | null {
   if (next !== null) return { phase, step: next, after: null }
   return phase === 'overrides' && !needsOverride ? { phase: 'scan', step: null, after: null } : null
@@ -243,7 +240,7 @@ function readPlace(cursor: string): Place | null {
   }
 }
 
-/** What is asked of a roster; its order is that of the query. */
+/** The question to a roster, with the order of the query. */
 export function rosterWish(
   query: Query,
   { plans }: { readonly plans: readonly string[] },
@@ -254,7 +251,7 @@ export function rosterWish(
   return problem === null ? { ...wish, offset: Number(cursor) } : { problems: [problem] }
 }
 
-/** How many there are, and the cursor of the next page. */
+/** How many entries there are, and the cursor of the next page. */
 export function shownOf(
   { total, counts }: RosterPage,
   complete: boolean,

@@ -3,7 +3,7 @@ import { type AdminResponse, badFields, type Call } from './http.ts'
 
 type WithId = (call: Call, handle: (id: string) => AdminResponse | Promise<AdminResponse>) => Promise<AdminResponse>
 
-/** For a route with the id of a user in its path. */
+/** For a route with a user id in its path. */
 export const withUser: WithId = withId('a user id')
 /** For a route with the id of an organisation in its path. */
 export const withOrganisation: WithId = withId('an organisation')

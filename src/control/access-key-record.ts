@@ -3,21 +3,21 @@ import { crc32 } from 'node:zlib'
 import type { AccessKeyRecord } from './access-key-store.ts'
 
 /**
- * Access keys: `gw_`, 32 random characters, 6 characters of checksum. The checksum lets a mistyped or foreign
- * credential be refused without asking the store, and lets secret scanners tell a real one from noise.
+ * Access keys consist of `gw_`, 32 random characters, and 6 characters of checksum. Thanks to the checksum a mistyped
+ * or foreign credential is refused without asking the store, and secret scanners recognise a real key.
  */
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_CHARS = 32
 const SHAPE = /^gw_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
-/** Whether a text may name a token: 1 to 64 characters, none of them a control character, which would break a list. */
+/** Whether a text may be the name of a key: 1 to 64 characters without control characters, which would break a list. */
 export function isTokenName(name: string): boolean {
   const length = [...name].length
   return length >= 1 && length <= 64 && name.isWellFormed() && !/\p{Cc}/u.test(name)
 }
 
-/** Makes a token and the record to keep. The token is shown once and cannot be had again. */
+/** Makes a key and its record. The key is shown once, and cannot be restored. */
 export function mintToken(
   owner: Pick<AccessKeyRecord, 'user' | 'name' | 'plan' | 'organisation' | 'expiresAt'>,
   now: number,
@@ -27,10 +27,10 @@ export function mintToken(
   return { token, record: { id: randomUUID(), hash: hashAccessKey(token), ...owner, createdAt: now, revokedAt: null } }
 }
 
-/** What the id of an access key begins with that somebody else has made: it may have any shape. */
+/** The prefix of ids of access keys from another system, which may have any form. */
 const IMPORTED = 'imported-'
 
-/** The record of an access key that somebody else has made, by its SHA-256 in hexadecimal. */
+/** The record of an access key from another system, by its SHA-256 in hexadecimal. */
 export function importedRecord(
   key: Pick<AccessKeyRecord, 'hash' | 'user' | 'name' | 'plan' | 'organisation' | 'expiresAt'>,
   now: number,
@@ -42,7 +42,7 @@ export function isImported({ id }: Pick<AccessKeyRecord, 'id'>): boolean {
   return id.startsWith(IMPORTED)
 }
 
-/** Whether a credential has the shape and the checksum of an access key. Says nothing of its being known. */
+/** Whether a credential has the form and the checksum of an access key. It need not exist. */
 export function looksLikeAccessKey(credential: string): boolean {
   const match = SHAPE.exec(credential)
   return match !== null && checksum(match[1] ?? '') === match[2]
@@ -62,7 +62,7 @@ function checksum(secret: string): string {
   return text
 }
 
-/** Uniform over the alphabet: bytes of 248 and above are thrown away, since 256 is no multiple of 62. */
+/** Uniform over the alphabet: bytes from 248 on are thrown away, because 256 is no multiple of 62. */
 function randomText(length: number): string {
   let text = ''
   while (text.length < length) {

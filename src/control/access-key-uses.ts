@@ -10,14 +10,14 @@ export interface AccessKeyUsesOptions {
   readonly now: () => number
 }
 
-/** How often one process notes the use of a key, in milliseconds. */
+/** How often one process notes the use of the same key, in milliseconds. */
 const EACH_MS = 5 * 60_000
 /** How long uses gather before they are written together, in milliseconds. */
 const GATHER_MS = 1000
-/** Keys of which is kept when they were noted. */
+/** For how many keys it is remembered when they were noted. */
 const MOST = 50_000
 
-/** Has the store know to within five minutes when access keys were used last. A request waits for nothing of it. */
+/** Tells the store, to within five minutes, when access keys were last used. No request waits for this. */
 export class AccessKeyUses {
   readonly #storeTime: () => number
   readonly #now: () => number
@@ -38,7 +38,7 @@ export class AccessKeyUses {
     if (this.#notes.add(hash, this.#storeTime())) this.#noted.set(digest, true, now + EACH_MS, now)
   }
 
-  /** Writes what is not written yet. Never rejects. */
+  /** Writes all uses that are not written yet. Never rejects. */
   close(): Promise<void> {
     return this.#notes.close()
   }

@@ -8,7 +8,7 @@ import { StoredState } from './stored-state.ts'
 
 export interface ChangeFollowerOptions {
   readonly store: ControlStore
-  /** Hears what is followed, `control_followed`, and once of each outage: `store_failed` with operation `control`. */
+  /** Is told what is followed (`control_followed`), and of each outage once (`store_failed` with operation `control`). */
   readonly observe: Observer
   /** How often the store is asked for its version, in milliseconds. Default 1000. */
   readonly pollMs?: number
@@ -16,31 +16,31 @@ export interface ChangeFollowerOptions {
   readonly now?: () => number
 }
 
-/** Follows what administrators change, by any replica. */
+/** Follows changes by administrators at any replica. */
 export interface ChangeFollower {
-  /** Reads for the first time and follows from then on. Without the store it begins with nothing changed. Never rejects. */
+  /** Reads once, and follows from then on. If the store is out, nothing counts as changed at first. Never rejects. */
   start(): Promise<void>
-  /** What is in force, without overrides that have expired. Parts that a change left alone are the same objects as before. */
+  /** What is in force, without expired overrides. Parts that did not change are the same objects as before. */
   state(): ControlState
-  /** The same with every change that was made before this call. @throws StoreError */
+  /** The same, including every change that was made before this call. @throws StoreError */
   fresh(): Promise<ControlState>
-  /** The store's time, in milliseconds since the epoch, as far as its last answer lets know; ours before the first. */
+  /** The store's time by its last response, in milliseconds since the epoch; the own time before the first response. */
   storeTime(): number
-  /** When the store's last answer came, in monotonic milliseconds; minus infinity before the first. */
+  /** When the store last responded, in monotonic milliseconds; minus infinity before the first response. */
   heardAt(): number
-  /** Calls after each change of `state()`. @returns stops it */
+  /** Calls the listener after each change of `state()`. @returns stops it */
   follow(listener: (state: ControlState) => void): () => void
-  /** Calls for each change that is read one by one, before it is in force; not for those that are read as a whole. @returns stops it */
+  /** Calls the listener for each change that is read by itself, before it is in force. @returns stops it */
   followChanges(listener: (entry: AuditEntry) => void): () => void
-  /** Reads with the follower, for what follows the same changes and is held elsewhere. There is one at most. */
+  /** Lets somebody else who holds the same changes read together with the follower. There is at most one. */
   accompany(reader: CoReader): void
   /** Stops polling and calling listeners. */
   close(): void
 }
 
 /**
- * Where it throws, it is called without these entries the next time.
- * @param entries what was changed since it was called last, oldest first; `null` if that is not known
+ * If it throws, it is called again without these entries.
+ * @param entries the changes since the last call, oldest first; `null` if they are unknown
  * @param askedAt when the store was asked, by `now` of the follower
  * @throws StoreError
  */
@@ -60,9 +60,9 @@ class PollingFollower implements ChangeFollower {
   #current = NOTHING_CHANGED
   #clock: { readonly at: number; readonly readAt: number }
   #heardAt = Number.NEGATIVE_INFINITY
-  /** The version that listeners took last. */
+  /** The latest version that all listeners have accepted. */
   #followed = 0
-  /** Whether the outage that lasts was reported. */
+  /** Whether the present outage was reported. */
   #isOutReported = false
   #coReader: CoReader = async () => {}
   #unfollow: () => void = () => {}
@@ -156,7 +156,7 @@ class PollingFollower implements ChangeFollower {
     this.#announce(next.state)
   }
 
-  /** What a listener could not take is not in force. */
+  /** A state that a listener could not accept is not in force. */
   #announce(state: ControlState): void {
     if (!this.#listeners.inform(state)) return
     this.#options.observe({ type: 'control_followed', version: state.version, before: this.#followed })
@@ -164,7 +164,7 @@ class PollingFollower implements ChangeFollower {
   }
 }
 
-/** A listener that throws keeps no other from the news. */
+/** A listener that throws does not keep the others from being called. */
 class Listeners<T> {
   readonly #observe: Observer
   readonly #listeners = new Set<(news: T) => void>()
@@ -173,13 +173,13 @@ class Listeners<T> {
     this.#observe = observe
   }
 
-  /** @returns takes it away */
+  /** @returns removes the listener */
   add(listener: (news: T) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** @returns whether every listener took it */
+  /** @returns whether every listener accepted it */
   inform(news: T): boolean {
     return [...this.#listeners].map((listener) => this.#informOne(listener, news)).every(Boolean)
   }
@@ -195,7 +195,7 @@ class Listeners<T> {
   }
 }
 
-/** Whoever asks while the work is done waits for it to be done again: that sees what was changed before he asked. */
+/** A caller who comes while the work is done waits for another run, which sees everything that was changed before his call. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
@@ -212,5 +212,5 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Nobody waits for it, or its failure was reported already. */
+/** For a promise that nobody awaits, or whose failure was reported already. */
 function ignore(): void {}

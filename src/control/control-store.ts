@@ -18,13 +18,13 @@ export type Change =
   | { readonly kind: 'settings'; readonly to: Packed<Changes> }
   | {
       readonly kind: 'override'
-      readonly user: string /** `null` takes it away. */
+      readonly user: string /** `null` removes it. */
       readonly to: Packed<UserOverride> | null
     }
   | {
       readonly kind: 'organisation_override'
       readonly organisation: string
-      /** `null` takes it away. */ readonly to: Packed<OrganisationOverride> | null
+      /** `null` removes it. */ readonly to: Packed<OrganisationOverride> | null
     }
   | GrantGiven
   | GrantEnded
@@ -39,17 +39,17 @@ export type Change =
   | Forgetting
 
 /**
- * A person is forgotten: nothing that a store keeps names the user any more. Windows that run go on under a salted hash of the name, so
- * that forgetting is no way to empty them, and the audit has another name in the place of the user's.
+ * A person is forgotten, so that nothing in the store names the user any more. Windows that run go on under a salted hash of the name,
+ * because forgetting must not empty them. The audit gets another name in place of the user's.
  */
 export interface Forgetting {
   readonly kind: 'user_forgotten'
   readonly user: string
-  /** What the audit has instead. It is made by chance, so that it says nothing of who that was. */
+  /** The name in the audit. It is random, so that it does not tell who the person was. */
   readonly alias: string
 }
 
-/** A grant is given. It is not if there is one with this id, or if as many as these of its owner pay already. */
+/** Gives a grant, unless there is one with this id, or the owner has this many grants that pay already. */
 export interface GrantGiven {
   readonly kind: 'grant'
   readonly id: string
@@ -58,8 +58,8 @@ export interface GrantGiven {
 }
 
 /**
- * An administrator ends a grant that has not ended so. The store changes what it holds then: a grant whose user was forgotten meanwhile
- * does not come back, and a name that was taken out of its reason does not either.
+ * An administrator ends a grant before its time. The store changes its present value, so that neither a deleted grant comes back, nor a
+ * name that was removed from its reason.
  */
 export interface GrantEnded {
   readonly kind: 'grant'
@@ -70,11 +70,11 @@ export interface GrantEnded {
 /** An access key is made or revoked. */
 export interface AccessKeyChange {
   readonly kind: 'token_created' | 'token_revoked'
-  /** Takes the place of what was kept of the access key. */
+  /** Replaces the stored record of the access key. */
   readonly record: AccessKeyRecord
-  /** One that the access key replaces; takes the place of what was kept of it. Default none. */
+  /** The changed record of a key that this one replaces. Default none. */
   readonly replaced?: AccessKeyRecord
-  /** For the audit: whose it is, without its hash. */
+  /** For the audit: the owner, without the hash. */
   readonly to: unknown
 }
 
@@ -82,56 +82,56 @@ export interface AccessKeyChange {
 export interface AccessKeysRevoked {
   readonly kind: 'tokens_revoked'
   readonly user: string
-  /** Each takes the place of what was kept of its access key. MOST_REVOKED at most. */
+  /** Each replaces the stored record of its access key. At most MOST_REVOKED. */
   readonly records: readonly AccessKeyRecord[]
-  /** For the audit: which they are, without their hashes. */
+  /** For the audit: the keys without their hashes. */
   readonly to: { readonly user: string; readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'name'>[] }
 }
 
-/** Access keys that others have made are taken over together, by their hashes. */
+/** Access keys of another system are taken over together, by their hashes. */
 export interface AccessKeysImported {
   readonly kind: 'tokens_imported'
-  /** MOST_REVOKED at most. */
+  /** At most MOST_REVOKED. */
   readonly records: readonly AccessKeyRecord[]
-  /** For the audit: which they are, without their hashes. */
+  /** For the audit: the keys without their hashes. */
   readonly to: { readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'user' | 'name'>[] }
 }
 
-/** Somebody has opened the link of an access key. The key stays as it is. */
+/** Somebody has opened the link of an access key. The key does not change. */
 export interface AccessKeyOpened {
   readonly kind: 'token_opened'
   readonly id: string
   readonly records: readonly never[]
-  /** For the audit: whose it is. */
+  /** For the audit: the owner. */
   readonly to: Pick<AccessKeyRecord, 'user' | 'name'>
 }
 
-/** Access keys that one change revokes or takes over, at most: it bounds how long it holds the store. */
+/** The most access keys that one change revokes or takes over, which bounds how long it holds the store. */
 export const MOST_REVOKED = 500
 
-/** Empties windows that users share. The store works out what was used in them, by their names: `from` of the audit. */
+/** Empties windows that users share. The store adds what was used in them, by their names, as `from` of the audit. */
 export interface QuotaReset {
   readonly kind: 'quota_reset'
-  /** Whose users share them; missing for those of all users. */
+  /** The organisation whose users share them; absent for the windows of all users. */
   readonly organisation?: string
   readonly category: string
-  /** Those to be emptied. */
+  /** The windows to empty. */
   readonly windows: readonly Window[]
-  /** Whether all others of the category are emptied too: those that only another configuration names. */
+  /** Whether to empty all other windows of the category too, which are no longer configured. */
   readonly all: boolean
 }
 
-/** Puts all overrides that were staged, of users and of organisations, in the place of those in force. */
+/** Replaces the overrides in force with all staged ones, of users and of organisations. */
 export interface OverridesChange {
   readonly kind: 'overrides'
-  /** Number of the last change of any kind when they were worked out. After another one nothing is changed. */
+  /** Number of the last change of any kind when they were calculated. After another change nothing is done. */
   readonly base: number
-  /** The name under which they were staged. It is used up, also if nothing is changed. */
+  /** The name under which they were staged. It is used up even if nothing is changed. */
   readonly staged: string
-  /** How many were staged: of users, and of organisations. */
+  /** How many were staged for users, and how many for organisations. */
   readonly count: number
   readonly organisations: number
-  /** For the audit: what is so before and after. */
+  /** For the audit: the state before and after. */
   readonly from: unknown
   readonly to: unknown
 }
@@ -145,13 +145,13 @@ export type StagedOverride = readonly [
   override: Versioned<Packed<UserOverride>> | Versioned<Packed<OrganisationOverride>>,
 ]
 
-/** How long the overrides that a file has replaced are kept, in milliseconds, unless another file comes before. */
+/** How long replaced overrides are kept, in milliseconds, unless another file comes earlier. */
 export const REPLACED_MS = 30 * 86_400_000
 
 /** How long staged overrides are kept after the last call, in milliseconds. */
 export const STAGED_MS = 60_000
 
-/** Whom or what a change is about. */
+/** The subject of a change. */
 export function subjectOf(change: Change): string | null {
   if (change.kind === 'settings' || change.kind === 'overrides' || change.kind === 'tokens_imported') return null
   if (change.kind === 'quota_reset') {
@@ -165,14 +165,14 @@ export function subjectOf(change: Change): string | null {
   return 'record' in change ? change.record.id : change.user
 }
 
-/** Before the category, in the subject of a `quota_reset`. Behind a category comes a colon, which none holds, and the organisation. */
+/** Before the category, in the subject of a `quota_reset`. A colon, which no category contains, and the organisation may follow. */
 const GLOBAL = 'global:'
 const ORGANISATION = 'organisation:'
 
 /**
- * The windows that a `quota_reset` has emptied: their lengths, in seconds; NaN for a name that nobody here knows.
- * `organisation` is `null` for windows of everybody. The whole is `null` for a change of another kind.
- * @param known windows by the names of this process's configuration
+ * The windows that a `quota_reset` has emptied, as lengths in seconds, NaN for an unknown name. `organisation` is
+ * `null` for global windows. `null` for a change of another kind.
+ * @param known windows of this process's configuration, by name
  */
 export function emptiedBy(
   { what, subject, to }: AuditEntry,
@@ -193,29 +193,29 @@ export function emptiedBy(
   return { organisation: subject.slice(behind + 1), category: subject.slice(ORGANISATION.length, behind), seconds }
 }
 
-/** Whoever runs `tollgate` with a subcommand on the store: it has no log. */
+/** Somebody who runs a subcommand of `tollgate` on the store, which has no log. */
 export const COMMAND_LINE = 'command line'
 
-/** The clock, for a change that was scheduled. */
+/** The clock, which makes scheduled changes. */
 export const SCHEDULE = 'schedule'
-/** Whoever takes a change back after which too many requests are refused. */
+/** Takes a change back if too many requests are refused after it. */
 export const GUARD = 'guard'
-/** Whoever opens the link of an access key, which says nothing of who that is. */
+/** Somebody who opens the link of an access key, without a known identity. */
 export const HANDOVER = 'handover link'
 
-/** Who makes a change and why: what the audit keeps of it beside the change itself. */
+/** The author of a change and the reason: everything that the audit keeps besides the change itself. */
 export interface Author {
   /** Name of the admin token, `COMMAND_LINE`, `SCHEDULE` or `GUARD`. */
   readonly who: string
   readonly why: string | null
-  /** What the gateway found out of the change beside the reason. Default nothing. */
+  /** What the gateway found out about the change. Default nothing. */
   readonly vain?: Vain
 }
 
-/** What a change of the settings sets in vain. */
+/** The values in a change of the settings that have no effect. */
 export interface Vain {
   readonly unfollowed: readonly Unfollowed[]
-  /** Whether it made no difference to anybody. */
+  /** Whether the change made no difference to anybody. */
   readonly movesNobody: boolean
 }
 
@@ -227,40 +227,42 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user (or what stands for one who was forgotten), the organisation, the id of the token or of the grant, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
+  /**
+   * The user or his alias, the organisation, the id of the key or grant, `global:` and a category, or `organisation:`, a category, `:` and
+   * its id; `null` for settings and `overrides`.
+   */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
   readonly to: unknown
   readonly why: string | null
-  /** Missing where somebody follows each value that it sets, and for what is no limit. */
+  /** Absent if somebody follows each value of the change, or if it sets no limits. */
   readonly vain?: Vain
 }
 
 export type Changed =
   | {
       readonly done: true
-      readonly entry: AuditEntry /** Entries that were forgotten for it. */
+      readonly entry: AuditEntry /** How many entries were forgotten for it. */
       readonly forgotten: number
     }
   /**
-   * The settings or the override had another version than was expected, an access key that would be replaced is gone or revoked (version
-   * 0), a grant that would be ended is gone (0) or has ended (its version), or one that would be given is there (its version) or too many
-   * (0): nothing was changed.
+   * Nothing was changed. The settings or the override had another version than expected. Or an access key to replace is gone or revoked
+   * (version 0), a grant to end is gone (0) or has ended (its version), or a grant to give exists (its version) or is one too many (0).
    */
   | { readonly done: false; readonly version: number }
 
-/** How much the audit remembers. The rest is forgotten one by one. */
+/** How many entries the audit keeps. Older ones are forgotten one by one. */
 export interface AuditBounds {
-  /** So many entries, whatever their kind. */
+  /** This many entries of any kind. */
   readonly newest: number
-  /** Beyond these, this many of each kind: ten thousand overrides must not wash out who changed the mode. */
+  /** In addition, this many of each kind, so that ten thousand overrides do not displace the entry that changed the mode. */
   readonly olderOfKind: number
 }
 
 export const AUDIT_BOUNDS: AuditBounds = { newest: 10_000, olderOfKind: 2000 }
 
-/** What a change may be. An entry of another kind was written by a newer build. */
+/** The kinds of changes. An entry of another kind was written by a newer build. */
 export const KINDS = [
   'settings',
   'override',
@@ -277,70 +279,70 @@ export const KINDS = [
   'user_forgotten',
 ] as const satisfies Change['kind'][]
 
-/** The access keys that a change puts in the place of those that are kept. */
+/** The access keys whose stored records a change replaces. */
 export function recordsIn(change: Change): readonly AccessKeyRecord[] {
   if ('records' in change) return change.records
   if (!('record' in change)) return []
   return change.replaced === undefined ? [change.record] : [change.record, change.replaced]
 }
 
-/** The access key that a change gives an end, which must be there and not be revoked; else the change is not made. */
+/** The access key that a change ends. If it does not exist or is revoked, the change is not made. */
 export function replacedBy(change: Change): AccessKeyRecord | null {
   return ('replaced' in change && change.replaced) || null
 }
 
-/** Whether a change is of what has a version of its own: settings, or the override of somebody. */
+/** Whether a change is of something with a version: the settings or an override. */
 export function hasVersion({ kind }: Change): boolean {
   return kind === 'settings' || kind === 'override' || kind === 'organisation_override'
 }
 
-/** Keeps what administrators change. Every implementation passes test/control/control-store.suite.ts. */
+/** Keeps changes by administrators. Every implementation passes test/control/control-store.suite.ts. */
 export interface ControlStore {
-  /** The last change, and the store's time: cheap enough to be asked every second. @throws StoreError */
+  /** The last change and the store's time. Cheap enough to be called every second. @throws StoreError */
   controlVersion(): Promise<LastChange & { readonly at: number }>
   /**
-   * Everything, read in steps that hold the store for a moment each, under the version that it had at first: what is
-   * changed meanwhile may be in it or not, and is after that version for `changesSince`. @throws StoreError
+   * Reads everything, in steps that each hold the store for a moment. The version is that of the beginning. Changes
+   * during the reading may be included or not, and `changesSince` returns them. @throws StoreError
    */
   readControl(): Promise<StoredControl>
   /**
-   * The changes after this one, oldest first. `null` if they are more than 100, one of them is forgotten or of a kind that
-   * this build does not know, or the store does not remember this one: it is too old, or was lost and its number is
-   * another's. Then all is to be read. @throws StoreError
+   * The changes after this one, oldest first. `null` if there are more than 100, if one of them is forgotten or of an
+   * unknown kind, or if this change is not remembered: it is too old, or was lost and its number used again. Then
+   * everything must be read. @throws StoreError
    */
   changesSince(last: LastChange): Promise<readonly AuditEntry[] | null>
   /**
-   * Makes a change and its entry in the audit as one, and notifies the other replicas.
-   * @param expected the version that the settings or the override must have, 0 for none; `null` for whatever they have;
-   *   looked at for settings and the override of a user only
+   * Makes a change together with its entry in the audit, and notifies other replicas.
+   * @param expected the version that the settings or the user's override must have, 0 for none; `null` for any. It is
+   * ignored for other changes
    * @throws StoreError
    */
   change(change: Change, author: Author, expected: number | null): Promise<Changed>
   /**
-   * Lays overrides aside, each with the version that it is to have, until a change of kind `overrides` puts them in force
-   * together. What is not put in force is gone STAGED_MS after the last call.
+   * Stages overrides with their future versions, until a change of kind `overrides` puts them in force together.
+   * Otherwise they disappear STAGED_MS after the last call.
    * @param staged a name that nobody else uses
-   * @param overrides at most 500, of users or organisations that were not staged under this name before
-   * @param of whose they are
+   * @param overrides at most 500, of owners that were not staged under this name before
+   * @param of the kind of their owners
    * @throws StoreError
    */
   stageOverrides(staged: string, overrides: readonly StagedOverride[], of?: 'users' | 'organisations'): Promise<void>
   /**
-   * The overrides that a change of kind `overrides` has replaced, by its number; `null` if they are not kept any more.
+   * The overrides that a change of kind `overrides` has replaced, by its number; `null` if they are no longer kept.
    * @throws StoreError
    */
   readReplaced(version: number): Promise<AllOverrides | null>
-  /** Whether one of this user is among the overrides that a file has replaced and that are still kept. @throws StoreError */
+  /** Whether the kept overrides that a file has replaced contain one of this user. @throws StoreError */
   keepsReplaced(user: string): Promise<boolean>
-  /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
+  /** Entries with a version below `before` (`null` for the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
-  /** Forgets grants that ended long ago. It is no change. @throws StoreError */
+  /** Forgets grants that ended long ago. This does not count as a change. @throws StoreError */
   forgetGrants(ids: readonly string[]): Promise<void>
-  /** How many entries the audit has forgotten, ever. @throws StoreError */
+  /** How many entries the audit has ever forgotten. @throws StoreError */
   forgottenChanges(): Promise<number>
   /**
-   * Calls soon after a change by any replica, if the store can notify; a hint that may be lost, so that whoever follows
-   * asks for the version too. @returns stops it
+   * Calls the listener soon after a change by any replica, if the store can notify. A call may be lost, so a follower
+   * also asks for the version. @returns stops it
    */
   onChange(listener: () => void): () => void
 }

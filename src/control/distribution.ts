@@ -4,25 +4,23 @@ import type { UsageStore } from '../quota/quota-store.ts'
 import { promised, type Window } from '../quota/window.ts'
 import { everyStep } from './in-steps.ts'
 
-/** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
+/** How much of one window all users or organisations have used, to help with setting a limit. */
 export interface Distribution {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
-  /** Those with tokens in the window now. */
+  /** How many have tokens in the window now. */
   readonly counted: number
-  /** How many lie at each share of the limit that each of them has. The last part is that of whoever has reached it. */
+  /** How many are at each share of their own limits. The last share is that of owners at their limit. */
   readonly shares: readonly ShareCount[]
-  /**
-   * Tokens used, from the least to the most: 101 values, of which value P is what P of 100 of them have used at most. Empty if nobody has any.
-   */
+  /** Tokens used, from the least to the most, as 101 values: P of 100 owners have used at most value P. Empty if nobody has used any. */
   readonly percentiles: readonly number[]
-  /** Those with tokens who are left out: nothing is charged to them, or a plan or an override sets their limit. */
+  /** Owners with tokens who are left out: nothing is charged to them, or a plan or an override sets their limit. */
   readonly exempt: number
   readonly others: number
 }
 
 export interface ShareCount {
-  /** Of the limit, in percent: from this one on, and below the next. */
+  /** The share of the limit in percent, up to that of the next entry. */
   readonly from: number
   readonly count: number
 }
@@ -32,11 +30,10 @@ export interface DistributionOptions {
   readonly scope: 'personal' | 'organisation'
   readonly category: string
   readonly window: Window
-  /** Only those whose limits are those of this plan. Default all. */
+  /** Only owners with the limits of this plan. Default all. */
   readonly plan: string | null
   /**
-   * Only users whom the field of the page that sets the limit may block: neither a plan nor an override sets theirs, and no shadow
-   * lets them pass. Default all.
+   * Only users whose limit comes from the settings, without a plan or an override, and who are not in shadow mode. Default all.
    */
   readonly ofSettings?: boolean
   readonly policy: Policy
@@ -44,18 +41,18 @@ export interface DistributionOptions {
   readonly exempt?: ReadonlySet<string>
   readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
   readonly membersOf: (organisations: readonly string[]) => Promise<readonly Payer[]>
-  /** Ends it between two steps. */
+  /** Ends the search between two steps. */
   readonly signal?: AbortSignal
 }
 
 const PARTS = 10
 
-/** Looks at all of them in steps, with the event loop and the store free in between. @throws StoreError, or the reason of the signal */
+/** Looks at all owners in steps, with the event loop and the store free in between. @throws StoreError, or the reason of the signal */
 export async function distribution(options: DistributionOptions): Promise<Distribution> {
   const { policy, category, window, plan, scope, exempt, ofSettings = false, signal } = options
   const leftOut = { exempt: new Set<string>(), others: new Set<string>() }
   const counts = new Array<number>(PARTS + 1).fill(0)
-  /** By id: a scan may come by one twice. */
+  /** By id, because a scan may return an owner twice. */
   const used = new Map<string, number>()
   let at = 0
   for await (const step of everyStep((cursor) => stepOf(options, cursor), signal)) {

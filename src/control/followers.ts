@@ -13,12 +13,12 @@ import type { UsageStore } from '../quota/quota-store.ts'
 import { everyStep } from './in-steps.ts'
 import type { Hiding, Unfollowed } from './unfollowed.ts'
 
-/** Whom a limit reaches that is set at run time: a plan, an override or the mode may go before it, for everybody. */
+/** Finds whom a limit affects that is set at run time. A plan, an override or the mode may override it for everybody. */
 
-/** What a change sets in vain. */
+/** The part of a change that has no effect. */
 export interface Reach {
   readonly unfollowed: readonly Unfollowed[]
-  /** Whether nobody follows any of the limits that it sets. */
+  /** Whether nobody follows any of the limits that the change sets. */
   readonly isNobody: boolean
 }
 
@@ -26,22 +26,22 @@ export interface KnownPayersOptions {
   readonly store: Pick<UsageStore, 'scanUsers'>
   /** Whose limits users have. @throws StoreError */
   readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
-  /** Users with an override, who count whatever they have used. */
+  /** Users with an override, who count even without usage. */
   readonly overridden: Iterable<string>
   /** Users to whom nothing is charged, who do not count. */
   readonly exempt: ReadonlySet<string>
-  /** Ends it between two steps, for whoever waits no more. */
+  /** Ends the search between two steps, if nobody waits for it. */
   readonly signal?: AbortSignal
 }
 
 export interface FollowersOptions extends KnownPayersOptions {
   readonly now: QuotaSettings
   readonly next: QuotaSettings
-  /** The limits that these make, with all overrides. */
+  /** The limits that the settings make, with all overrides. */
   readonly policies: readonly [now: Policy, next: Policy]
 }
 
-/** How many of the users that the store knows have each plan; `null` is for those without one. @throws StoreError, or the reason of the signal */
+/** How many known users have each plan; `null` is for users without one. @throws StoreError, or the reason of the signal */
 export async function usersByPlan(
   options: KnownPayersOptions & { readonly policy: Policy },
 ): Promise<ReadonlyMap<string | null, number>> {
@@ -56,8 +56,8 @@ export async function usersByPlan(
 }
 
 /**
- * The limits that a change sets and that nobody follows, neither of the users whom the store knows nor, where it knows none of them,
- * whoever comes. It looks at users only until each value has one who follows it.
+ * The limits of a change that nobody follows. If the store knows no users for a limit, future users count. It looks at users only
+ * until somebody follows each value.
  * @throws StoreError, or the reason of the signal
  */
 export async function reachOf(options: FollowersOptions): Promise<Reach> {
@@ -89,12 +89,12 @@ async function* knownPayers({
   for (let i = 0; i < left.length; i += AT_ONCE) yield payersOf(left.slice(i, i + AT_ONCE))
 }
 
-/** Whose plan is asked for in one step. */
+/** For how many users one step looks plans up. */
 const AT_ONCE = 200
 
 type Scope = 'personal' | 'organisation' | 'global'
 
-/** One value of the settings that is not as it was. */
+/** A value of the settings that a change sets. */
 interface ChangedLimit {
   readonly layer: Layer
   readonly scope: Scope
@@ -120,7 +120,7 @@ function changedLimits(now: QuotaSettings, next: QuotaSettings): readonly Change
   return changed
 }
 
-/** As it is written there; `undefined` for none. */
+/** The value as written; `undefined` for none. */
 function writtenIn(settings: QuotaSettings, { layer, scope, category, window }: ChangedLimit): LimitValue | undefined {
   const tables = typeof layer === 'object' ? settings.plans?.get(layer.plan) : settings[layer]
   if (tables == null) return undefined
@@ -134,18 +134,18 @@ function isSame(a: Layer, b: Layer | 'override' | null): boolean {
   return typeof b === 'object' && b?.plan === a.plan
 }
 
-/** Who of those that were counted follows one value, and what goes before it for the others. */
+/** Counts who follows one value, and what overrides it for the others. */
 class Tally {
   readonly #limit: ChangedLimit
   readonly #options: FollowersOptions
-  /** Of the users for whom the value might count. */
+  /** Users for whom the value could count. */
   #audience = 0
   #overridden = 0
   readonly #plans = new Set<string>()
-  /** Of the plan, if it is one: also those without an organisation. */
+  /** For a plan: its users, even those without an organisation. */
   #users = 0
   #isFollowed = false
-  /** Why nobody can follow it, whoever comes. */
+  /** Why nobody can ever follow it. */
   readonly #never: readonly Hiding[]
 
   constructor(limit: ChangedLimit, options: FollowersOptions) {
@@ -182,7 +182,7 @@ class Tally {
     return [{ path: [...place, scope, category, window].join('.'), by }]
   }
 
-  /** Under the settings as they are or as they would be: a value that is given back moves those who followed it. */
+  /** Under the settings before or after the change, because a value that is given back affects those who followed it. */
   #follows(payer: Payer): boolean {
     const { layer, scope, category, window } = this.#limit
     return this.#options.policies.some((policy) => isSame(layer, policy.layerOf(scope, category, payer, window)))
@@ -204,7 +204,7 @@ class Tally {
     return isCustom ? [{ kind: 'custom', limit: this.#valueIn('custom') }] : []
   }
 
-  /** Why none of those that were counted follows it; nothing if whoever comes may. */
+  /** Why none of the counted users follows it; nothing if future users may. */
   #by(): readonly Hiding[] {
     const { layer } = this.#limit
     if (this.#audience === 0 && this.#mayCome()) return []
@@ -220,7 +220,7 @@ class Tally {
     ]
   }
 
-  /** Whether somebody who is not known yet may follow it: of a plan only whoever has it by default. */
+  /** Whether a future user may follow it. For a plan that is only a user who gets it by default. */
   #mayCome(): boolean {
     const { layer, scope } = this.#limit
     const plans = typeof layer === 'object' ? [] : [...(this.#options.next.plans?.keys() ?? [])]
@@ -244,7 +244,7 @@ class Tally {
   }
 }
 
-/** No user has this id, and no organisation. */
+/** No user and no organisation has this id. */
 const NOBODY = ''
-/** Plans that a sentence names. */
+/** How many plans a sentence names. */
 const SHOWN = 3

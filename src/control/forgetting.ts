@@ -6,43 +6,43 @@ export function forgettingOf(user: string): Forgetting {
   return { kind: 'user_forgotten', user, alias: `forgotten-${randomBytes(6).toString('hex')}` }
 }
 
-/** Why nobody was forgotten. */
+/** The message if nothing was kept of a user. */
 export function nothingKeptOf(user: string): string {
   return `Nothing is kept of user ${JSON.stringify(user)}, so nothing was changed.`
 }
 
-/** Whether the audit has this instead of the name of a user. */
+/** Whether an entry of the audit has an alias instead of a user. */
 export function isAlias(subject: string | null): boolean {
   return subject !== null && /^forgotten-[0-9a-f]{12}$/.test(subject)
 }
 
-/** The salt of a store. @returns 32 hexadecimal digits */
+/** A salt for a store. @returns 32 hexadecimal digits */
 export function newSalt(): string {
   return randomBytes(16).toString('hex')
 }
 
-/** Under which name windows of a forgotten user go on. It is SHA-1 since scripts of Redis have no other hash. */
+/** The name under which windows of a forgotten user go on. It is SHA-1, because scripts of Redis have no other hash. */
 export function digestOf(salt: string, user: string): string {
   return createHash('sha1').update(`${salt}:${user}`).digest('hex')
 }
 
 /**
- * How long a store knows at least that a user was forgotten, in milliseconds: until then processes have sent the refusals that they
+ * For at least how many milliseconds a store knows that a user was forgotten. By then processes have sent the refusals that they
  * counted before, which are dropped.
  */
 export const FORGOTTEN_MS = 60 * 60_000
 
 interface Names extends Pick<Forgetting, 'user' | 'alias'> {
-  /** Whether texts that are not about the user stay as they are. Default no. */
+  /** Whether to leave texts alone that are not about the user. Default no. */
   readonly keepsWords?: boolean
 }
 
-/** Without the name in the reason. */
+/** The author, without the name in the reason. */
 export function authorWithout(author: Author, names: Names): Author {
   return { ...author, why: author.why === null ? null : textWithout(author.why, names) }
 }
 
-/** An entry of the audit without the name: what others wrote about the user goes with it. */
+/** An entry of the audit without the name. What others wrote about the user is removed too. */
 export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
   const { user, alias } = names
   const isOfUser = entry.subject === user && OF_USERS.has(entry.what)
@@ -59,7 +59,7 @@ export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
 /** Kinds of entries whose subject is a user. */
 const OF_USERS: ReadonlySet<AuditEntry['what']> = new Set(['override', 'reset', 'tokens_revoked'])
 
-// No text of an entry has it.
+// No text of an entry contains this.
 const NO_ALIAS = '\0'
 
 /** Whether an entry names the user. */
@@ -67,7 +67,7 @@ export function names(entry: AuditEntry, user: string): boolean {
   return isOther(entry, { user, alias: NO_ALIAS })
 }
 
-/** Whether an entry is about the user: the id as a word of what somebody wrote does not count. */
+/** Whether an entry is about the user. The id as a word in a text does not count. */
 export function isAbout(entry: AuditEntry, user: string): boolean {
   return isOther(entry, { user, alias: NO_ALIAS, keepsWords: true })
 }
@@ -80,12 +80,12 @@ function isNamed(value: unknown, user: string): boolean {
   return isObject(value) && value.user === user
 }
 
-/** What people write in their own words. */
+/** Members with texts that people write. */
 const TEXTS: ReadonlySet<string> = new Set(['why', 'reason', 'name'])
 
 /**
- * A stored value without the name, at any depth: texts about the user go as a whole, and from others the name does.
- * @param isAbout whether the value is about the user. Default: where it says so itself
+ * A stored value without the name, at any depth. Texts about the user are removed; other texts only lose the name.
+ * @param isAbout whether the value is about the user. By default the value itself decides
  */
 export function valueWithout<T>(value: T, names: Names, isAbout = false): T {
   if (Array.isArray(value)) return value.map((one) => valueWithout(one, names, isAbout)) as T
@@ -101,7 +101,7 @@ export function valueWithout<T>(value: T, names: Names, isAbout = false): T {
   return Object.fromEntries(members) as T
 }
 
-/** Some overrides by user, as the audit has them of a file. */
+/** Overrides by user, as the audit has them for a file. */
 function overridesWithout(overrides: object, names: Names): Readonly<Record<string, unknown>> {
   const members = Object.entries(overrides).map(([user, override]): [string, unknown] => {
     const isOwn = user === names.user
@@ -110,20 +110,20 @@ function overridesWithout(overrides: object, names: Names): Readonly<Record<stri
   return Object.fromEntries(members)
 }
 
-/** Shorter names are words of any sentence. */
+/** Shorter names may be words of any sentence. */
 const SHORTEST = 4
 
-/** Words that the gateway writes around a reason, which name no user: a user may be called `scheduled` or `requests`. */
+/** Words that the gateway itself writes around a reason. They name nobody, even if a user is called `scheduled`. */
 const OWN_WORDS =
   /(^(?:undo of \d+|(?:begins|ends|is not made) as scheduled by|(?:takes back|keeps) the change of)(?![^ :])|: [\d.]+ % of \d+ weighed requests were refused(?:, and [\d.]+ % may be)?$)/
 
-/** A text without the name, where that stands as a word of its own and is no usual word. */
+/** A text without the name, where the name is a separate word and not a usual one. */
 function textWithout(text: string, { user, alias, keepsWords = false }: Names): string {
   if (keepsWords) return text
   if ([...user].length < SHORTEST) return text === user ? alias : text
   const name = user.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
   const word = new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{N}_])`, 'gu')
-  // The words stand at odd places.
+  // The gateway's own words are at odd positions.
   const parts = text.split(OWN_WORDS)
   return parts.map((part, i) => (i % 2 === 1 ? part : part.replaceAll(word, alias))).join('')
 }

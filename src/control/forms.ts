@@ -4,13 +4,13 @@ import { type Leaf, leavesOf, over, treeOf } from './leaves.ts'
 import type { Json } from './problems.ts'
 import type { UserOverride } from './state.ts'
 
-/** What layers are of. */
+/** What consists of layers. */
 export interface Form extends Leaves {
-  /** Whether a stored value can be one: what others wrote to the store must not keep any replica from following the rest. */
+  /** Whether a stored value has this form. A value that others wrote must not keep replicas from following the rest. */
   isForm(value: unknown): boolean
 }
 
-/** Each value of the settings is set by itself. */
+/** In the settings each value is set by itself. */
 export const SETTINGS: Form = {
   leavesOf: (value) => leavesOf(value as Json),
   valueOf: treeOf,
@@ -19,7 +19,7 @@ export const SETTINGS: Form = {
   isForm: isObject,
 }
 
-/** An override is set as a whole, unless it only multiplies what lies under it. */
+/** An override is set as a whole, unless it only multiplies what is below it. */
 export const OVERRIDES: Form = {
   leavesOf: (value): Leaf[] => [[[], value]],
   valueOf: ([leaf]) => leaf?.[1] ?? null,
@@ -31,17 +31,17 @@ export const OVERRIDES: Form = {
   isForm: (value) => isObject(value) && (value.layers === undefined ? isOverride(value) : areLayers(value)),
 }
 
-/** Whether an override sets a factor and nothing else. */
+/** Whether an override sets only a factor. */
 function isFactor(value: unknown): value is UserOverride & { readonly factor: number } {
   const { factor, limits, periodDay, plan, bypassGlobal, shadow } = value as UserOverride
   const isAlone = periodDay === undefined && plan === undefined && bypassGlobal !== true && shadow !== true
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
 }
 
-/** Of a product that is not 0: only a factor of 0 blocks. */
+/** The least product that is not 0, because only a factor of 0 blocks. */
 const LEAST_FACTOR = 1e-6
 
-/** Where nothing is to pass, shadow would let all of it pass. */
+/** If nothing may pass, shadow would let everything pass. */
 function multiplying(under: UserOverride, top: UserOverride & { readonly factor: number }): UserOverride {
   const { factor, reason, expiresAt } = top
   const exact = factor * (under.factor ?? 1)

@@ -2,12 +2,12 @@ import { type Grant, grantOf } from '../quota/grant.ts'
 import type { GrantsInForce } from '../quota/owned-grants.ts'
 import type { GivenGrant, Versioned } from './state.ts'
 
-/** Whether a grant pays at a moment of the store's clock, as far as it has tokens left. */
+/** Whether a grant pays at a moment of the store's clock, provided that tokens are left. */
 export function isLive({ until, endedAt }: GivenGrant, at: number): boolean {
   return endedAt === null && at < until
 }
 
-/** Whether two grants are of the same user, or of the same organisation. */
+/** Whether two grants have the same owner. */
 export function isOfSameOwner(a: GivenGrant, b: GivenGrant): boolean {
   return a.user === b.user && a.organisation === b.organisation
 }
@@ -17,7 +17,7 @@ export function endOfGrant({ until, endedAt }: GivenGrant): number {
   return endedAt ?? until
 }
 
-/** What usage says of one of these grants; `undefined` if there are none. */
+/** The data of one of these grants for usage; `undefined` if there are no grants. */
 export function grantOfThese(grants: ReadonlyMap<string, Versioned<GivenGrant>>) {
   if (grants.size === 0) return undefined
   return (id: string) => {
@@ -28,10 +28,10 @@ export function grantOfThese(grants: ReadonlyMap<string, Versioned<GivenGrant>>)
   }
 }
 
-/** Of maps that were sorted. Administrators look through all users in steps, and each step asks again: 8 ms for 10,000 grants (Node 26.10). */
+/** By the sorted map of grants. Administrators' steps through all users would sort it each time: 8 ms for 10,000 grants (Node 26.10). */
 const sorted = new WeakMap<object, GrantsInForce>()
 
-/** The grants of a state, by their owners. @param live those that pay now, by id; `undefined` if there are none */
+/** The grants of a state by their owners. @param live those that pay now, by id; `undefined` if there are none */
 export function grantsInForce(live: ReadonlyMap<string, Versioned<GivenGrant>>): GrantsInForce | undefined {
   if (live.size === 0) return undefined
   const known = sorted.get(live)

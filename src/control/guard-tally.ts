@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Guard } from './state.ts'
 
 /**
- * Requests that the quota has charged or refused since a guarded change, weighed by caller, so that no caller alone decides
- * whether the change stays:
- * - a caller counts for as many requests as a tenth of those of all others, however many it sends
- * - of the refusals that take a change back, the share of one caller is a fifth at most; with less than nine callers it is that
- *   of one of half of them, and a half at most
- * Each process weighs what it has decided itself. Both bounds hold for the sum over all processes too.
+ * Requests that the quota has charged or refused since a guarded change. They are weighed by caller, so that no single caller
+ * decides whether the change stays:
+ * - a caller counts for at most a tenth of the requests of all others, however many it sends
+ * - of the refusals that take a change back, the share of one caller is at most a fifth; with less than nine callers it is that
+ *   of one of half of them, and at most a half Each process weighs its own requests. Both bounds hold for the sum over all
+ *   processes too.
  */
 export interface GuardCounts {
-  /** Weighed, so no whole numbers. */
+  /** Weighed, so these are no whole numbers. */
   readonly requests: number
   readonly refused: number
 }
@@ -18,8 +18,8 @@ export interface GuardCounts {
 /** Keeps what processes have counted for guards. Every implementation passes test/control/guard-store.suite.ts. */
 export interface GuardStore {
   /**
-   * Puts what a process has counted in all in the place of what it has said before.
-   * @param running all guards that run: what was counted for others may be forgotten. Default this one
+   * Replaces the total that a process has counted so far.
+   * @param running all guards that run, so that counts for others may be forgotten. Default this one
    * @returns the sum over all processes
    * @throws StoreError
    */
@@ -34,18 +34,18 @@ export interface GuardTally {
   weighed(bound: number): GuardCounts
 }
 
-/** Fewer requests, weighed, decide nothing. */
+/** Fewer weighed requests than this decide nothing. */
 const LEAST_REQUESTS = 50
 
 const OTHERS_SHARE = 0.1
 const MOST_CALLERS = 5
-/** Callers of one slot are weighed as one, in the same memory for any number of them. A power of 2. */
+/** Callers in the same slot are weighed as one, which bounds the memory for any number of callers. A power of 2. */
 const SLOTS = 4096
 
 export function createGuardTally(): GuardTally {
   const all = new Uint32Array(SLOTS)
   const refused = new Uint32Array(SLOTS)
-  // Nobody can choose an id that shares the slot of another one.
+  // With the seed nobody can choose an id in the slot of another caller.
   const seed = randomBytes(4).readUInt32LE()
 
   function weighed(bound: number): GuardCounts {
@@ -70,7 +70,7 @@ export function createGuardTally(): GuardTally {
 
 /** Whether so many requests were refused that the change is taken back. */
 export function trips({ requests, refused }: GuardCounts, guard: Pick<Guard, 'refused'>): boolean {
-  // Sums of fractions: what reaches the bound may be a little below it.
+  // Sums of fractions may be slightly below the bound that they reach.
   return requests >= LEAST_REQUESTS && refused >= requests * guard.refused * (1 - 1e-9)
 }
 
@@ -92,7 +92,7 @@ function sum(counts: Uint32Array, of: (count: number, slot: number) => number): 
   return result
 }
 
-/** FNV-1a. */
+/** Hashes with FNV-1a. */
 function slotOf(caller: string, seed: number): number {
   let hash = 0x811c9dc5 ^ seed
   for (let i = 0; i < caller.length; i++) hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193)

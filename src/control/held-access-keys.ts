@@ -7,47 +7,47 @@ import { AccessKeyUses } from './access-key-uses.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
 
-/** What is known of an access key without asking the store. */
+/** The facts about an access key that are known without asking the store. */
 export type AccessKey = Pick<AccessKeyRecord, 'user' | 'plan' | 'organisation' | 'expiresAt' | 'revokedAt'>
 
 /**
- * All access keys of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
+ * All access keys of the store by their hashes. Made-up keys never reach the store, however many are sent.
  *
- * A revocation is seen within 1.2 seconds, or nobody is let in by an access key: what was found out longer ago is asked for anew, all who
- * need it together, and a store that does not answer is a StoreError.
+ * A revocation is noticed within 1.2 seconds, or no access key is accepted: older knowledge is confirmed first, by one question for all
+ * who need it. A store that does not respond is a StoreError.
  */
 export interface AccessKeys {
   /**
-   * `null` for one that nobody made. Known at once for those that are held. For others the store is asked for what was changed, all of them
-   * together and ten times a second at most.
-   * @throws StoreError by the promise, if the store does not answer
+   * `null` for a key that does not exist. A known key is returned at once. For any other the store is asked for changes, for all callers
+   * together and at most ten times a second.
+   * @throws StoreError by the promise, if the store does not respond
    */
   find(token: string): AccessKey | null | Promise<AccessKey | null>
-  /** Whether a credential of any shape is held as one that somebody else has made. The store is not asked. */
+  /** Whether a credential of any form is a known key from another system. The store is not asked. */
   isImported(credential: string): boolean
 }
 
 export interface HeldAccessKeys extends AccessKeys {
-  /** Removes those that ended 30 days ago, here and in the store. Never rejects: the next call does what this one could not. */
+  /** Removes keys that ended 30 days ago, here and in the store. Never rejects, because the next call repeats what failed. */
   removeEnded(): Promise<void>
-  /** Has the store know of uses that it does not know of yet. Never rejects. */
+  /** Tells the store of uses that it does not know yet. Never rejects. */
   close(): Promise<void>
 }
 
 export interface AccessKeysOptions {
   readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens' | 'removeTokens' | 'noteUses'>
   readonly control: Pick<ChangeFollower, 'fresh' | 'accompany' | 'storeTime'>
-  /** Whether access keys are accepted at this moment: else none are held. */
+  /** Whether access keys are accepted now. Otherwise none are held. */
   readonly wanted: () => boolean
   /** Monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
 }
 
-/** How old what is held may be, in milliseconds. With the quarter of a second for which a token is remembered it is below 2 s, also for a tunnel. */
+/** How old the held keys may be, in milliseconds. With the time for which a credential is remembered it is below 2 s. */
 const FRESH_MS = 1200
-/** Least time between two questions that unknown tokens bring about. */
+/** The shortest time between two questions that unknown keys cause. */
 const PAUSE_MS = 100
-/** How many of them wait for the next one. The others are unknown at once: anybody can make tokens up. */
+/** How many unknown keys may wait for the next question. Others are refused at once, because anybody can make up keys. */
 const MAX_WAITING = 100
 
 export function createAccessKeys({
@@ -58,9 +58,9 @@ export function createAccessKeys({
 }: AccessKeysOptions): HeldAccessKeys {
   let held = new Held()
   let isWhole = false
-  /** When the store was asked for what is held now. */
+  /** When the store was last asked for the keys that are held now. */
   let confirmedAt = Number.NEGATIVE_INFINITY
-  /** Ids of tokens that were changed and not read since: the store may have failed in between. */
+  /** Ids of keys that were changed but not read since then, because the store may have failed in between. */
   const changed = new Set<string>()
   let next: Promise<void> | null = null
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -69,7 +69,7 @@ export function createAccessKeys({
   const uses = new AccessKeyUses({ store, storeTime, now })
   control.accompany(follow)
 
-  /** @param entries what was changed since the last call; `null` where all is to be read */
+  /** @param entries the changes since the last call; `null` if everything must be read */
   async function follow(entries: readonly AuditEntry[] | null, askedAt: number): Promise<void> {
     if (!wanted()) {
       isWhole = false
@@ -90,7 +90,7 @@ export function createAccessKeys({
       const step = await store.readTokens(from)
       for (const record of step.records) all.put(record)
       from = step.next
-      // The embedded store has each step at once: 100,000 tokens would hold up everybody for half a second.
+      // The embedded store makes each step synchronously, and 100,000 keys would delay everybody for half a second.
       await new Promise((resolve) => setImmediate(resolve))
     } while (from !== null)
     held = all
@@ -99,12 +99,12 @@ export function createAccessKeys({
   }
 
   function note(entry: AuditEntry): void {
-    // Nothing says whose access keys are gone.
+    // The entry does not say whose access keys are gone.
     if (entry.what === 'user_forgotten') isWhole = false
     for (const id of changedBy(entry)) changed.add(id)
   }
 
-  /** A record is written together with its entry in the audit, so it is there. */
+  /** A record is written together with its entry in the audit, so it exists. */
   async function readChanged(): Promise<void> {
     if (changed.size === 0) return
     for (const { hash, record } of await store.findTokens([...changed])) {
@@ -139,7 +139,7 @@ export function createAccessKeys({
     return found(digest, held.keys.get(digest) ?? null)
   }
 
-  /** Whoever comes when it has begun to ask needs the next one. */
+  /** A caller who comes after it has begun to ask needs the next question. */
   async function look(): Promise<void> {
     await sleep(lookedAt + PAUSE_MS - now())
     next = null
@@ -159,7 +159,7 @@ export function createAccessKeys({
 /** Access keys by their hashes. */
 class Held {
   readonly keys = new Map<string, AccessKey>()
-  /** Hashes of those that somebody else has made. */
+  /** Hashes of keys from another system. */
   readonly #imported = new Set<string>()
 
   put(record: AccessKeyRecord): void {
@@ -173,13 +173,13 @@ class Held {
     this.#imported.delete(digest)
   }
 
-  /** Where there are none, no credential is hashed for it. */
+  /** Without such keys, no credential is hashed for this. */
   isImported(credential: string): boolean {
     return this.#imported.size > 0 && this.#imported.has(hash('sha256', credential, 'latin1'))
   }
 }
 
-/** The ids of the access keys that an entry of the audit has changed. */
+/** The ids of access keys that an entry of the audit has changed. */
 function changedBy({ what, subject, to }: AuditEntry): string[] {
   const own = subject !== null && (what === 'token_created' || what === 'token_revoked') ? [subject] : []
   if (!isObject(to)) return own
@@ -187,13 +187,13 @@ function changedBy({ what, subject, to }: AuditEntry): string[] {
   return what === 'tokens_revoked' || what === 'tokens_imported' ? idsIn(to.tokens) : own
 }
 
-/** The ids of access keys in a list of an entry of the audit. */
+/** The ids of access keys in an entry of the audit. */
 function idsIn(keys: unknown): string[] {
   const list: readonly unknown[] = Array.isArray(keys) ? keys : []
   return list.flatMap((key) => (isObject(key) && typeof key.id === 'string' ? [key.id] : []))
 }
 
-/** One character for each byte, which is half of the hexadecimal form. */
+/** One character for each byte, which is half as long as hexadecimal. */
 function packed(hash: string): string {
   return Buffer.from(hash, 'hex').toString('latin1')
 }

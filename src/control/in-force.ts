@@ -13,7 +13,7 @@ import {
   type Versioned,
 } from './state.ts'
 
-/** What is in force of a stored state. */
+/** The part of a stored state that is in force. */
 export interface InForce {
   readonly state: ControlState
   readonly from: StoredControl
@@ -23,9 +23,9 @@ export interface InForce {
   readonly grants: LiveGrants
 }
 
-/** How long something holds: a clock that is set back before `since` brings another one back. */
+/** How long a result is valid. A clock that is set back before `since` makes another one valid. */
 interface Span {
-  /** The store's time at which the last layer began or ended, and at which the next one does. */
+  /** The store's time when the last layer began or ended, and when the next one will. */
   readonly since: number
   readonly until: number
 }
@@ -35,7 +35,7 @@ interface Standing<T> extends Span {
   readonly from: Versioned<Packed<T>>
 }
 
-/** What is in force of overrides. */
+/** The overrides in force. */
 interface Living<T> extends Span {
   readonly overrides: ReadonlyMap<string, Versioned<T>>
   readonly from: Stored<T>
@@ -64,7 +64,7 @@ export const NOTHING_CHANGED: InForce = {
   grants: { ...ALWAYS, live: UNCHANGED.grants, from: UNCHANGED.grants },
 }
 
-/** What is in force at a moment; if nothing is new, what there was before. */
+/** What is in force at a moment; the same objects as before if nothing is new. */
 export function inForce(stored: StoredControl, last: InForce, at: number): InForce {
   const settings = standing(stored.settings, last.settings, at)
   const users = living(stored.overrides, last.users, at)
@@ -131,7 +131,7 @@ function liveGrants(stored: StoredControl['grants'], last: LiveGrants, at: numbe
   return { since, until, live: live.size === stored.size ? stored : live, from: stored }
 }
 
-/** The very value that is stored, if that is in force as a whole. `null` for none, also for what somebody else wrote. */
+/** The stored value itself, if it is in force as a whole. `null` for none, and for a value that somebody else wrote. */
 function readAt<T>(form: Form, packed: Packed<T>, at: number): Span & { readonly value: T | null } {
   if (!form.isForm(packed)) return { ...ALWAYS, value: null }
   const { layers, expiresAt = null } = packed as { readonly layers?: unknown; readonly expiresAt?: number | null }

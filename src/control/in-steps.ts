@@ -3,22 +3,22 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import type { UsedStep } from '../quota/quota-store.ts'
 import type { Window } from '../quota/window.ts'
 
-/** All users, or all organisations, who may be limited, with what they have used. */
+/** All users or organisations that may be limited, with their usage. */
 
 /** By category. */
 export type Counters = ReadonlyMap<string, Counter>
 
 export interface InStepsOptions {
-  /** The windows that may limit: whoever has nothing in one of these that runs is not looked at, but for an override. */
+  /** The windows that may limit. An owner without a running one of these is looked at only if there is an override. */
   readonly windows: readonly Window[]
-  /** Ends it between two steps, for whoever waits no more. */
+  /** Ends the search between two steps, if nobody waits for it. */
   readonly signal?: AbortSignal
 }
 
-/** Whose override is looked at in one step. */
+/** How many overrides one step looks at. */
 const AT_ONCE = 200
 
-/** All steps of a scan, with the event loop and the store free between them. @throws as the scan, or the reason of the signal */
+/** All steps of a scan, with the event loop and the store free in between. @throws as the scan, or the reason of the signal */
 export async function* everyStep<S extends { readonly next: string | null }>(
   scan: (cursor: string | null) => Promise<S>,
   signal?: AbortSignal,
@@ -33,7 +33,7 @@ export async function* everyStep<S extends { readonly next: string | null }>(
   }
 }
 
-/** Whoever has used something or has an override, in steps. A scan may come by one without an override twice. */
+/** All owners with usage or an override, in steps. An owner without an override may come twice. */
 export async function* inSteps(
   { windows, signal }: InStepsOptions,
   overridden: Iterable<string>,
@@ -57,7 +57,7 @@ export async function* inSteps(
   }
 }
 
-/** The plan of a user: an override of the user may name another one than the credential does. */
+/** The plan of a user, which an override may replace. */
 export function planIn(policy: Policy, payer: Payer): string | null {
   return policy.planOf(payer)?.name ?? payer.plan
 }

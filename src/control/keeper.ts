@@ -28,22 +28,22 @@ export interface KeeperOptions {
   readonly control: Pick<ChangeFollower, 'state' | 'fresh' | 'storeTime'>
   /** What is wrong with a patch under the configuration in force. */
   readonly problemsOf: (patch: QuotaPatchLike, changes: Changes) => readonly Problem[]
-  /** Is notified of each change that this process has made. */
+  /** Is called for each change that this process has made. */
   readonly onChange: (entry: AuditEntry, forgotten: number, outcome: Outcome) => void
-  /** Is notified of a change that the store may have made, or not. */
+  /** Is called for a change that the store may have made. */
   readonly onUnknown: (change: Change, author: Author) => void
-  /** Is notified of what should never happen. */
+  /** Is called for errors that should never happen. */
   readonly onError: (error: unknown) => void
   /** How often it looks, in milliseconds. Default 1000. */
   readonly everyMs?: number
 }
 
 /**
- * Makes the changes whose time has come, and takes back those after which too much is refused. Every process that takes requests has one. The version of the settings decides which
- * of them makes a change: the others find that it was made.
+ * Makes scheduled changes when their time has come, and takes back changes after which too much is refused. Every process that serves
+ * requests has a keeper. The version of the settings decides which of them makes a change, and the others see that it was made.
  */
 export interface Keeper {
-  /** Counts while a change is guarded. */
+  /** Counts requests while a change is guarded. */
   readonly observer: Observer
   start(): void
   /** Looks once. Never rejects. */
@@ -51,20 +51,20 @@ export interface Keeper {
   close(): void
 }
 
-/** What became of a change that was scheduled or guarded. */
+/** What happened to a scheduled or guarded change. */
 export type Outcome =
-  /** It began, or ended, when it was to. */
+  /** It began or ended as scheduled. */
   | 'begun'
   | 'ended'
-  /** It began, but the configuration has no place for it: its values rest. Or its end had passed before it could begin. */
+  /** It began, but the configuration has no place for its values. Or it had ended before it could begin. */
   | 'not_made'
-  /** Its guard let it stay, or took it back. */
+  /** Its guard kept it, or took it back. */
   | 'kept'
   | 'taken_back'
 
 /**
- * What the keeper has done by an entry of the audit, if somebody has to hear of it; `null` for every other entry. The entry says it
- * itself, so that any replica can tell.
+ * What the keeper has done in an entry of the audit, if somebody should learn of it; `null` for every other entry. The entry itself
+ * says it, so that any replica can tell.
  */
 export function upsetOf({ who, why }: Pick<AuditEntry, 'who' | 'why'>): 'not_made' | 'taken_back' | null {
   if (who === SCHEDULE && why?.startsWith(NOT_MADE)) return 'not_made'
@@ -81,14 +81,14 @@ interface Due {
   readonly outcome: Outcome
 }
 
-/** What all processes have counted, by the guards that they have counted for. */
+/** The counts of all processes, by guard. */
 type Verdicts = ReadonlyMap<string, GuardCounts>
 
-/** What was counted before the end of a guard may come a little later. */
+/** How long after the end of a guard counts may still arrive. */
 const LAST_COUNTS_MS = 3000
-/** A process whose configuration refuses a change waits so long for one that takes it. */
+/** How long a process whose configuration refuses a change waits for one that accepts it. */
 const GRACE_MS = 5000
-/** Changes of one look. The next one goes on. */
+/** How many changes one look makes. The next look goes on. */
 const MOST_AT_ONCE = 50
 const MAX_WHY = 500
 
@@ -97,12 +97,12 @@ export function createKeeper(options: KeeperOptions): Keeper {
   const instance = randomBytes(9).toString('base64url')
   /** By guard. */
   let counting: ReadonlyMap<string, GuardTally> = new Map()
-  /** Requests are decided without the store, by other limits than those that are guarded. */
+  /** Whether requests are decided without the store, so by other limits than the guarded ones. */
   let isOut = false
   let looking: Promise<void> | null = null
   let stop = (): void => {}
 
-  /** One at a time. Without a guard, and anything that is due, the store is not asked. */
+  /** One look at a time. The store is not asked unless there is a guard or something is due. */
   function look(): Promise<void> {
     looking ??= lookNow()
       .catch((error: unknown) => {
@@ -145,7 +145,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     for (const tally of counting.values()) tally.count(seen.caller.user, seen.kind === 'refused')
   }
 
-  /** An outage that was there before the first request was counted has made all counts its own. */
+  /** If the outage began before the first request was counted, all counts are its own. */
   function recovered(): void {
     if (!isOut) counting = new Map([...counting.keys()].map((id) => [id, createGuardTally()]))
     isOut = false
@@ -161,7 +161,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   }
 }
 
-/** One after the other, each on what is stored by then. @throws StoreError */
+/** Makes one change after the other, each on the state that is stored by then. @throws StoreError */
 async function makeAll(options: KeeperOptions, verdicts: Verdicts): Promise<void> {
   const { control } = options
   for (let made = 0; made < MOST_AT_ONCE; made++) {
@@ -176,7 +176,7 @@ function stackIn(state: ControlState): Stack {
   return stackOf(SETTINGS, storedOf(state).settings.value)
 }
 
-/** Whoever was faster has made it: that is no failure. */
+/** It is no failure if another process was faster. */
 async function make(
   { store, onChange, onUnknown }: KeeperOptions,
   { to, author, outcome }: Due,
@@ -192,7 +192,7 @@ async function make(
   }
 }
 
-/** What is to be done first at a moment of the store's clock; `null` for nothing. */
+/** What to do first at a moment of the store's clock; `null` for nothing. */
 function dueOf(
   { problemsOf }: Pick<KeeperOptions, 'problemsOf'>,
   state: ControlState,
@@ -200,7 +200,7 @@ function dueOf(
   at: number,
 ): Due | null {
   const stack = stackIn(state)
-  // Of two guards the newer change has most likely refused what both have seen.
+  // Of two guards, the newer change probably caused the refusals that both have counted.
   for (const layer of stack.layers.toReversed()) {
     const judged = judgement(layer, stack, verdicts, at)
     if (judged !== null) return judged
@@ -218,7 +218,7 @@ interface Event {
   readonly what: 'begin' | 'end'
 }
 
-/** What has come and stands in no audit yet, the oldest first. */
+/** Events that have happened but are in no entry of the audit yet, oldest first. */
 function eventsIn({ layers }: Stack, now: number): Event[] {
   const events = layers.flatMap((layer): Event[] => {
     if (layer.begun !== true) return layer.from <= now ? [{ at: layer.from, layer, what: 'begin' }] : []
@@ -227,7 +227,7 @@ function eventsIn({ layers }: Stack, now: number): Event[] {
   return events.sort((a, b) => a.at - b.at)
 }
 
-/** What becomes of a guarded change; `null` as long as that is open. */
+/** The decision about a guarded change; `null` while it is open. */
 function judgement(layer: StackLayer, stack: Stack, verdicts: Verdicts, at: number): Due | null {
   const { guard, id, begun } = layer
   const counts = guard === undefined ? undefined : verdicts.get(guard.id)
@@ -248,7 +248,7 @@ function ending(layer: StackLayer, stack: Stack): Due {
   return { to: removed(stack, layer.id), author: scheduleAuthor('ends as scheduled', layer), outcome: 'ended' }
 }
 
-/** `null` if another process may have a place for what this one has not. */
+/** `null` if this process has no place for the change, but another one may have. */
 function beginning(
   layer: StackLayer,
   stack: Stack,

@@ -3,13 +3,13 @@ import { covers, type Leaf, over, stripped, touch } from './leaves.ts'
 import type { Layer, Layers, Packed } from './state.ts'
 
 /**
- * What was set over time: a permanent value, and any number of temporary ones above it. In force is, of each value, what the
- * newest layer says that lives; the newest is the one that began last. An end takes its own layer away and nothing else.
- * Settings and overrides go by the same functions, which are pure: the moment is always given.
+ * What was set over time: a permanent value, and any number of temporary layers above it. For each value the newest layer in
+ * force counts, which is the one that began last. A layer that ends changes nothing else. Settings and overrides use the
+ * same functions, which are pure and get the moment as an argument.
  */
 export interface Stack {
   readonly permanent: readonly Leaf[]
-  /** By their beginnings, the oldest first. Of one moment that comes later which was set later. */
+  /** Oldest beginning first. Layers of the same moment are in the order in which they were set. */
   readonly layers: readonly StackLayer[]
 }
 
@@ -17,17 +17,17 @@ export interface StackLayer extends Omit<Layer, 'value'> {
   readonly leaves: readonly Leaf[]
 }
 
-/** How a value is a list of leaves: the settings have one for each value, an override is one as a whole. */
+/** How a value is split into leaves. The settings have one leaf for each value; an override is one leaf. */
 export interface Form {
   leavesOf(value: unknown): Leaf[]
   valueOf(leaves: readonly Leaf[]): unknown
-  /** What is in force where `top` lies over what is in force under it. */
+  /** What is in force if `top` lies over `under`. */
   over(under: readonly Leaf[], top: readonly Leaf[]): readonly Leaf[]
-  /** Whether nothing is seen of what lies under a value. */
+  /** Whether a leaf hides everything below it. */
   hides(leaf: Leaf): boolean
 }
 
-/** What is to be set. */
+/** A layer to be set. */
 export interface NewLayer extends Omit<StackLayer, 'from'> {
   /** `null` for now. */
   readonly from: number | null
@@ -38,7 +38,7 @@ export const NOTHING: Stack = { permanent: [], layers: [] }
 /** How many layers may lie above a permanent value. */
 export const MOST_LAYERS = 20
 
-/** The end alone of an override without anything beneath it. */
+/** Prefix for the id of the end of an override without anything below it. */
 const ALONE = 'end-'
 
 export function stackOf(form: Form, packed: Packed<unknown> | null): Stack {
@@ -58,7 +58,7 @@ function ofOne(form: Form, value: { readonly expiresAt?: unknown }): Stack {
   return { permanent: [], layers: [{ id, from: 0, until: value.expiresAt, leaves, begun: true, who: null, why: null }] }
 }
 
-/** `null` if nothing was set. A single override with an end is stored by itself. */
+/** `null` if nothing was set. A single override with an end is stored without layers. */
 export function packedOf(form: Form, { permanent, layers }: Stack): unknown {
   const [only] = layers
   if (only === undefined) return permanent.length === 0 ? null : form.valueOf(permanent)
@@ -81,7 +81,7 @@ export function leavesInForce(form: Pick<Form, 'over'>, { permanent, layers }: S
   return layers.filter((layer) => isLive(layer, at)).reduce((under, { leaves }) => form.over(under, leaves), permanent)
 }
 
-/** Sets something at a moment: for ever, for a while, or later. */
+/** Sets a layer at a moment: permanently, for a while, or for later. */
 export function set(stack: Stack, { from, ...layer }: NewLayer, at: number): Stack {
   if (from !== null) return inserted(stack, { ...layer, from })
   const begun: StackLayer = { ...layer, from: at, begun: true }
@@ -97,7 +97,7 @@ export function removed({ permanent, layers }: Stack, id: string): Stack {
   return { permanent, layers: layers.filter((layer) => layer.id !== id) }
 }
 
-/** Takes away what a guard has guarded. All other guards count anew: what was refused was refused under this one too. */
+/** Removes a guarded layer. All other guards count anew, because their refusals also happened under this layer. */
 export function takenBack(stack: Stack, id: string): Stack {
   const { permanent, layers } = removed(stack, id)
   const anew = (layer: StackLayer) =>
@@ -105,7 +105,7 @@ export function takenBack(stack: Stack, id: string): Stack {
   return { permanent, layers: layers.map(anew) }
 }
 
-/** Has a layer stay for good: it ends no more, or is guarded no more. */
+/** Makes a layer stay: removes its end or its guard. */
 export function kept({ permanent, layers }: Stack, id: string, what: 'until' | 'guard', at: number): Stack {
   const changed = layers.map((layer) => (layer.id === id ? less(layer, what) : layer))
   return settled({ permanent, layers: changed }, at, isBegun)
@@ -119,13 +119,13 @@ function less({ guard, ...layer }: StackLayer, what: 'until' | 'guard'): StackLa
   return { ...layer, ...(what === 'until' && { until: null }), ...(what === 'until' && guard && { guard }) }
 }
 
-/** Marks a layer as begun. One that stays for good becomes a part of the permanent value. */
+/** Marks a layer as begun. A layer that stays becomes a part of the permanent value. */
 export function begun({ permanent, layers }: Stack, id: string, at: number): Stack {
   const marked = layers.map((layer) => (layer.id === id ? { ...layer, begun: true as const } : layer))
   return withoutIdleGuards(settled({ permanent, layers: marked }, at, isBegun), at)
 }
 
-/** Without layers whose time is over, and with those that stay for good in the permanent value. */
+/** Removes layers that are over, and moves layers that stay into the permanent value. */
 export function current(stack: Stack, at: number): Stack {
   return stack.layers.length === 0 ? stack : settled(withoutOver(stack, at), at)
 }
@@ -134,14 +134,14 @@ export function withoutOver({ permanent, layers }: Stack, at: number): Stack {
   return { permanent, layers: layers.filter((layer) => !isOver(layer, at)) }
 }
 
-/** Whether something is to come back in its place, or may be. */
+/** Whether the layer will or may end. */
 function isTemporary({ until, guard }: Pick<StackLayer, 'until' | 'guard'>): boolean {
   return until !== null || guard !== undefined
 }
 
 /**
- * Layers that have begun and neither end nor are guarded are no layers any more.
- * @param which only these. Default all
+ * Moves layers that have begun and have neither end nor guard into the permanent value.
+ * @param which only these layers. Default all
  */
 export function settled(stack: Stack, at: number, which: (layer: StackLayer) => boolean = () => true): Stack {
   const index = stack.layers.findIndex((layer) => layer.from <= at && !isTemporary(layer) && which(layer))
@@ -155,7 +155,7 @@ export function settled(stack: Stack, at: number, which: (layer: StackLayer) => 
   )
 }
 
-/** @param isUnder which layers lie under what is set: whatever they say of it is never seen again */
+/** @param isUnder which layers lie below what is set. What they say about it never becomes visible again */
 function permanently(stack: Stack, leaves: readonly Leaf[], isUnder: (layer: StackLayer) => boolean): Stack {
   const known = [stack.permanent, ...stack.layers.map((layer) => layer.leaves)].flat()
   const layers = stack.layers.map((layer) =>
@@ -164,7 +164,7 @@ function permanently(stack: Stack, leaves: readonly Leaf[], isUnder: (layer: Sta
   return { permanent: over(stack.permanent, leaves), layers: layers.filter((layer) => layer.leaves.length > 0) }
 }
 
-/** Whoever sets the value that is in force already means its end: the layer that has it gives it up. */
+/** Setting the value that is in force already removes its end, so its layer gives the value up. */
 function withoutSame({ permanent, layers }: Stack, { leaves }: StackLayer, at: number): Stack {
   const known = [permanent, ...layers.map((layer) => layer.leaves)].flat()
   const given = new Map<StackLayer, Leaf[]>()
@@ -180,7 +180,7 @@ function withoutSame({ permanent, layers }: Stack, { leaves }: StackLayer, at: n
   return { permanent, layers: rest.filter((layer) => layer.leaves.length > 0) }
 }
 
-/** Of an override what it sets: its end and its reason may differ. */
+/** For an override without end and reason, which may differ. */
 function sameValue(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return sameJson(a, b)
   return sameJson({ ...a, reason: '', expiresAt: null }, { ...b, reason: '', expiresAt: null })
@@ -191,7 +191,7 @@ function inserted({ permanent, layers }: Stack, layer: StackLayer): Stack {
   return { permanent, layers: [...layers.slice(0, place), layer, ...layers.slice(place)] }
 }
 
-/** A guard watches its own values: once all of them were set again, by whatever has begun since, it has nothing to watch. */
+/** A guard watches the values of its layer. When newer layers have set all of them, it has nothing to watch. */
 function withoutIdleGuards(stack: Stack, at: number): Stack {
   const { layers } = stack
   const idle = layers.find((layer, i) => {
@@ -202,10 +202,10 @@ function withoutIdleGuards(stack: Stack, at: number): Stack {
   return idle === undefined ? stack : withoutIdleGuards(kept(stack, idle.id, 'guard', at), at)
 }
 
-/** A layer that a change has added or taken away, or the part of it that was. */
+/** A layer, or a part of one, that a change has added or removed. */
 export interface LayerChange extends StackLayer {}
 
-/** What a change did to the layers of others and its own. Layers that are over at that moment do not count. */
+/** What a change did to layers, its own and others. Layers that are over by then do not count. */
 export interface LayerChanges {
   readonly endsAdded: readonly LayerChange[]
   readonly endsDropped: readonly LayerChange[]
@@ -224,7 +224,7 @@ export function changesBetween(before: Stack, after: Stack, at: number): LayerCh
   }
 }
 
-/** The layers of `there`, as far as `here` has them not, or with another end. */
+/** The layers of `there` that `here` lacks, or has with another end. */
 function missingIn(here: readonly StackLayer[], there: readonly StackLayer[]): LayerChange[] {
   return there.flatMap((layer) => {
     const same = here.find(({ id, until }) => id === layer.id && until === layer.until)

@@ -4,12 +4,12 @@ import type { Json } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
 
 /**
- * One value and its place: the names of its members, from the outermost on. `null` gives the value back to what lies under all
- * that was set, and everything below its place with it.
+ * One value and its place, which is the list of member names from the outermost one. `null` gives back the value, and
+ * everything below its place, to what lies below.
  */
 export type Leaf = readonly [path: readonly string[], value: unknown]
 
-/** Whether a value at `place` decides on the one at `path` as well. */
+/** Whether a value at `place` also decides the value at `path`. */
 export function covers(place: readonly string[], path: readonly string[]): boolean {
   return place.length <= path.length && place.every((name, i) => name === path[i])
 }
@@ -19,15 +19,15 @@ export function touch(a: readonly string[], b: readonly string[]): boolean {
   return covers(a, b) || covers(b, a)
 }
 
-/** What is there when `top` was set over it. */
+/** The leaves after `top` was set over `under`. */
 export function over(under: readonly Leaf[], top: readonly Leaf[]): Leaf[] {
   const rest = under.filter(([path]) => !top.some(([place]) => covers(place, path)))
   return [...rest, ...top.filter(([, value]) => value !== null)]
 }
 
 /**
- * What these leaves still say beside others that were set over them.
- * @param known all values that there are: what is left of a `null` for many of them is said for each
+ * What these leaves still say below others.
+ * @param known all values that exist. A `null` for several values is replaced by one for each of the rest
  */
 export function stripped(leaves: readonly Leaf[], top: readonly Leaf[], known: readonly Leaf[]): Leaf[] {
   const isSet = (path: readonly string[]): boolean => top.some(([place]) => covers(place, path))
@@ -40,19 +40,19 @@ export function stripped(leaves: readonly Leaf[], top: readonly Leaf[], known: r
   })
 }
 
-/** The values that a tree of settings, or a merge patch of them, has. */
+/** The values in a tree of settings, or in a merge patch. */
 export function leavesOf(tree: Json): Leaf[] {
   return below(tree, [])
 }
 
-/** The tree, or the merge patch, of these values. */
+/** The tree or the merge patch of these values. */
 export function treeOf(leaves: readonly Leaf[]): Json {
   const tree: Tree = new Map()
   for (const [path, value] of leaves) setAt(tree, path, value)
   return plain(tree)
 }
 
-/** The values that a patch names, without what says when and why. */
+/** The values of a patch, without time, guard and reason. */
 export function leavesOfPatch({ reason: _, from: __, until: ___, guard: ____, ...patch }: QuotaPatchLike): Leaf[] {
   return leavesOf(patch)
 }
@@ -64,7 +64,7 @@ function below(tree: Json, path: readonly string[]): Leaf[] {
   })
 }
 
-/** A map, as an object has no member `__proto__` to assign to. */
+/** A map, because an object has no member `__proto__` that could be assigned. */
 type Tree = Map<string, Tree | { readonly value: unknown }>
 
 function setAt(tree: Tree, [name = '', ...rest]: readonly string[], value: unknown): void {

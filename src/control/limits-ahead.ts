@@ -10,29 +10,29 @@ import type { StoredControl } from './state.ts'
 
 export interface AheadOptions {
   readonly file: FileSettings
-  /** As the policy in force has them: with the window of the books, if days are kept. Default as they are. */
+  /** Completes settings as the policy in force does, for example with the books. By default they stay unchanged. */
   readonly completed?: (settings: QuotaSettings) => QuotaSettings
   readonly stored: StoredControl
-  /** Of mode `adaptive`: nobody knows what it will be. */
+  /** The factor of mode `adaptive`, whose future is unknown. */
   readonly factor: number
   readonly isKnown?: IsKnown | undefined
   /** Whether the mode in force is `adaptive`. */
   readonly isAdaptive: boolean
 }
 
-/** Many users with overrides that end may be refused at once. */
+/** How many moments are remembered. Many users with ending overrides may be refused at once. */
 const MOST_REMEMBERED = 100
 
-/** What is stored already of limits to come. It is worked out once for each moment, and again for a caller with an override. */
+/** Future limits that are stored already. They are calculated once for a moment, and again for a caller with an override. */
 export function limitsAhead(options: AheadOptions): Ahead {
-  /** By moment and by the override of whom. */
+  /** By moment, and by the owners of overrides. */
   const remembered = new Map<string, Then>()
   return {
     canRise: options.isAdaptive,
     moments: (payer, at) => momentsAhead(options.stored, payer, at),
     at(payer, moment) {
       const { file, completed = (settings) => settings, stored, factor, isKnown } = options
-      // Of all overrides these two matter: there may be 100,000.
+      // Only these two overrides matter, out of perhaps 100,000.
       const overrides = only(stored.overrides, payer.user)
       const organisationOverrides = only(stored.organisationOverrides, payer.organisation)
       const key = JSON.stringify([moment, ...overrides.keys(), null, ...organisationOverrides.keys()])
@@ -50,7 +50,7 @@ export function limitsAhead(options: AheadOptions): Ahead {
 
 const NONE: readonly number[] = []
 
-/** When something begins or ends that may concern the caller, the next one first. */
+/** When something begins or ends that may affect the caller, the next moment first. */
 function momentsAhead(
   { settings, overrides, organisationOverrides }: StoredControl,
   payer: Payer,

@@ -4,9 +4,9 @@ import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { endOf, type Limit } from '../quota/window.ts'
 import { everyStep } from './in-steps.ts'
 
-/** Whose runs of the last day had more tokens than limits that somebody is about to set. */
+/** Compares the runs of the last day with limits that somebody is about to set. */
 export interface LookBack {
-  /** Runs that ended after `from` or ran at `to` are looked at, in milliseconds since the epoch, by the store's clock. */
+  /** Runs that ended after `from` or ran at `to` count. In milliseconds since the epoch by the store's clock. */
   readonly from: number
   readonly to: number
   /** Users with such a run. */
@@ -18,9 +18,9 @@ export interface LookBack {
 export interface LookBackRow {
   readonly category: string
   readonly window: string
-  /** Users with a run, and their runs and tokens in them. */
+  /** Users with a run, their runs, and the tokens in these. */
   readonly of: Over
-  /** Of these users, runs and tokens: those above the limit of the user. */
+  /** Those users, runs and tokens that are above the user's limit. */
   readonly above: Over
 }
 
@@ -32,27 +32,27 @@ export interface Over {
 
 export interface LookBackOptions {
   readonly store: Pick<HistoryStore, 'scanHistory'>
-  /** Whose limits users have. @throws StoreError */
+  /** Users with the facts that decide their limits. @throws StoreError */
   readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
-  /** Makes the limits as they would be: policies remember users with an override, and are made anew in each step. */
+  /** Makes the future limits. A policy remembers users with an override, so each step makes a new one. */
   readonly next: () => Policy
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>
   /** How far back, in milliseconds. */
   readonly spanMs: number
-  /** Ends it between two steps. */
+  /** Ends the search between two steps. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Looks at the kept runs of every user in steps, with the event loop and the store free between them. Users in shadow mode and exempt
- * ones do not count. Limits are those that each user would have now, by today's plan and override.
+ * Looks at the kept runs of every user in steps, with the event loop and the store free in between. Users in shadow mode and exempt
+ * users do not count. The limits are those that each user would have now, with today's plan and override.
  * @throws StoreError, or the reason of the signal
  */
 export async function lookBack(options: LookBackOptions): Promise<LookBack> {
   const { store, payersOf, next, exempt, spanMs, signal } = options
   const tally = createTally(next())
-  /** A scan may come by one twice. */
+  /** A scan may return a user twice. */
   const seen = new Set<string>()
   const slices = inSlices()
   let range: Range = { from: 0, to: 0 }
@@ -80,7 +80,7 @@ type LimitsOf = (category: string) => readonly Limit[]
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 type Sums = { readonly of: Mutable<Over>; readonly above: Mutable<Over> }
 
-/** Sums by category and length of the window, which is its identity. */
+/** Sums by category and by the length of the window, which is its identity. */
 function createTally(policy: Policy) {
   const order = policy.categories.flatMap((category) =>
     policy.limitsOf(category).personal.map(({ window }) => ({ category, window })),

@@ -19,27 +19,27 @@ import type { OrganisationOverride, Packed, StoredControl, UserOverride, Version
 /** What a file of overrides would change. */
 export interface OverrideChanges {
   readonly counts: OverrideCounts
-  /** How many ends of overrides are added and dropped. */
+  /** How many ends of overrides would be added and removed. */
   readonly ends: { readonly added: number; readonly dropped: number }
-  /** The first that are added, changed or removed. The audit keeps them. */
+  /** The first overrides that are added, changed or removed. The audit keeps them. */
   readonly sample: readonly OverrideDifference[]
-  /** All overrides as they would be, those that are new under the version of the change. */
+  /** All overrides after the change. New ones have the version of the change. */
   readonly next: AllOverrides
-  /** Number of the last change before. */
+  /** Number of the last change before this one. */
   readonly base: number
 }
 
 export interface FileChanges extends OverrideChanges {
-  /** What is wrong with the file where it meets what is set. */
+  /** Conflicts between the file and what is set. */
   readonly problems: readonly Problem[]
 }
 
-/** Of users and of organisations together. */
+/** Counts users and organisations together. */
 export interface OverrideCounts {
   readonly added: number
   readonly changed: number
   readonly removed: number
-  /** Of all that stay as they are. */
+  /** How many stay unchanged. */
   readonly unchanged: number
 }
 
@@ -50,12 +50,12 @@ export interface OverrideDifference {
   readonly to: Packed<UserOverride> | Packed<OrganisationOverride> | null
 }
 
-/** Of the sample: so many, and so many characters of JSON. The audit and the log stay small. */
+/** The most entries of the sample, and the most characters of their JSON, because audit and log must stay small. */
 const MOST_SHOWN = 20
 const MOST_CHARACTERS = 8192
 
 /**
- * @param merge whether overrides stay that the file does not name, and lie under those of the file that have an end
+ * @param merge whether overrides stay that the file does not contain, also below those of the file with an end
  * @param who makes the change @param at the store's time
  */
 export async function overrideChanges(
@@ -80,9 +80,9 @@ export async function overrideChanges(
 }
 
 /**
- * What puts back the overrides that a file has replaced. What was set or taken away for a user or an organisation since stays so.
- * @param before those that it has replaced @param version the number of its change
- * @param since the entries of the audit behind that change @param at the store's time
+ * Restores the overrides that a file has replaced. What was set or removed for an owner since then stays.
+ * @param before the replaced overrides @param version the number of the change
+ * @param since the entries of the audit after the change @param at the store's time
  */
 export async function changesBack(
   stored: Pick<StoredControl, 'version' | 'overrides' | 'organisationOverrides'>,
@@ -105,10 +105,10 @@ export async function changesBack(
   return compared(stored, { users, organisations }, { user: ofUser, organisation: ofOrganisation }, at)
 }
 
-/** What somebody is to have, by what there is now. */
+/** The future override of an owner, depending on the present one. */
 type ToBe<T> = (id: string, now: Versioned<Packed<T>> | undefined) => Packed<T> | null
 
-/** @param named whom it is about, beside those who have something now */
+/** @param named the owners in question, besides those who have an override now */
 async function compared(
   { version: base, overrides, organisationOverrides }: Pick<StoredControl, 'version'> & AllOverrides,
   named: { readonly users: ReadonlyMap<string, unknown>; readonly organisations: ReadonlyMap<string, unknown> },
@@ -156,7 +156,7 @@ async function compared(
   return { counts, ends, sample: sample.taken, next, base }
 }
 
-/** Those of before first. */
+/** The ids of `before` come first. */
 function* idsOf(before: ReadonlyMap<string, unknown>, others: ReadonlyMap<string, unknown>): Generator<string> {
   yield* before.keys()
   for (const id of others.keys()) if (!before.has(id)) yield id
@@ -176,20 +176,20 @@ function sampling(): { add(difference: OverrideDifference): void; readonly taken
   }
 }
 
-/** Why a file is not put in force unless the word for it is given, which `word` names; `null` if it may be. */
+/** Why a file needs a confirmation, and the word that gives it; `null` if it needs none. */
 export interface Largeness {
   readonly word: 'allow_empty' | 'max_removed'
   readonly msg: string
 }
 
-/** What was given with a file. */
+/** The confirmations that came with a file. */
 export interface Allowed {
   readonly empty: boolean
   /** `null` for a tenth of all. */
   readonly removed: number | null
 }
 
-/** A file that was cut, or is empty, would take away what nobody meant to. */
+/** A file that was cut off or is empty would remove overrides by mistake. */
 export function tooLarge(
   { counts: { changed, removed, unchanged } }: OverrideChanges,
   wanted: WantedOverrides,
@@ -210,12 +210,12 @@ export function changesNothing({ counts: { added, changed, removed } }: Override
   return added + changed + removed === 0
 }
 
-/** Overrides that are staged at once: no step holds the store for more than some milliseconds. */
+/** How many overrides are staged at once, so that no step holds the store for more than some milliseconds. */
 const STEP = 200
 
 /**
- * Stages what a file wants, ready to be put in force by the change that is returned.
- * @param about for the audit, beside the counts @throws StoreError, or the reason of the signal
+ * Stages the overrides of a file, which the returned change puts in force.
+ * @param about for the audit, besides the counts @throws StoreError, or the reason of the signal
  */
 export async function stageChanges(
   store: Pick<ControlStore, 'stageOverrides'>,
@@ -228,7 +228,7 @@ export async function stageChanges(
     for (const some of portionsOf(whose === 'users' ? next.overrides : next.organisationOverrides)) {
       signal?.throwIfAborted()
       await store.stageOverrides(staged, some, whose)
-      // The embedded store has each step at once.
+      // The embedded store makes each step synchronously.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

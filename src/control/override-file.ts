@@ -13,18 +13,18 @@ import type { OrganisationOverride, Packed, UserOverride, Versioned } from './st
 import { isUserId, USER_ID } from './user-id.ts'
 
 /**
- * Overrides as a file, as JSON lines or as CSV with a head: a line for what was set for a user or an organisation for good, and one for
- * each override with an end that lies above it, the oldest first.
+ * Overrides as a file of JSON lines, or of CSV with a head. It has one line for the permanent override of a user or organisation, and
+ * one for each override with an end above it, oldest first.
  */
 
 export const OVERRIDE_FORMATS = ['ndjson', 'csv'] as const
 export type OverrideFormat = (typeof OVERRIDE_FORMATS)[number]
 
-/** Of a whole file, in bytes. */
+/** The most bytes of a whole file. */
 export const MOST_BYTES = 10 * 1024 * 1024
-/** Of one line. */
+/** The most bytes of one line. */
 const MOST_OF_LINE = 16 * 1024
-/** Problems after which no more lines are looked at. */
+/** After this many problems no more lines are read. */
 export const MOST_PROBLEMS = 50
 
 /** What a file sets, by user and by organisation. */
@@ -36,16 +36,16 @@ export interface WantedOverrides {
 export type Wanted<T> = ReadonlyMap<string, WantedOverride<T>>
 
 export interface WantedOverride<T> {
-  /** The number of the first line. */
+  /** The number of the first line about this owner. */
   readonly line: number
-  /** In the order of the lines: one without an end at most. */
+  /** In the order of the lines. At most one is without an end. */
   readonly all: readonly T[]
 }
 
-/** Whom a line is about. */
+/** The owner in a line. */
 export type Whose = { readonly user: string } | { readonly organisation: string }
 
-/** A line whose end has passed. It counts as none. */
+/** A line whose end has passed, which is ignored. */
 export type EndedLine = Whose & {
   readonly line: number
   /** ISO 8601. */
@@ -63,11 +63,11 @@ export interface OverrideFileOptions {
   readonly file: FileSettings
   /** The store's time, in milliseconds since the epoch. */
   readonly now: number
-  /** In force now. A line that is as one of these is always good: what `writeOverrides` writes can be read again. */
+  /** The overrides in force now. A line with one of them is always accepted, so that a written file can be read again. */
   readonly stored: AllOverrides
 }
 
-/** Reads a file, with the event loop free in between. Any problem is one of the whole file. */
+/** Reads a file, with the event loop free in between. Any problem makes the whole file invalid. */
 export async function readOverrides(
   bytes: Buffer,
   options: OverrideFileOptions,
@@ -104,7 +104,7 @@ export async function readOverrides(
   return { wanted: { users: wanted.users.taken, organisations: wanted.organisations.taken }, ended }
 }
 
-/** Takes lines. `take` says what is wrong with one beside those that were taken: their layers are worked out one by one. */
+/** Collects lines. `take` returns what is wrong with a line in view of earlier ones. Layers are calculated owner by owner. */
 function gathering<T extends OrganisationOverride>() {
   const taken = new Map<string, { readonly line: number; readonly all: T[] }>()
 
@@ -113,7 +113,7 @@ function gathering<T extends OrganisationOverride>() {
     if (before === undefined) taken.set(id, { line, all: [override] })
     else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt))
       return `stands on line ${before.line} already: keep one, or give it another end by expiresAt`
-    // One of them may have no end, and is no layer above the others.
+    // One of them may have no end, and so is no layer above the others.
     else if (before.all.length > MOST_LAYERS) return TOO_MANY.msg
     else before.all.push(override)
     return null
@@ -139,7 +139,7 @@ function isoOf(ms: number | null): string {
   return new Date(ms ?? 0).toISOString()
 }
 
-/** Number and text of each line that is not empty; a problem for one that is no text. */
+/** Number and text of each line that is not empty; a problem for a line that is not UTF-8. */
 export function* linesOf(bytes: Buffer): Generator<[line: number, text: string | Problem]> {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
   for (let [at, line] = [0, 1]; at < bytes.length; line++) {
@@ -161,7 +161,7 @@ function textOf(bytes: Uint8Array, utf8: TextDecoder): string | Problem {
   }
 }
 
-/** A user or an organisation, and the fields of the override. `null` for a line that holds none: the head. */
+/** The owner and the fields of an override. `null` for a line without one, which is the head. */
 type Read = { readonly user: unknown; readonly organisation: unknown; readonly fields: Json } | Problem[] | null
 
 function jsonLines(text: string): Read {
@@ -171,7 +171,7 @@ function jsonLines(text: string): Read {
   return { user, organisation, fields }
 }
 
-/** A line that is to be an object of JSON. */
+/** Reads a line that must be a JSON object. */
 export function jsonLine(text: string): { readonly value: Record<string, unknown> } | { readonly problems: Problem[] } {
   const fault = jsonFault(text)
   if (fault !== null) return { problems: [{ path: '', msg: fault.replace(/^line 1, /, '') }] }
@@ -201,7 +201,7 @@ function overrideOf(read: Read, { file, stored }: OverrideFileOptions): Line | P
   return Array.isArray(override) ? override : { kind: 'user', id: user, override }
 }
 
-/** @param read a line that has ended counts as none, which is for its reader to say */
+/** @param read the caller says that a line has ended. Such a line is ignored */
 function oneOf<T extends UserOverride | OrganisationOverride>(
   fields: Json,
   stored: Versioned<Packed<T>> | undefined,
@@ -218,7 +218,7 @@ const FLAGS = ['bypassGlobal', 'shadow'] as const
 const NUMBERS = ['factor', 'periodDay'] as const
 const FIXED = ['user', 'organisation', ...NUMBERS, 'plan', 'within', ...FLAGS, 'reason', 'expiresAt']
 
-/** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
+/** The first line is the head. Columns may be in any order, and an empty cell is a missing value. */
 function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read {
   const limits = limitColumns(file, stored)
   const most = FIXED.length + limits.size
@@ -238,7 +238,7 @@ function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read
   }
 }
 
-/** Category and window by the name of the column: all of the file, and those that an override in force has. */
+/** Category and window for the name of each column: all of the file, and those in overrides in force. */
 function limitColumns(file: FileSettings, stored: AllOverrides): Map<string, readonly [string, string]> {
   const columns = new Map<string, readonly [string, string]>()
   for (const category of categoriesOf(file)) {
@@ -285,18 +285,18 @@ function rowFields(
   return { user: idOf('user'), organisation: idOf('organisation'), fields: Object.fromEntries(fields) }
 }
 
-/** What is no number stays a text, of which the check says what it must be. */
+/** Text that is no number stays a text, so that the check can say what it must be. */
 function numberOf(cell: string): number | string {
   return /^[0-9]{1,15}(\.[0-9]{1,6})?$/.test(cell) ? Number(cell) : cell
 }
 
-/** Spreadsheets write them in capitals. One that is off is as one that is missing. */
+/** Spreadsheets write flags in capitals. A flag that is off counts as missing. */
 function flagOf(cell: string): boolean | string {
   if (/^true$/i.test(cell)) return true
   return /^false$/i.test(cell) ? '' : cell
 }
 
-/** An override as a line has it, without whose it is. */
+/** The fields of an override in a line, without its owner. */
 export function fieldsOf(override: UserOverride | OrganisationOverride): Json {
   const { limits, factor, periodDay, plan, within, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
   return {
@@ -313,8 +313,8 @@ export function fieldsOf(override: UserOverride | OrganisationOverride): Json {
 }
 
 /**
- * The file, some lines at a time, in the order of the users and then of the organisations, with the event loop free in between. What has
- * ended is left out.
+ * The file in parts, with users first and organisations after them, and with the event loop free in between. Ended overrides are left
+ * out.
  * @param now the store's time
  */
 export async function* writeOverrides(

@@ -5,11 +5,11 @@ import { current, isLive, MOST_LAYERS, packedOf, type StackLayer, set, stackOf }
 import type { Problem } from './problems.ts'
 import type { OrganisationOverride, Packed, UserOverride } from './state.ts'
 
-/** All overrides of one user or organisation, one over the other. */
+/** The layers of overrides of one user or organisation. */
 
 const NONE: readonly never[] = []
 
-/** The permanent one first, then those with an end, the oldest first. */
+/** The permanent override first, then those with an end, oldest first. */
 export function overridesIn<T extends UserOverride | OrganisationOverride>(
   packed: Packed<T> | undefined,
 ): readonly T[] {
@@ -20,8 +20,8 @@ export function overridesIn<T extends UserOverride | OrganisationOverride>(
 }
 
 /**
- * What is stored where these overrides, and no others, are to be: the very value that is stored if they are those already.
- * @param all one without an end at most; those with one in the order in which they lie above each other
+ * The stored form of exactly these overrides. The stored object itself if it has them already.
+ * @param all at most one without an end, and those with an end in the order of their layers
  * @param at the store's time
  */
 export function withOverrides<T extends UserOverride | OrganisationOverride>(
@@ -51,7 +51,7 @@ function inOrder<T extends UserOverride | OrganisationOverride>(all: readonly T[
   return [...all.filter(({ expiresAt }) => expiresAt === null), ...all.filter(({ expiresAt }) => expiresAt !== null)]
 }
 
-/** One without an end takes the place of all that was set before; one with an end lies above it. */
+/** An override without an end replaces everything that was set before. One with an end lies above it. */
 export function withOverride<T extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
   before: Packed<T> | null,
   override: T,
@@ -70,8 +70,8 @@ export function withOverride<T extends Pick<UserOverride, 'reason' | 'expiresAt'
 }
 
 /**
- * What is stored once these overrides were added to what there is: the very value that is stored if they are in it already. Where one
- * of them has no end, they are all that there is.
+ * The stored form after these overrides were added. The stored object itself if it has them already. If one of them has no end, they
+ * replace everything.
  */
 export function withAdded<T extends UserOverride | OrganisationOverride>(
   stored: Packed<T> | undefined,
@@ -86,7 +86,7 @@ export function withAdded<T extends UserOverride | OrganisationOverride>(
   return added.reduce((packed, one) => withOverride<T>(packed, one, who, at), stored)
 }
 
-/** Whether more overrides with an end lie above each other than may. */
+/** Whether there are too many layers of overrides with an end. */
 export function hasTooMany(packed: Packed<unknown> | null): boolean {
   return packed !== null && stackOf(OVERRIDES, packed).layers.length > MOST_LAYERS
 }

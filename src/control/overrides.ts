@@ -22,8 +22,8 @@ import { timeOf } from './times.ts'
 import { isUserId, USER_ID } from './user-id.ts'
 
 /**
- * Reads the body of `PUT /api/users/{id}/override`: limits by category and window beside the other fields. What is missing
- * or `null` follows the default. The configuration refuses categories that are called like one of the other fields.
+ * Reads the body of `PUT /api/users/{id}/override`, which has limits by category and window besides the other fields. A
+ * missing value or `null` follows the default. The configuration allows no category with the name of another field.
  * @param now the store's time, in milliseconds since the epoch
  */
 export function overrideFrom(
@@ -51,8 +51,8 @@ export function overrideFrom(
 }
 
 /**
- * The overrides as the policy wants them, each made ready when its user or organisation first comes: 100,000 at once would
- * hold the process for 0.5 s after every change (Node 26.10).
+ * The overrides for a policy. Each is prepared when its owner first comes, because 100,000 at once would block the process
+ * for 0.5 s after every change (Node 26.10).
  */
 export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides' | 'grants'>): Overrides {
   const [own, theirs] = [settersIn(state.overrides), settersIn(state.organisationOverrides)]
@@ -67,7 +67,7 @@ export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisatio
 
 type Setters = Required<Pick<Overrides, 'hasPeriodDays' | 'hasWithin'>>
 
-/** Of maps that were looked through. */
+/** By the map of overrides that was searched. */
 const looked = new WeakMap<object, Setters>()
 
 function settersIn(overrides: ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>): Setters {
@@ -133,7 +133,7 @@ function nothingSet(file: FileSettings, categories: readonly string[]): string {
 const LESS_ALONE =
   'is for limits alone, which are numbers: leave out factor, periodDay, plan, bypassGlobal, shadow, unlimited and what passes beyond a limit, or leave out within'
 
-/** Whether it can only lower limits. */
+/** Whether an override can only lower limits. */
 function setsLessAlone({ limits, ...others }: UserOverride): boolean {
   const isLimited = Object.values(limits).every((row) => Object.values(row).every((limit) => typeof limit === 'number'))
   return isLimited && setsNoOther(others)
@@ -147,13 +147,13 @@ function setsNoOther({ factor, periodDay, plan, bypassGlobal, shadow }: Omit<Use
   return factor === undefined && periodDay === undefined && plan === undefined && !bypassGlobal && !shadow
 }
 
-/** Whether a text names a plan of the file. */
+/** Whether a text is the name of a plan of the file. */
 export function planOf({ plans }: Pick<FileSettings, 'plans'>): Check {
   if (plans !== undefined && plans.size > 0) return choice([...plans.keys()])
   return (_, path) => [{ path, msg: 'names a plan, and the file has none: add quota.plans there' }]
 }
 
-/** Beside limits, reason and end. */
+/** The fields besides limits, reason and end. */
 function userFields(file: FileSettings): [string, Check][] {
   return [
     ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
@@ -191,7 +191,7 @@ function problemsOfBody(
 }
 
 const MAX_FACTOR = 100
-/** Digits behind the point that a factor may have. */
+/** How many decimals a factor may have. */
 const DIGITS = 3
 
 const factor = only(
@@ -217,7 +217,7 @@ function periodDayIn({ periodDay }: Json): { readonly periodDay?: number } {
   return typeof periodDay === 'number' ? { periodDay } : {}
 }
 
-/** Without a factor of 1, which changes nothing. */
+/** A factor of 1 is left out, because it changes nothing. */
 function factorIn({ factor }: Json): { readonly factor?: number } {
   return typeof factor === 'number' && factor !== 1 ? { factor } : {}
 }

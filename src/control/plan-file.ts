@@ -5,13 +5,13 @@ import { type FileSettings, problemsOf, type QuotaPatchLike } from './settings.t
 import type { Changes } from './state.ts'
 
 /**
- * Limits of plans as a file: a document with `plans` as a configuration has them, or a list or lines of them, each with its name under
- * `plan`. It says what is set at run time for good; what was set for a while lies above that and is not touched.
+ * Limits of plans as a file: a document with `plans` as in a configuration, or a list or lines of plans, each with its name under
+ * `plan`. It sets permanent values at run time. Layers above them do not change.
  */
 
 export type PlanFile = { readonly plans: Json } | { readonly problems: readonly Problem[] }
 
-/** What a file names, under one name each. @param data as it was read: a document, or the values of its lines */
+/** The plans of a file by name. @param data as parsed: a document, or the values of its lines */
 export function plansIn(data: unknown): PlanFile {
   if (Array.isArray(data)) return fromEntries(data)
   if (!isObject(data) || !isObject(data.plans)) return { problems: [{ path: '', msg: FORM }] }
@@ -37,7 +37,7 @@ function fromEntries(entries: readonly unknown[]): PlanFile {
   return problems.length > 0 ? { problems } : { plans: Object.fromEntries(plans) }
 }
 
-/** What is wrong with the plans of a file. `null` is no value there: what is left out follows the configuration. */
+/** What is wrong with the plans of a file. `null` is no valid value; what is left out follows the configuration. */
 export function planProblems(plans: Json, file: FileSettings): readonly Problem[] {
   const nulls = leavesOf({ plans }).filter(([, value]) => value === null)
   return [
@@ -48,7 +48,7 @@ export function planProblems(plans: Json, file: FileSettings): readonly Problem[
   ]
 }
 
-/** One value that a file changes: `null` for what is not set, so that it follows the configuration. */
+/** One value that a file changes; `null` if it follows the configuration again. */
 export interface PlanChange {
   readonly path: readonly string[]
   readonly from: unknown
@@ -56,8 +56,8 @@ export interface PlanChange {
 }
 
 /**
- * What a file changes of what is set for good: nothing where that is so already, so that what was set for a while above it stays.
- * @param merge whether values stay that the file does not name
+ * What a file changes in the permanent values. A value that is the same already is left out, so that layers above it stay.
+ * @param merge whether values stay that the file does not contain
  */
 export function planChanges(plans: Json, permanent: Changes, merge: boolean): readonly PlanChange[] {
   const wanted = keyed(leavesOf({ plans }))

@@ -27,69 +27,69 @@ import { type Counters, inSteps, planIn } from './in-steps.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
-  /** Whose limits users have. Default those of users of whom only the id is known. @throws StoreError */
+  /** Users with the facts that decide their limits. Default the id alone. @throws StoreError */
   readonly payersOf?: (users: readonly string[]) => Promise<readonly Payer[]>
-  /** Whose limits organisations have. Default those under no plan. @throws StoreError */
+  /** Payers for the limits of organisations. Default without a plan. @throws StoreError */
   readonly membersOf?: (organisations: readonly string[]) => Promise<readonly Payer[]>
-  /** Makes the limits in force, and as they would be: of the same categories and windows. */
+  /** Make the present and the future limits, of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
-  /** By category: the least that a request costs which may be refused; none if nothing is. */
+  /** By category, the lowest cost of a request that may be refused. A category is missing if nothing in it is refused. */
   readonly cheapest: ReadonlyMap<string, number>
-  /** What the limits become under the change by ends and beginnings that are known. Default nothing. */
+  /** How limits will change under the change at known moments. Default not at all. */
   readonly ahead?: Ahead
   /** Users to whom nothing is charged. Default nobody. */
   readonly exempt?: ReadonlySet<string>
   /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
   readonly shadow: { readonly now: boolean; readonly next: boolean }
-  /** The windows that may limit: whoever has nothing in one of these that runs is not looked at, but for an override. */
+  /** The windows that may limit. An owner without a running one of these is looked at only if there is an override. */
   readonly windows: readonly Window[]
-  /** Users and organisations with an override, who are looked at whatever they have used. Default none. */
+  /** Owners with an override, who are looked at even without usage. Default none. */
   readonly overridden?: { readonly users: Iterable<string>; readonly organisations: Iterable<string> }
-  /** Learns which of these users may use the reserve, where that matters. Default nobody may. @throws StoreError */
+  /** Finds out which of these users may use the reserve, if that matters. Default nobody may. @throws StoreError */
   readonly learn?: (users: readonly string[]) => Promise<void>
-  /** Ends it between two steps, for whoever waits no more. */
+  /** Ends the preview between two steps, if nobody waits for it. */
   readonly signal?: AbortSignal
 }
 
-/** What would become of a change, from the live counters. */
+/** What a change would do, by the present counters. */
 export interface Preview extends Counted<BlockedUser> {
-  /** Users of those looked at for whom the change makes any difference: another limit, or an end of shadow mode. */
+  /** How many of the users make any difference: they get another limit, or leave shadow mode. */
   readonly movedCount: number
-  /** By windows of their own. Nobody is looked at if neither a plan nor an override may limit organisations. */
+  /** By the organisations' own windows. Nobody is looked at if neither a plan nor an override limits organisations. */
   readonly organisations: Counted<BlockedOrganisation>
-  /** The global windows without room for even the cheapest request: each blocks everybody who does not bypass them. */
+  /** Global windows without room for even the cheapest request. Each blocks everybody who does not bypass it. */
   readonly everybody: readonly BlockedEverybody[]
-  /** Those that keep out new users alone: a part of the window is kept for known ones (`quota.reserve`). */
+  /** Global windows that block only new users, because a part is kept for known ones (`quota.reserve`). */
   readonly newUsers: readonly BlockedEverybody[]
   readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
   readonly effective: EffectiveLimits
-  /** Tokens that pass beyond these limits; missing if nothing does. */
+  /** Tokens that pass beyond these limits; absent if none do. */
   readonly over?: LimitsInForce
 }
 
 /** Users or organisations. */
 export interface Counted<T> {
-  /** Those looked at: they have used something or have an override. */
+  /** How many were looked at, because they have usage or an override. */
   readonly scanned: number
-  /** Those who would be blocked, and those of them who are not blocked now. */
+  /** How many would be blocked, and how many of them are not blocked now. */
   readonly blockedCount: number
   readonly newlyBlockedCount: number
   /** Those who are blocked now and would not be. */
   readonly freedCount: number
-  /** The first 100 who would be blocked, those first who are not blocked now. */
+  /** The first 100 who would be blocked. Those who are not blocked now come first. */
   readonly blocked: readonly T[]
 }
 
-/** A user and the window that would keep him waiting longest: of his own, of his organisation, or of all users together. */
+/** A user, and the window with the longest wait: his own, his organisation's, or a global one. */
 export interface BlockedUser extends BlockedEverybody {
   readonly user: string
 }
 
-/** An organisation and the window of it that would keep its users waiting longest. */
+/** An organisation, and its window with the longest wait. */
 export interface BlockedOrganisation extends BlockedEverybody {
   readonly organisation: string
-  /** Of whose users the window is: those of one plan may be blocked, and others not. `null` for none. */
+  /** The plan of the users who are blocked, because users of other plans may not be. `null` for none. */
   readonly plan: string | null
 }
 
@@ -100,7 +100,7 @@ export interface BlockedEverybody {
   readonly window: string
   readonly limit: number
   readonly used: number
-  /** ISO 8601 UTC; `null` for a limit that no request fits into, which no waiting helps. */
+  /** ISO 8601 UTC; `null` for a limit into which no request fits, so that waiting does not help. */
   readonly resetAt: string | null
   readonly blockedNow: boolean
 }
@@ -112,7 +112,7 @@ export interface HeadRoom {
   /** As in `WindowStatus`. */
   readonly limitOfNewUsers?: number
   readonly remaining: number
-  /** `null` where the global scope is switched off now. */
+  /** `null` if the global scope is switched off now. */
   readonly limitNow: number | null
   readonly remainingNow: number | null
 }
@@ -120,11 +120,11 @@ export interface HeadRoom {
 const SHOWN = 100
 const NOBODY: ReadonlySet<string> = new Set()
 const NONE = { users: [], organisations: [] }
-/** Any user will do for the counters of all. */
+/** Any user can be used to read the global counters. */
 export const ANYBODY = '-'
 
 /**
- * Looks at every user and organisation in steps, with the event loop and the store free between them.
+ * Looks at every user and organisation in steps, with the event loop and the store free in between.
  * @throws StoreError, or the reason of the signal
  */
 export async function preview(options: PreviewOptions): Promise<Preview> {
@@ -145,7 +145,10 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, ...limits }
 }
 
-/** Policies remember each user with an override, and the garbage of 100,000 of them would hold up a turn. */
+/**
+ * Policies remember each user with an override, and the garbage of 100,000 would hold up a turn, so each step makes new
+ * ones.
+ */
 function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOptions): Policies {
   return {
     now: { policy: now(), cheapest, exempt, shadow: shadow.now },
@@ -158,18 +161,18 @@ interface Policies {
   readonly next: StandingRules
 }
 
-/** What is needed of organisations to judge their users. */
+/** The facts about organisations that are needed to judge their users. */
 interface Organisations {
   readonly scanned: number
-  /** Those without room under the limits of some plan, now or then. */
+  /** Organisations without room under the limits of some plan, before or after the change. */
   readonly tight: ReadonlyMap<string, TightOrganisation>
 }
 
 interface TightOrganisation {
   readonly counters: Counters
-  /** The user who spoke last. */
+  /** The latest user. */
   readonly last: Payer
-  /** Of its users, as far as they are known: each may have limits of the organisation of its own. */
+  /** A payer for each known plan of its users, because each plan may limit the organisation differently. */
   readonly plans: Map<string | null, Payer>
 }
 
@@ -196,7 +199,7 @@ async function tightOrganisations(options: PreviewOptions): Promise<Organisation
   return { scanned, tight }
 }
 
-/** By the plan of each of their users: those of one may be refused, and others served. */
+/** Looks at the plans of each organisation's users, because some may be refused while others are served. */
 function countOrganisations(
   options: PreviewOptions,
   { scanned, tight }: Organisations,
@@ -260,7 +263,7 @@ async function countUsers(
   return { ...count.result(), scanned, movedCount }
 }
 
-/** What refuses a user; `null` for nothing. */
+/** The window that refuses a user; `null` for none. */
 function refusalOf(rules: StandingRules, payer: Payer, used: CountersOf, at: number): Block | null {
   const { state, block } = standingOf(rules, payer, used, at)
   return state === 'refused' ? block : null
@@ -304,7 +307,7 @@ function createCount<T extends BlockedEverybody>() {
   const still: T[] = []
   const counted = new Set<string>()
 
-  /** @param block tells what blocks the owner under the change, and is called for the first owners only. `null` if nothing does */
+  /** @param block finds what blocks the owner after the change. It is called for the first owners only. `null` if nothing does */
   function add(id: string, blockedNow: boolean, block: (() => Omit<T, 'blockedNow'>) | null): void {
     if (block !== null || blockedNow) counted.add(id)
     if (block === null) {
@@ -321,7 +324,7 @@ function createCount<T extends BlockedEverybody>() {
   return { add, has: (id: string) => counted.has(id), result }
 }
 
-/** Of the global windows, as the settings have them. @param of whose limits count */
+/** The full global windows under the future settings. @param of the payer whose limits count */
 function blockedEverybody(
   options: PreviewOptions,
   { at, global }: UsageSnapshot,

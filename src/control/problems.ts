@@ -3,9 +3,9 @@ import { didYouMean } from '../lib/suggest.ts'
 import { isLimitValue } from '../quota/limit-value.ts'
 import { MAX_LIMIT, MULTIPLIER } from '../quota/policy.ts'
 
-/** What is wrong with a body that an administrator sent, and the cure. */
+/** A problem in a body from an administrator, and the cure. */
 export interface Problem {
-  /** Dotted, `baselines.personal.read.1h`; empty for the body as a whole. */
+  /** With dots, like `baselines.personal.read.1h`; empty for the whole body. */
   readonly path: string
   readonly msg: string
 }
@@ -23,7 +23,7 @@ export function below(path: string, key: string): string {
 
 /**
  * An object with no other keys than those of `checks`.
- * @param what for the message: `field`, `category`, `window` @param more what else it says of an unknown one. Default nothing
+ * @param what for the message: `field`, `category`, `window` @param more about an unknown key. Default nothing
  */
 export function object(
   checks: ReadonlyMap<string, Check>,
@@ -42,7 +42,7 @@ export function object(
   }
 }
 
-/** The same for each of the names. */
+/** The same check for each of the names. */
 export function each(names: readonly string[], check: Check): ReadonlyMap<string, Check> {
   return new Map(names.map((name) => [name, check]))
 }
@@ -51,12 +51,12 @@ export function orNull(check: Check): Check {
   return (value, path) => (value === null ? [] : check(value, path))
 }
 
-/** A value for which something is so. @param msg what is wrong with others, and the cure */
+/** A value that fulfils a condition. @param msg what is wrong with any other value, and the cure */
 export function only(isGood: (value: unknown) => boolean, msg: string): Check {
   return (value, path) => (isGood(value) ? [] : [{ path, msg }])
 }
 
-/** Of what the file has no place for any more. */
+/** For a value for which the file no longer has a place. */
 export const onlyNull = only(
   (value) => value === null,
   'rests, since the file has no such plan, category or window: add it there, or send null to give the value back',
@@ -85,7 +85,7 @@ export function choice(values: readonly string[]): Check {
       : [{ path, msg: `must be one of ${list(values)}${typeof value === 'string' ? didYouMean(value, values) : ''}` }]
 }
 
-/** Characters, not code units; none of them a control character, which would break a line of a list. */
+/** Counts characters, not code units. Control characters would break a line of a list. */
 function isReason(value: unknown): boolean {
   if (typeof value !== 'string' || value.trim() === '' || value.length > 2 * MAX_REASON) return false
   return [...value].length <= MAX_REASON && value.isWellFormed() && !/\p{Cc}/u.test(value)

@@ -20,13 +20,13 @@ import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
 import type { Changes, GivenGrant, OrganisationOverride, Packed, UserOverride } from './state.ts'
 
-/** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
+/** The stored forms of changes by administrators. A value of another form was not written by us. */
 
 const isTable = mapOf(mapOf((value) => value === NO_LIMIT || isSoft(value) || isNumber(value)))
 const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
 const isPlan = shapeOf({ personal: optional(isTable), organisation: optional(isTable) })
 
-/** @param isValue the form of what the layers set */
+/** @param isValue the form of a layer's value */
 function layersOf(isValue: Shape): Shape {
   return listOf(
     shapeOf({
@@ -71,7 +71,7 @@ const isOverrideOfOrganisation = shapeOf({
   expiresAt: orNull(isTime),
 })
 
-/** An override, with layers above it, or layers alone. */
+/** An override with layers above it, or layers alone. */
 function packed(isOverride: Shape): Shape {
   const areLayers = layersOf(isOverride)
   return (value) => {
@@ -123,7 +123,7 @@ const isAuditEntry = shapeOf({
   vain: optional(isVain),
 })
 
-/** Any value. What of it is shown as a time, also in a sample of values, is one. */
+/** Any value in which everything that is shown as a time is one, even within a sample. */
 function isDated(value: unknown): boolean {
   if (!isObject(value)) return true
   const { expiresAt, overrides, organisations = {}, layers, replaces } = value
@@ -134,7 +134,7 @@ function isDated(value: unknown): boolean {
   return samples.every((sample) => Object.values(sample).every(isDated))
 }
 
-/** What the values before and after a change of some kinds are; `null` for none. */
+/** The forms of the values before and after a change, for some kinds; `null` for no value. */
 const VALUES: Readonly<Partial<Record<string, Shape>>> = {
   settings: isSettings,
   override: isPackedOfUser,
@@ -158,14 +158,14 @@ export function givenGrantOf(value: unknown): GivenGrant | null {
   return isGivenGrant(value) ? (value as GivenGrant) : null
 }
 
-/** @param hash under which it is kept: by no other one may it let anybody in */
+/** @param hash under which it is stored. The key must not be accepted under any other */
 export function accessKeyOf(value: unknown, hash: string): AccessKeyRecord | null {
   if (!isAccessKey(value)) return null
   const record = value as AccessKeyRecord
   return record.hash === hash ? record : null
 }
 
-/** A value before the change that nobody can read counts as none: the change itself is known all the same. */
+/** An unreadable value before the change counts as none, because the change itself is known. */
 export function auditEntryOf(value: unknown): AuditEntry | null {
   if (!isAuditEntry(value)) return null
   const entry = value as AuditEntry

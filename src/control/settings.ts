@@ -27,10 +27,10 @@ import {
 import type { Changes, PlanTables, ScopedTable } from './state.ts'
 import { TIMING_FIELDS } from './timing.ts'
 
-/** What the file sets of all that can be changed at run time. */
+/** The file's values for everything that can be changed at run time. */
 export type FileSettings = QuotaSettings & { readonly shadow: boolean }
 
-/** What is missing stays, `null` gives back to the file. The wire shape of `PATCH /api/quota`. */
+/** The body of `PATCH /api/quota`. A missing value stays, and `null` gives it back to the file. */
 export interface QuotaPatchLike {
   readonly mode?: Mode | null
   readonly global?: { readonly enabled?: boolean | null; readonly multiplier?: number | null } | null
@@ -38,12 +38,12 @@ export interface QuotaPatchLike {
   readonly custom?: ScopedPatchLike | null
   readonly plans?: Readonly<Record<string, PlanPatchLike | null>> | null
   readonly shadow?: boolean | null
-  /** For the audit; no part of the settings. Neither are the others below. */
+  /** For the audit. This and the following fields are no part of the settings. */
   readonly reason?: string
-  /** When it is to be made, and when taken back, as RFC 3339 has it. */
+  /** When the change is made and when it is taken back, in RFC 3339. */
   readonly from?: string | null
   readonly until?: string | null
-  /** How long requests are counted after it, `10m`, and which share of them may be refused, `5%`; `null` ends a guard. */
+  /** For how long requests are counted after the change, `10m`, and which share may be refused, `5%`; `null` ends a guard. */
   readonly guard?: { readonly for: string; readonly refused: string } | null
 }
 
@@ -53,7 +53,7 @@ interface ScopedPatchLike {
 }
 type TablePatchLike = Readonly<Record<string, Readonly<Record<string, LimitValue | null>> | null>>
 
-/** What `PATCH /api/plans/{id}` sets. */
+/** The body of `PATCH /api/plans/{id}`. */
 export interface PlanPatchLike {
   readonly personal?: TablePatchLike | null
   readonly organisation?: TablePatchLike | null
@@ -62,14 +62,14 @@ export interface PlanPatchLike {
 export interface Resolved {
   readonly settings: QuotaSettings
   readonly shadow: boolean
-  /** Dotted paths of the values that were set over the file's: `mode`, `baselines.personal.read.1h`. */
+  /** Paths of the values that replace those of the file: `mode`, `baselines.personal.read.1h`. */
   readonly changed: readonly string[]
 }
 
 const SCOPES = ['personal', 'global'] as const
 export const PLAN_SCOPES = ['personal', 'organisation'] as const
 
-/** The settings in force. A change that the file has no category or window for rests until it has one again. */
+/** The settings in force. A value whose category or window the file lacks has no effect until the file has it again. */
 export function resolve(file: FileSettings, changes: Changes): Resolved {
   const baselines = over(file, file.baselines, changes.baselines)
   const custom = over(file, file.custom ?? NO_LIMITS, changes.custom)
@@ -91,8 +91,8 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
 }
 
 /**
- * JSON Merge Patch (RFC 7396), for a patch without problems: an object is merged, `null` takes a value away, anything else
- * replaces. Unlike there, an object that has become empty goes too: then everything in it follows the file.
+ * JSON Merge Patch (RFC 7396), for a patch without problems: an object is merged, `null` removes a value, and anything
+ * else replaces it. Unlike in the RFC, an empty object is removed too, so that everything in it follows the file.
  */
 export function applyPatch(
   changes: Changes,
@@ -102,8 +102,8 @@ export function applyPatch(
 }
 
 /**
- * What is wrong with the body of `PATCH /api/quota`, every problem at once.
- * @param changes in force: what rests, since the file has its category or window no more, can still be given back
+ * Everything that is wrong with the body of `PATCH /api/quota`.
+ * @param changes in force. A value whose category or window the file lacks can still be given back
  */
 export function problemsOf(patch: unknown, file: FileSettings, changes: Changes = {}): Problem[] {
   const windows = file.windows.map(({ name }) => name)
@@ -152,13 +152,13 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
 
 const NEW_PLAN = () => ': a plan begins in the file, under quota.plans'
 
-/** Where the day is set that somebody sends with the limits of a plan. */
+/** The path of the day that comes together with the limits of a plan. */
 function dayOfPlan(key: string): string {
   if (key !== 'period_day' && key !== 'periodDay') return ''
   return ': the day with which months of a plan begin is set in the file, under quota.plans, and that of one user or organisation by periodDay of an override'
 }
 
-/** Where the values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
+/** Where values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
 export function originOf(changes: Changes, lines: Origin): Origin {
   return (scope, category, window, layer) => {
     const tables: Readonly<Partial<Record<typeof scope, ValueTable>>> =
@@ -178,7 +178,7 @@ function over(file: FileSettings, limits: ScopedLimits, changes: ScopedTable | u
   return changes === undefined ? limits : scopesOver(file, SCOPES, limits, changes)
 }
 
-/** Tables of some scopes, with what passes beyond their limits. */
+/** Tables of several scopes, with the tokens that pass beyond their limits. */
 type Scoped<S extends string> = Readonly<Record<S, LimitTable>> & {
   readonly over?: Readonly<Partial<Record<S, LimitTable>>>
 }
@@ -198,7 +198,7 @@ function scopesOver<S extends string>(
   return { ...tables, ...(made.some(([, { over }]) => over.size > 0) && { over: soft }) }
 }
 
-/** Only plans that the file has. */
+/** Only plans of the file. */
 function plansOver(file: FileSettings, plans: Plans, changes: Changes['plans'] = {}): Plans {
   const of = (name: string, limits: PlanLimits): PlanLimits => {
     const set = memberOf(changes, name)
@@ -225,7 +225,7 @@ function valueIn(table: ValueTable | undefined, category: string, window: string
   return row === undefined ? undefined : memberOf(row, window)
 }
 
-/** Own members only: a category may be called `constructor`. */
+/** Reads only own members, because a category may be called `constructor`. */
 function memberOf<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(of, name) ? of[name] : undefined
 }
@@ -234,14 +234,14 @@ function isEmpty({ personal, global }: ScopedLimits): boolean {
   return personal.size === 0 && global.size === 0
 }
 
-/** A limit that the file has no place for. */
+/** A limit for which the file has no place. */
 export interface Resting {
-  /** As a path of `changed`. */
+  /** In the form of `changed`. */
   readonly path: string
   readonly value: LimitValue
 }
 
-/** What was set in a plan, a category or a window that this file does not have. Another replica may have it. */
+/** Limits in a plan, category or window that this file does not have. Another replica may have it. */
 export function restingIn(file: FileSettings, changes: Changes): Resting[] {
   const windows = new Set(file.windows.map(({ name }) => name))
   const categories = new Set(categoriesOf(file))
@@ -254,12 +254,12 @@ export function restingIn(file: FileSettings, changes: Changes): Resting[] {
   )
 }
 
-/** One table of limits that were set. */
+/** A table of limits that were set. */
 interface Tabled {
-  /** The names that lead to it. */
+  /** The names of members that lead to it. */
   readonly place: readonly string[]
   readonly table: ValueTable
-  /** Whose limits they are, if they are those of a plan. */
+  /** The plan, if it is the table of a plan. */
   readonly plan?: string
 }
 
@@ -306,6 +306,6 @@ function merge(target: Json, patch: Json): Json {
     if (next === null || next === undefined || (isObject(next) && Object.keys(next).length === 0)) merged.delete(key)
     else merged.set(key, next)
   }
-  // Defines members, where an assignment to `__proto__` would not.
+  // Defines members, because an assignment to `__proto__` would not.
   return Object.fromEntries(merged)
 }

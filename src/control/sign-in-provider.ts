@@ -1,12 +1,12 @@
-/** Somebody whom a provider of identities has signed in. */
+/** A person whom an identity provider has signed in. */
 export interface SignedIn {
-  /** What the claim of the name has; `null` if it has no text, or an address that the provider has not verified. */
+  /** The text of the name's claim; `null` if there is none, or if it is an address that the provider has not verified. */
   readonly name: string | null
-  /** What the claim of the groups has; empty without it. */
+  /** The groups in the groups' claim; empty if there is none. */
   readonly groups: readonly string[]
 }
 
-/** Where people sign in whom the configuration of the gateway does not know. */
+/** An identity provider where people sign in who are not in the gateway's configuration. */
 export interface SignInProvider {
   /**
    * Begins a sign-in.
@@ -16,15 +16,15 @@ export interface SignInProvider {
    */
   begin(callback: string): Promise<{ readonly to: string; readonly kept: string }>
   /**
-   * @param returned the whole address by which the browser came back @param kept what it has kept
+   * @param returned the whole address with which the browser came back @param kept what it has kept
    * @throws SignInError
    */
   finish(returned: URL, kept: string): Promise<SignedIn>
 }
 
-/** A sign-in failed. The message is one safe sentence for whoever wants to sign in. */
+/** A sign-in failed. The message is one safe sentence for the person who signs in. */
 export class SignInError extends Error {
-  /** `away`: the provider does not respond, or not as one. `refused`: it did not sign this person in here. */
+  /** `away`: the provider does not respond, or not properly. `refused`: it did not sign this person in. */
   readonly kind: 'away' | 'refused'
 
   constructor(kind: SignInError['kind'], message: string, cause?: unknown) {

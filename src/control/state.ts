@@ -2,110 +2,110 @@ import type { ValueTable } from '../quota/limit-value.ts'
 import type { Mode } from '../quota/policy.ts'
 
 /**
- * What administrators have changed at run time, as it is stored and sent: plain JSON. It lives beside the counters, and
+ * What administrators have changed at run time, as plain JSON in its stored form. It is kept beside the counters, and
  * every replica follows it (`change-follower.ts`).
  */
 
-/** Limits in both scopes; any of them may be missing. */
+/** Limits in both scopes. Any of them may be missing. */
 export interface ScopedTable {
   readonly personal?: ValueTable
   readonly global?: ValueTable
 }
 
-/** The limits of one plan; any of them may be missing. */
+/** The limits of one plan. Any of them may be missing. */
 export interface PlanTables {
   readonly personal?: ValueTable
   readonly organisation?: ValueTable
 }
 
-/** The settings that were changed; what is missing here follows the file. */
+/** The changed settings. A missing value follows the file. */
 export interface Changes {
   readonly mode?: Mode
-  readonly global?: { readonly enabled?: boolean /** In `MULTIPLIER`. */; readonly multiplier?: number }
+  readonly global?: { readonly enabled?: boolean /** In the range `MULTIPLIER`. */; readonly multiplier?: number }
   readonly baselines?: ScopedTable
-  /** Explicit limits of mode `custom`; what is missing here and in the file is the baseline. */
+  /** Limits of mode `custom`. A value that is missing here and in the file is that of the baseline. */
   readonly custom?: ScopedTable
-  /** Limits of plans, by name; what is missing follows the plan in the file, and the baselines where that has none. */
+  /** Limits of plans, by name. A missing value follows the plan in the file, or else the baselines. */
   readonly plans?: Readonly<Record<string, PlanTables>>
   /** Whether refusals are only counted and reported, for every route and user. */
   readonly shadow?: boolean
 }
 
-/** One value that was set over time. It lies above what is permanent, and takes nothing of that away. */
+/** One value that was set over time. It lies above the permanent value without changing it. */
 export interface Layer<V = unknown> {
   readonly id: string
   /** When it begins and ends, in milliseconds since the epoch on the store's clock; `null` for never. */
   readonly from: number
   readonly until: number | null
-  /** Of settings a merge patch, as the body of `PATCH /api/quota` has it; else the override as a whole. */
+  /** For settings a merge patch like the body of `PATCH /api/quota`; else the whole override. */
   readonly value: V
-  /** Taken away if too many requests are refused. It is kept as a layer as long as that is open. */
+  /** A layer with a guard is removed if too many requests are refused, and stays a layer until that is decided. */
   readonly guard?: Guard
-  /** Its beginning stands in the audit. */
+  /** The audit has its beginning already. */
   readonly begun?: true
-  /** The administrator, and the reason given; `null` where only the audit knows. */
+  /** The administrator and the reason; `null` if only the audit knows. */
   readonly who: string | null
   readonly why: string | null
 }
 
 export interface Guard {
-  /** Under which requests are counted. */
+  /** The id under which requests are counted. */
   readonly id: string
   readonly until: number
   /** The share of the charged requests that may be refused, above 0 and below 1. */
   readonly refused: number
 }
 
-/** By their beginnings, the oldest first. */
+/** Oldest beginning first. */
 export interface Layers {
   readonly layers?: readonly Layer[]
 }
 
 /**
- * A value as it is stored: the permanent one with the layers above it, or layers alone. Without layers, and for an override with
- * an end that lies above nothing, it is the value itself.
+ * The stored form of a value: the permanent value with the layers above it, or layers alone. Without layers it is the value
+ * itself, and so is a single override with an end.
  */
 export type Packed<T> = (T & Layers) | Required<Layers>
 
 /** What was set for one user. */
 export interface UserOverride {
-  /** Personal limits that replace those of the settings as they stand. */
+  /** Personal limits, which replace those of the settings. */
   readonly limits: ValueTable
   /**
-   * Multiplies these limits and those that follow the default, from 0 to 100; 0 lets nothing pass. One that sets a factor and nothing
-   * else multiplies whatever lies under it. Default 1.
+   * Multiplies these limits and the default ones, from 0 to 100; 0 lets nothing pass. An override with a factor only multiplies what
+   * is below it. Default 1.
    */
   readonly factor?: number
-  /** The day with which months begin, in `PERIOD_DAY`. Default that of the credential, the plan, or the window. */
+  /** The first day of months, in `PERIOD_DAY`. Default that of the credential, the plan or the window. */
   readonly periodDay?: number
-  /** The user's plan. Default that of the credential. */
+  /** The user's plan. Default the plan of the credential. */
   readonly plan?: string
   /**
-   * The organisation within which it holds: for requests whose credential names it, and never above what they would have without it.
-   * Such a one sets limits alone. Default everywhere.
+   * The override then holds only for requests whose credential names this organisation. It only has limits, and only lowers. Default
+   * for all requests.
    */
   readonly within?: string
-  /** Whether the global scope is neither checked nor charged for this user. */
+  /** Whether this user is neither limited nor counted by the global scope. */
   readonly bypassGlobal: boolean
   /** Whether this user's refusals are only counted and reported. */
   readonly shadow: boolean
-  /** Why, 1 to 500 characters. */
+  /** The reason, 1 to 500 characters. */
   readonly reason: string
-  /** Why all but the factor is so, where one in force multiplies another one. No stored one has it. */
+  /** The reason of everything but the factor, if an override in force is multiplied by another one. It is never stored. */
   readonly beneath?: string
-  /** When it ends by itself, in milliseconds since the epoch on the store's clock; `null` for never. */
+  /** When it ends, in milliseconds since the epoch on the store's clock; `null` for never. */
   readonly expiresAt: number | null
 }
 
 /** What was set for one organisation. */
 export interface OrganisationOverride {
-  /** Limits of the organisation that replace those of plans as they stand, also in windows that no plan limits. */
+  /** Limits of the organisation, which replace those of plans, and also limit windows that no plan limits. */
   readonly limits: ValueTable
-  /** As of a `UserOverride`: it multiplies the limits that the plan of each member has. */
+  /** As of a `UserOverride`. It multiplies the limits of each member's plan. */
   readonly factor?: number
-  /** As of a `UserOverride`, of the organisation. */
+  /** As of a `UserOverride`, for the months of the organisation. */
   readonly periodDay?: number
-  /** Why, 1 to 500 characters. */
+  /** The reason, 1 to 500 characters. */
   readonly reason: string
   /** As of a `UserOverride`. */
   readonly beneath?: string
@@ -113,32 +113,32 @@ export interface OrganisationOverride {
   readonly expiresAt: number | null
 }
 
-/** Extra tokens that were given once, to a user or to an organisation. */
+/** Extra tokens that were given once to a user or an organisation. */
 export interface GivenGrant {
-  /** Missing for one of an organisation. */
+  /** Absent for a grant of an organisation. */
   readonly user?: string
   readonly organisation?: string
   readonly category: string
   /** At least 1. */
   readonly tokens: number
-  /** On the store's clock, in milliseconds since the epoch: from when it may be taken from, and from when no more. */
+  /** From when until when it pays, in milliseconds since the epoch on the store's clock. */
   readonly givenAt: number
   readonly until: number
-  /** Why, 1 to 500 characters. */
+  /** The reason, 1 to 500 characters. */
   readonly reason: string
-  /** When an administrator ended it; `null` if none has. */
+  /** When an administrator ended it; `null` if nobody did. */
   readonly endedAt: number | null
 }
 
-/** A value and the number of the change that made it; 0 where nothing was ever changed. */
+/** A value and the number of the change that made it; 0 if there was never a change. */
 export interface Versioned<T> {
   readonly version: number
   readonly value: T
 }
 
 /**
- * Which change was the last, of any kind. A store that has lost data gives the same numbers to other changes: only with its
- * time is it the same one.
+ * The last change of any kind. A store that has lost data uses numbers again, so a change is identified by both number and
+ * time.
  */
 export interface LastChange {
   /** Counts the changes one by one; 0 before the first. */
@@ -147,18 +147,18 @@ export interface LastChange {
   readonly changedAt: number
 }
 
-/** Everything that was changed, as it is stored. */
+/** Everything that was changed, in its stored form. */
 export interface StoredControl extends LastChange {
   readonly settings: Versioned<Packed<Changes>>
   /** By user. */
   readonly overrides: ReadonlyMap<string, Versioned<Packed<UserOverride>>>
   /** By organisation. */
   readonly organisationOverrides: ReadonlyMap<string, Versioned<Packed<OrganisationOverride>>>
-  /** By id, those that have ended too. */
+  /** By id, including ended ones. */
   readonly grants: ReadonlyMap<string, Versioned<GivenGrant>>
 }
 
-/** Everything that was changed, as far as it is in force now. */
+/** Everything that was changed and is in force now. */
 export interface ControlState extends LastChange {
   readonly settings: Versioned<Changes>
   /** By user. */
@@ -167,7 +167,7 @@ export interface ControlState extends LastChange {
   readonly organisationOverrides: ReadonlyMap<string, Versioned<OrganisationOverride>>
   /** By id. */
   readonly grants: ReadonlyMap<string, Versioned<GivenGrant>>
-  /** What is stored, with all layers; missing if that is the same. */
+  /** The stored form with all layers; absent if it is the same. */
   readonly stored?: StoredControl
 }
 

@@ -12,14 +12,14 @@ import {
   type Versioned,
 } from './state.ts'
 
-/** The follower's copy of what is stored, with all layers. */
+/** The follower's copy of the stored state, with all layers. */
 export class StoredState {
   readonly #store: ControlStore
   readonly #onChange: (entry: AuditEntry) => void
   #state: StoredControl = UNCHANGED
   #hasFallen = false
 
-  /** @param onChange called for each change that is read one by one, before it is applied */
+  /** @param onChange is called for each change that is read by itself, before it is applied */
   constructor(store: ControlStore, onChange: (entry: AuditEntry) => void) {
     this.#store = store
     this.#onChange = onChange
@@ -30,8 +30,8 @@ export class StoredState {
   }
 
   /**
-   * Brings the copy up to the last change of the store. Changes that the store has lost count no more.
-   * @returns as a `CoReader` takes it
+   * Brings the copy up to the last change of the store. Changes that the store has lost no longer count.
+   * @returns the entries for a `CoReader`
    * @throws StoreError
    */
   async catchUp(last: LastChange): Promise<readonly AuditEntry[] | null> {
@@ -42,7 +42,7 @@ export class StoredState {
 
   async #read(last: LastChange): Promise<readonly AuditEntry[] | null> {
     const { version, changedAt } = this.#state
-    // A first lower version may be the late response of a store that is being replaced.
+    // A single lower version may be the late response of a store that is being replaced.
     if (last.version < version) return this.#hasFallen ? this.#readAll() : []
     if (last.version === version && last.changedAt === changedAt) return []
     const entries = await this.#store.changesSince(this.#state)
@@ -52,7 +52,7 @@ export class StoredState {
     return entries
   }
 
-  /** It is read in steps: what was changed meanwhile is applied once more. */
+  /** It is read in steps, so changes from meanwhile are applied once more. */
   async #readAll(): Promise<null> {
     for (let tries = 0; tries < TRIES; tries++) {
       const all = await this.#store.readControl()
@@ -64,7 +64,7 @@ export class StoredState {
     throw replacedAllTheTime()
   }
 
-  /** All overrides were replaced, whose entry holds only some of them, or a user was forgotten, whose entry has no name. The changes themselves are known one by one. */
+  /** Reads anew after all overrides were replaced or a user was forgotten, because such an entry does not contain everything. */
   async #readAnew(): Promise<readonly AuditEntry[] | null> {
     for (let tries = 0; tries < TRIES; tries++) {
       const all = await this.#store.readControl()
@@ -85,7 +85,7 @@ export class StoredState {
   }
 }
 
-/** This often everything is read again if all overrides were replaced meanwhile: what was read is a mixture, in which some may be missing. */
+/** How often everything is read again if all overrides were replaced meanwhile, so that what was read is an incomplete mixture. */
 const TRIES = 5
 
 function replacesAll({ what }: AuditEntry): boolean {
@@ -96,7 +96,7 @@ function replacedAllTheTime(): StoreError {
   return new StoreError('the overrides are replaced faster than they can be read', 'other', 'no')
 }
 
-/** However many changes there are, each map of overrides is copied once. */
+/** Each map of overrides is copied once, however many changes there are. */
 function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredControl {
   let { version, changedAt, settings } = state
   const users = changing<Packed<UserOverride>>(state.overrides)
@@ -119,7 +119,7 @@ function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredCo
   }
 }
 
-/** A map that is copied with the first change of it. */
+/** A map that is copied at its first change. */
 function changing<T>(before: ReadonlyMap<string, Versioned<T>>) {
   let changed: Map<string, Versioned<T>> | null = null
 

@@ -2,7 +2,7 @@ import { isObject } from '../lib/json.ts'
 import { type Check, type Json, object, only, orNull, type Problem } from './problems.ts'
 import { timeOf } from './times.ts'
 
-/** When a change of the settings is made, and taken back, beside what it sets. Times in milliseconds since the epoch. */
+/** When a change of the settings is made and taken back. Times in milliseconds since the epoch. */
 export interface Timing {
   /** `null` for now. */
   readonly from: number | null
@@ -17,10 +17,10 @@ const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const GUARD_MS = { min: 10_000, max: 86_400_000 }
 const SHARE = /^(\d{1,2}(?:\.\d{1,6})?)%$/
 
-/** How far ahead a time may lie. */
+/** How far in the future a time may be. */
 const YEAR_MS = 366 * 86_400_000
 
-/** The fields of the body, of a good form or not. Whether they go together is for `timingProblems`. */
+/** The fields of the body, each by itself. `timingProblems` checks whether they fit together. */
 export const TIMING_FIELDS: readonly (readonly [string, Check])[] = [
   ['from', orNull(time)],
   ['until', orNull(time)],
@@ -31,7 +31,7 @@ export function timingOf({ from, until, guard }: Json): Timing {
   return { from: momentOf(from), until: momentOf(until), guard: guardOf(guard) }
 }
 
-/** What is wrong with the times of a body whose fields have a good form. @param now the store's time */
+/** What is wrong with the times of a body whose fields are valid by themselves. @param now the store's time */
 export function timingProblems(body: Json, now: number): Problem[] {
   const { from, until } = timingOf(body)
   const [first, what] = from === null ? [now, 'it is'] : [from, '`from` is']
@@ -41,7 +41,7 @@ export function timingProblems(body: Json, now: number): Problem[] {
   ]
 }
 
-/** @param after the moment behind which it must lie, which `what` names */
+/** @param after the moment before it, which `what` names */
 function momentProblems(path: string, at: number, after: number, now: number, what: string): Problem[] {
   if (at <= after) return [{ path, msg: `must be later: ${what} ${new Date(after).toISOString()}` }]
   return at - now > YEAR_MS ? [{ path, msg: 'must be within 366 days from now' }] : []
@@ -74,7 +74,7 @@ function guard(value: unknown, path: string): Problem[] {
 const FOR = 'must be how long requests are counted, from 10s to 1d: for example 10m'
 const REFUSED = 'must be the share of requests that may be refused, above 0% and below 100%: for example 5%'
 
-/** Milliseconds; `NaN` for what is no duration. */
+/** Milliseconds; `NaN` if the value is no duration. */
 function durationOf(value: unknown): number {
   const [, count, unit] = DURATION.exec(textOf(value)) ?? []
   return Number(count) * UNITS[unit as keyof typeof UNITS]
@@ -84,7 +84,7 @@ function shareOf(value: unknown): number {
   return Number(SHARE.exec(textOf(value))?.[1]) / 100
 }
 
-/** A list or an object is no text, whatever JavaScript would make of it: of `{"toString": 1}` it makes an error. */
+/** A list or an object is no text, even if JavaScript could convert it. For `{"toString": 1}` it would throw. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

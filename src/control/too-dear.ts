@@ -7,7 +7,7 @@ import { type Limit, promised } from '../quota/window.ts'
 import type { WantedOverrides, Whose } from './override-file.ts'
 import type { UserOverride } from './state.ts'
 
-/** What requests of a rule may cost, where the quota may refuse them. */
+/** The costs of a rule's requests, if the quota may refuse them. */
 export interface Priced {
   /** As written in the file, or `unmatched`. */
   readonly match: string
@@ -15,26 +15,26 @@ export interface Priced {
   readonly costs: readonly number[]
 }
 
-/** A limit that some request can never fit into, so that no waiting helps whoever sends it. */
+/** A limit into which some request can never fit, so that waiting does not help. */
 export interface TooDear {
-  /** Whose limit it is; absent for everybody's. */
+  /** The plan with the limit; absent for a limit of everybody. */
   readonly plan?: string
   readonly scope: Scope
   readonly category: string
   readonly window: string
   readonly limit: number
-  /** The most that such a request costs. */
+  /** The highest cost of such a request. */
   readonly cost: number
   /** The first 20 of their rules, and how many there are. */
   readonly routes: readonly string[]
   readonly routeCount: number
-  /** A sentence. */
+  /** The warning as a sentence. */
   readonly msg: string
 }
 
 const SHOWN = 20
 
-/** Of the limits that hold for everybody, and of those that a plan has instead. */
+/** Checks the limits for everybody, and those that plans have instead. */
 export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
   return policy.categories.flatMap((category) => {
     const { personal, global } = policy.limitsOf(category)
@@ -46,7 +46,7 @@ export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
   })
 }
 
-/** A limit of 0 is how a plan is kept from a category. */
+/** A limit of 0 keeps a plan from a category on purpose. */
 function tooDearIn(policy: Policy, plan: string, category: string, routes: readonly Priced[]): TooDear[] {
   const { personal: everybody } = policy.limitsOf(category)
   const { personal, organisation } = policy.limitsOf(category, plan)
@@ -57,7 +57,7 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
   return found.map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
-/** Of those that were set for one user: by value, or by a plan of the user's own. */
+/** Checks the limits that were set for one user, by value or by a plan of the user's own. */
 export function tooDearFor(
   policy: Policy,
   user: string,
@@ -79,7 +79,7 @@ export function tooDearFor(
   })
 }
 
-/** Of those that were set for one organisation. A limit of 0 is how it is kept from a category. */
+/** Checks the limits that were set for one organisation. A limit of 0 keeps it from a category on purpose. */
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
@@ -111,19 +111,16 @@ function dearest({ costs }: Priced): number {
   return Math.max(...costs)
 }
 
-/** Lines of a file of overrides that some request can never fit into: the first of them, and how many there are. */
+/** Lines of a file of overrides into whose limits some request can never fit: the first ones, and how many there are. */
 export interface TooDearLines {
   readonly lines: readonly (TooDear & Whose & { readonly line: number })[]
   readonly count: number
 }
 
-/** Of a file of overrides. */
+/** How many lines are listed. */
 const MOST_LINES = 100
 
-/**
- * As `tooDearFor`, for many users: it looks closely at those alone whose values are small enough.
- * @param policy with these overrides
- */
+/** Like `tooDearFor`, for many users. It looks closely only at those with low values. @param policy with these overrides */
 export async function tooDearLines(
   policy: Policy,
   wanted: WantedOverrides,
@@ -149,7 +146,7 @@ export async function tooDearLines(
   }
   for (const [user, { line, all }] of wanted.users) {
     if (slices.isOver()) await slices.next()
-    // The last one is that which is in force, and by whose limits the policy goes.
+    // The last one is in force, and the policy uses its limits.
     const override = all.at(-1)
     if (override === undefined || !isSmall(override)) continue
     count++

@@ -6,27 +6,27 @@ import { leavesInForce, packedOf, type Stack, type StackLayer, settled, stackOf,
 import { covers, type Leaf, touch } from './leaves.ts'
 import type { Changes, OrganisationOverride, Packed, StoredControl, UserOverride } from './state.ts'
 
-/** What becomes of the wish to undo a change. */
+/** Whether and how a change can be undone. */
 export type Undo =
-  /** `null` if all is as it was before the change already. */
+  /** `null` if everything is already as before the change. */
   | { readonly kind: 'possible'; readonly change: Change | null }
-  /** Somebody has set these values since. */
+  /** Somebody has set these values since then. */
   | { readonly kind: 'changed_since'; readonly values: readonly ChangedValue[] }
-  /** A sentence says why it never can be. */
+  /** It can never be undone, for the reason in the sentence. */
   | { readonly kind: 'impossible'; readonly why: string }
 
-/** A value that is not as the change left it. */
+/** A value that differs from what the change has set. */
 export interface ChangedValue {
-  /** Dotted, as in the settings; empty for an override as a whole. */
+  /** With dots, as in the settings; empty for a whole override. */
   readonly path: string
-  /** What the change set, and what is there now; `null` follows the file, or is no override. */
+  /** What the change has set, and what is there now; `null` follows the file, or is no override. */
   readonly set: unknown
   readonly now: unknown
 }
 
 /**
- * What puts back what a change replaced, in the permanent value and in each layer: the values that it set, and the ends that it
- * added, dropped or moved. Other layers stay as they are. What is already as it was before needs nothing.
+ * Restores what a change has replaced, in the permanent value and in each layer: values that it has set, and ends that it has
+ * added, removed or moved. Other layers stay as they are, and values that are as before need nothing.
  * @param at the store's time, in milliseconds since the epoch
  */
 export function undoOf(entry: AuditEntry, state: StoredControl, at: number): Undo {
@@ -116,19 +116,19 @@ function asPacked(value: unknown): Packed<unknown> | null {
   return value as Packed<unknown> | null
 }
 
-/** The beginning of a scheduled change is the change itself: undone, it is not scheduled again. */
+/** The beginning of a scheduled change is the change itself. Undoing it does not schedule it again. */
 function notBegunBy({ permanent, layers }: Stack, after: Stack): Stack {
   const begun = ({ id }: StackLayer) => after.layers.every((layer) => layer.id !== id || layer.begun === true)
   return { permanent, layers: layers.filter((layer) => layer.begun === true || !begun(layer)) }
 }
 
-/** Whether what was scheduled is a part of the permanent value by now. */
+/** Whether a scheduled layer has become part of the permanent value. */
 function hasBecome({ id, begun, leaves }: StackLayer, now: Stack): boolean {
   if (begun === true || now.layers.some((layer) => layer.id === id)) return false
   return leaves.some((leaf) => now.permanent.some((other) => sameJson(other, leaf)))
 }
 
-/** What guards have guarded in vain since: where the permanent value is what lay under it behind the change, it was taken back. */
+/** Removes layers that their guards have taken back since then, which shows in the permanent value: it is what lay below them. */
 function withoutTakenBack({ permanent, layers }: Stack, after: Stack, now: Stack): Stack {
   const known = new Set(now.layers.map(({ id }) => id))
   const guarded = new Map(after.layers.filter(({ guard }) => guard !== undefined).map(({ id, leaves }) => [id, leaves]))
@@ -144,7 +144,7 @@ function withoutTakenBack({ permanent, layers }: Stack, after: Stack, now: Stack
   return { permanent, layers: rest.filter(({ leaves }) => leaves.length > 0) }
 }
 
-/** Whether a layer has lost since what it said of a place, as whatever is hidden for ever does. */
+/** Whether a layer has since lost its value at a place, as happens to a value that is hidden for ever. */
 function hasStripped(place: readonly string[], after: Stack, now: Stack): boolean {
   return after.layers.some(({ id, leaves }) => {
     const there = now.layers.find((layer) => layer.id === id)?.leaves
@@ -154,8 +154,8 @@ function hasStripped(place: readonly string[], after: Stack, now: Stack): boolea
 }
 
 /**
- * Of a state that was what there would be of it by now: without ends that have come, and without guards that were decided on
- * since, whose values are there for good, or gone.
+ * How an earlier state would be by now: without layers that have ended, and with guards decided as they were, so that their
+ * values are permanent or gone.
  */
 function asNow({ permanent, layers }: Stack, now: Stack, at: number): Stack {
   const known = new Map(now.layers.map((layer) => [layer.id, layer]))
@@ -197,7 +197,7 @@ function stackFrom(parts: Parts): Stack {
   return { permanent, layers: [...layers.values()].sort((a, b) => a.from - b.from) }
 }
 
-/** Also in its times, if it is of a layer. */
+/** Compares the times too, if it belongs to a layer. */
 function same(a: Parts, b: Parts, key: string): boolean {
   const [one, other] = [a.get(key), b.get(key)]
   if (one === undefined || other === undefined) return one === other
@@ -208,7 +208,7 @@ function pathOf(key: string): readonly string[] {
   return (JSON.parse(key) as [string | null, readonly string[]])[1]
 }
 
-/** A part of a layer is put back into that layer only: somebody has taken it away since, or its end. */
+/** A part of a layer can only be restored in the same layer, but that layer or its end was removed since then. */
 function isOfAnother(part: Part | undefined, now: Parts, set: Parts): boolean {
   const id = part?.layer?.id
   if (id === undefined) return false
@@ -216,7 +216,7 @@ function isOfAnother(part: Part | undefined, now: Parts, set: Parts): boolean {
   return endIn(set) !== undefined && endIn(set) !== endIn(now)
 }
 
-/** A layer that is put back would lie above what was set for ever since. */
+/** A restored layer would lie above what was set permanently since then. */
 function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
   if (part === undefined || part.layer === null) return false
   const [path] = part.leaf
@@ -225,7 +225,7 @@ function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
   return there.length !== then.length || there.some(([key]) => !same(now, set, key))
 }
 
-/** What is put back for ever would lie under a layer that began before the change, and was itself put back since. */
+/** A permanently restored value would lie below a layer that began before the change and was itself restored since then. */
 function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt: number): boolean {
   if (part === undefined || part.layer !== null) return false
   return [...now].some(
@@ -234,7 +234,7 @@ function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt
   )
 }
 
-/** Another layer that said something of the place is gone: it may have lain above, and nobody knows what it would hide. */
+/** Another layer with a value for the place is gone. It may have been above this one, and what it would hide is unknown. */
 function hasLostNeighbour(key: string, before: Parts, now: Parts, set: Parts): boolean {
   const part = before.get(key)
   if (part === undefined || part.layer === null) return false
@@ -243,7 +243,7 @@ function hasLostNeighbour(key: string, before: Parts, now: Parts, set: Parts): b
   )
 }
 
-/** What the change has set for a while, and stands elsewhere: it stays for good, or is what is left of a value given back. */
+/** Values that the change has set for a while but that are elsewhere now, for example because they became permanent. */
 function movedSince(before: Parts, set: Parts, now: Parts): string[] {
   const isMoved = ([key, { leaf, layer }]: [string, Part]): boolean => {
     if (layer === null || now.has(key) || same(before, set, key)) return false

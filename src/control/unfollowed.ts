@@ -4,17 +4,17 @@ import type { Mode } from '../quota/policy.ts'
 
 /** A value that nobody follows. */
 export interface Unfollowed {
-  /** Dotted, as in `changed` of the settings: `plans.free.personal.read.1h`. */
+  /** With dots, as in `changed` of the settings: `plans.free.personal.read.1h`. */
   readonly path: string
   readonly by: readonly Hiding[]
 }
 
-/** What goes before a value, for everybody. */
+/** What overrides a value for everybody. */
 export type Hiding =
   | { readonly kind: 'plan'; readonly plan: string; readonly limit: LimitValue }
-  /** More plans, which set it too. */
+  /** More plans that set it too. */
   | { readonly kind: 'plans'; readonly count: number }
-  /** Those of so many users. */
+  /** The overrides of this many users. */
   | { readonly kind: 'overrides'; readonly count: number }
   | { readonly kind: 'organisation_overrides' }
   | { readonly kind: 'no_users'; readonly plan: string }

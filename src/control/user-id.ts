@@ -1,17 +1,17 @@
 const MAX_USER_BYTES = 256
 
-/** What a user id is, for a sentence. */
+/** The definition of a user id, for a sentence. */
 export const USER_ID = `1 to ${MAX_USER_BYTES} bytes without control characters, and neither "." nor ".."`
 
-/** Whether a value may be a user id. A client drops "." and ".." from a path, percent-encoded too: it could ask for no such user. */
+/** Whether a value may be a user id. Clients remove "." and ".." from a path, so they could not ask for such a user. */
 export function isUserId(value: unknown): value is string {
   if (typeof value !== 'string' || value === '' || value.length > MAX_USER_BYTES) return false
   if (value === '.' || value === '..') return false
   return value.isWellFormed() && !/\p{Cc}/u.test(value) && Buffer.byteLength(value) <= MAX_USER_BYTES
 }
 
-/** What the id of a user begins with whom an unverified key names. */
+/** The prefix of the id of a user who is named by an unverified key. */
 export const KEY_PREFIX = 'key:'
 
-/** The same for one whom a claim of the key names. No hash has a colon. */
+/** The same for a user who is named by a claim of the key. No hash contains a colon. */
 export const JWT_PREFIX = `${KEY_PREFIX}jwt:`

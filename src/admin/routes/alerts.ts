@@ -14,7 +14,7 @@ const Page = z.strictObject({
   limit: limit(200, 50),
 })
 
-/** Sends the receiver of an alert an event that says it is a test. @returns `null` if the configuration has no such alert */
+/** Sends a test event to the receiver of an alert. @returns `null` if no such alert is configured */
 export type TestAlert = (alert: string, signal: AbortSignal) => Promise<Delivery | null>
 
 interface AlertRoutesOptions {
@@ -23,12 +23,12 @@ interface AlertRoutesOptions {
   readonly testAlert: TestAlert
 }
 
-/** The routes of alerts: what is notified of, what became of it, and a test. Nothing of a receiver that may be a secret. */
+/** The routes of alerts: what they report, what became of it, and a test. They show no secrets of a receiver. */
 export function alertRoutes({ store, setup, testAlert }: AlertRoutesOptions): Route[] {
-  /** A receiver is not sent tests as fast as somebody can click. */
+  /** One test at a time, so that a receiver does not get one for each click. */
   const inTurn = oneAtATime()
 
-  /** Of which events wait, and which the configuration does not have. */
+  /** Alerts with waiting events that are no longer configured. */
   async function formerAlerts(wanted: string | undefined): Promise<AlertsResponse['former']> {
     const configured = new Set(setup().alerts.map(({ name }) => name))
     const waiting = (await store.listAlerts()).filter(({ alert, pending }) => pending > 0 && !configured.has(alert))

@@ -47,7 +47,7 @@ const Page = z.strictObject({
 
 const COLUMNS = ['version', 'at', 'who', 'what', 'subject', 'from', 'to', 'why', 'unfollowed', 'movesNobody'] as const
 
-/** All that match, the newest first, as fast as the client takes them. Values are JSON. */
+/** All matching entries, newest first, as fast as the client reads. Values are JSON. */
 function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, signal: AbortSignal): AdminResponse {
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
     for (let before: number | null = null; ; ) {
@@ -67,7 +67,7 @@ function asCsv({ store }: Pick<Desk, 'store'>, filter: AuditFilter, at: number, 
 
 /** The route of the audit. */
 export function auditRoutes(desk: Desk): Route[] {
-  /** Each with a filter may look through 2,000 entries. */
+  /** Each search with a filter may look through 2,000 entries. */
   const inTurn = oneAtATime()
   return [
     route('GET', '/api/audit', {

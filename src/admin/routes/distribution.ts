@@ -23,9 +23,9 @@ const Query = z.strictObject({
   ),
 })
 
-/** The route that shows where users lie below a limit. */
+/** The route that shows how users are distributed below a limit. */
 export function distributionRoute(desk: Desk): Route {
-  /** Each looks through all users, as a preview does. */
+  /** Each request looks through all users, as a preview does. */
   const inTurn = oneAtATime()
   return route('GET', '/api/quota/distribution', {
     summary: 'How many users lie at each share of a limit, and what they have used',

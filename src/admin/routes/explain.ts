@@ -9,41 +9,41 @@ import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from
 import { route } from '../route.ts'
 import type { View } from '../state.ts'
 
-/** The request that somebody wants explained, which need not have been made. */
+/** A request to be explained. It need not have been made. */
 export interface Question {
   readonly user: string
   /** In upper case. */
   readonly method: string
   /** As a client would send it, with its query. */
   readonly path: string
-  /** Of a route whose cost depends on what is asked for, if it is known. */
+  /** The cost, if it depends on the request and is known. */
   readonly cost?: number | undefined
-  /** The value that its price is read from, if it is known. */
+  /** The value from which the price is read, if known. */
   readonly value?: string | undefined
-  /** Length of the body, if it is known. */
+  /** Length of the body, if known. */
   readonly bytes?: number | undefined
-  /** The JSON body, if it is known. */
+  /** The JSON body, if known. */
   readonly body?: string | undefined
-  /** What the credential names. */
+  /** The plan that the credential names. */
   readonly plan?: string | undefined
   readonly organisation?: string | undefined
 }
 
 export interface InForce {
   readonly view: View
-  /** Of the user, for the categories of the view's policy. */
+  /** The user's usage in the categories of the view's policy. */
   readonly snapshot: UsageSnapshot
-  /** The user, with what the question names, else what the user's credential named last. */
+  /** The user with the plan and organisation of the question, or else those that the user's credential last named. */
   readonly payer: Payer
 }
 
-/** What no such request has. Passed over, it would be taken for a part of the question. */
+/** A part that no such request has. If it was ignored, the caller would believe that it was used. */
 export interface WrongQuestion {
   readonly problem: FieldProblem
 }
 
 /**
- * @param inForce asked only for a request that is charged: others are explained also while the store is out
+ * @param inForce is called only for a request that is charged. Others are explained even while the store is out
  * @throws StoreError of `inForce`
  */
 export type Explain = (question: Question, inForce: () => Promise<InForce>) => Promise<ExplainResponse | WrongQuestion>
@@ -62,7 +62,7 @@ const Asked = z.strictObject({
     .regex(/^[A-Za-z-]+$/, { error: 'must be an HTTP method such as GET' })
     .transform((method) => method.toUpperCase()),
   path: text(8192).describe('The path as a client would send it, beginning with "/"'),
-  // Digits: `cost=` with nothing behind it is no cost of 0.
+  // Only digits, because `cost=` without a value does not mean a cost of 0.
   cost: z
     .string({ error: COST })
     .regex(/^\d{1,10}$/, { error: COST })

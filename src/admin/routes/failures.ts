@@ -4,7 +4,7 @@ import { BUCKET_MS, type FailureStore, fullHistory } from '../../failures/histog
 import { iso, ok, type Route } from '../http.ts'
 import { route } from '../route.ts'
 
-/** The failure histogram: all 336 buckets, oldest first; the last one is still being counted. */
+/** The failure histogram: all 336 buckets, oldest first. The last one is still being counted. */
 export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {
   return [
     route('GET', '/api/failures', {

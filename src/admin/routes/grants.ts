@@ -14,7 +14,7 @@ import { idOfGrant, MOST_LIVE, NewGrant, ownerId, readNewGrant } from '../new-gr
 import { type CallOf, route } from '../route.ts'
 import { unseenMark } from '../unseen.ts'
 
-/** The routes of grants: extra tokens that are given once, to a user or to an organisation. */
+/** The routes of grants, which are extra tokens for a user or an organisation. */
 export function grantRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
@@ -22,7 +22,7 @@ export function grantRoutes(desk: Desk): Route[] {
       summary: 'Lists grants, including those that have ended, with the tokens that were taken from each',
       query: Asked,
       responses: { 200: schemas.grants },
-      // It may read what is kept of many owners, so that one at a time does.
+      // One at a time, because it may read what is kept of many owners.
       handle: (call) => inTurn(() => list(desk, call)),
     }),
     route('POST', '/api/grants', {
@@ -45,7 +45,7 @@ export function grantRoutes(desk: Desk): Route[] {
   ]
 }
 
-/** Grants of one response. */
+/** How many grants one response shows. */
 const MOST_SHOWN = 500
 const TOO_MANY = refusal(
   'conflict',
@@ -67,7 +67,7 @@ async function list(desk: Desk, { query, signal }: CallOf<z.infer<typeof Asked>>
   return ok({ grants, total } satisfies GrantsResponse)
 }
 
-/** With a key of its own a request that comes again finds the grant that it has given. */
+/** A repeated request with the same key finds the grant that it has given. */
 async function give(desk: Desk, call: Call): Promise<AdminResponse> {
   const sent = readIdempotencyKey(call.headers)
   if ('problems' in sent) return badFields(sent.problems)
@@ -87,7 +87,7 @@ async function give(desk: Desk, call: Call): Promise<AdminResponse> {
     change,
     () => given(change.to),
     async () => {
-      // The same request may have come twice at once.
+      // The same request may have come twice at the same time.
       const isGiven = storedOf(await desk.control.fresh()).grants.has(id)
       return isGiven ? give(desk, call) : TOO_MANY
     },

@@ -11,7 +11,7 @@ import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../
 import type { Login } from '../login.ts'
 import { type CallOf, route } from '../route.ts'
 
-/** Handing over an access key by a link, so that whoever makes it never sees it, and no chat keeps it. */
+/** Hands an access key over by a link, so that its maker never sees it and no chat keeps it. */
 
 const MINUTE_MS = 60_000
 const SHORTEST_MS = 5 * MINUTE_MS
@@ -19,7 +19,7 @@ const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS
 const USUAL = '24h'
 const WISH = 'must be true, or how long the link is good, like 24h: 5m to 7d'
 
-/** What a body asks for by `handover`: the time of the link. */
+/** The value of `handover` in a body: how long the link works. */
 export const handoverWish = z
   .union([z.literal(true), z.string()], { error: WISH })
   .refine((wish) => linkMsOf(wish) >= SHORTEST_MS && linkMsOf(wish) <= LONGEST_MS, { error: WISH })
@@ -28,12 +28,12 @@ export const handoverWish = z
     'Makes a link that shows the key once, instead of showing the key in the response. true stands for 24h, and a time can be from 5m to 7d',
   )
 
-/** How long a link is good, in milliseconds. */
+/** How long a link works, in milliseconds. */
 export function linkMsOf(wish: true | string): number {
   return spanMs(wish === true ? USUAL : wish) ?? Number.NaN
 }
 
-/** Keeps a key for whoever opens the link. @throws StoreError */
+/** Keeps a key for the person who opens the link. @throws StoreError */
 export async function handOver(
   desk: Desk,
   { token, record, wish, now }: { token: string; record: AccessKeyRecord; wish: true | string; now: number },
@@ -42,7 +42,7 @@ export async function handOver(
   const forMs = linkMsOf(wish)
   const until = now + forMs
   await desk.store.putHandover(idOf(code), sealed(JSON.stringify({ id: record.id, token, until }), code), forMs)
-  // Behind the sign it is sent to nobody, neither to us nor as a referrer.
+  // Browsers send the part after `#` to nobody, neither to us nor as a referrer.
   return { path: `/handover#${code}`, expiresAt: iso(until) }
 }
 
@@ -51,10 +51,10 @@ const Opening = z.strictObject({
   code: z.string({ error: CODE }).refine(isCode, { error: CODE }).describe('The part of the link after the sign `#`'),
 })
 
-/** Of the body, in bytes: anybody may send one. */
+/** In bytes. Anybody may send such a body. */
 const MAX_OPENING = 1024
 
-/** The one request of a link that gives the key. No preview of a link sends it. */
+/** The request of a link's page that gets the key. Previews of links do not send it. */
 export function handoverRoute(desk: Desk, login: Login, now: () => number): Route {
   return route('POST', '/api/handover', {
     guard: 'login',
@@ -88,13 +88,13 @@ async function open(
     const identity = { name: HANDOVER, role: 'viewer', expiresAt: null } as const
     return await desk.record({ ...call, identity, body: undefined }, openingOf(record), () => ok(response))
   } catch (error) {
-    // Nobody has seen the key, so the link is as before.
+    // Nobody has seen the key, so the link works again.
     await desk.store.putHandover(idOf(code), kept, Math.max(1, until - now)).catch(() => {})
     throw error
   }
 }
 
-/** The same for a link that never was. */
+/** The same for a link that never existed. */
 const NOT_VALID = refusal(
   'not_found',
   'This link is no longer valid: it was opened, its time is over, or the key was revoked. Ask whoever sent it for another one.',

@@ -15,7 +15,7 @@ import { globalWindows } from './quota.ts'
 
 type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 
-/** The routes that show what goes on: the replicas and their sums, and the route map with its hits. */
+/** Routes that show the present state: the replicas and their sums, and the route map with its hits. */
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
   const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute() }
   return [
@@ -40,7 +40,7 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
   ]
 }
 
-/** The replicas as they were when the store last responded. With the store out, sums that fall to zero would mislead. */
+/** The replicas when the store last responded, because sums that fall to zero during an outage would mislead. */
 function lastSeen({ store }: Desk, now: () => number) {
   let last: { beats: Beats; at: number } | null = null
   return {
@@ -49,7 +49,7 @@ function lastSeen({ store }: Desk, now: () => number) {
       last = { beats, at: now() }
       return beats
     },
-    /** `null` if it has not responded since the start. */
+    /** `null` if the store has not responded since the start. */
     recall(): Beats | null {
       if (last === null) return null
       const since = Math.max(0, now() - last.at)
@@ -60,12 +60,12 @@ function lastSeen({ store }: Desk, now: () => number) {
 
 type Upset = NonNullable<NowResponse['upsets']>[number]
 
-/** So far back an upset is shown, in milliseconds. */
+/** How long an upset is shown, in milliseconds. */
 const UPSET_MS = 24 * 3_600_000
-/** Entries of the audit that are looked at for them, the latest ones. */
+/** How many of the latest entries of the audit are searched for them. */
 const LOOKED_AT = 100
 
-/** The audit is read after a change alone. */
+/** Reads the audit only after a change. */
 function upsetsOf({ store }: Desk) {
   let last: { readonly of: LastChange; readonly upsets: readonly Upset[] } | null = null
   return async (of: LastChange, at: number): Promise<readonly Upset[]> => {
@@ -88,7 +88,7 @@ interface Seen extends ReturnType<typeof lastSeen> {
 
 async function show(desk: Desk, seen: Seen, now: () => number): Promise<AdminResponse> {
   try {
-    // A store that takes no writes may still be read, but nothing is charged there and no replica can report.
+    // A read-only store can still be read, but nothing is charged in it and no replica can report.
     if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
     return ok(await nowResponse(desk, await seen.ask(), seen.upsets))
   } catch (error) {
@@ -114,7 +114,7 @@ async function nowResponse(desk: Desk, beats: Beats, upsetsAt: Seen['upsets']): 
   }
 }
 
-/** @param beats `null` if none were ever seen */
+/** @param beats `null` if none were seen since the start */
 function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse {
   const setup = desk.setup()
   const { version, settings } = desk.control.state()
@@ -145,7 +145,7 @@ function ofSetup(
   }
 }
 
-/** The baselines of charged categories for which nobody wrote one; `null` if there are none. */
+/** The default baselines of charged categories without configured limits; `null` if there are none. */
 function unwrittenLimits({ quota, cheapest, origin }: Setup, changes: Changes): ScopedTable | null {
   const isWritten = (category: string): boolean =>
     changes.baselines?.personal?.[category] !== undefined ||
@@ -235,19 +235,17 @@ function sum(a: ReplicaCounts, b: ReplicaCounts): ReplicaCounts {
   }
 }
 
-/**
- * A replica reports its version with its next beat: a change that is younger than two of them may still be on its way.
- */
+/** A replica reports its version with its next beat. A change that is younger than two beats may still be on its way. */
 async function agree({ store }: Desk, beats: Beats, version: number, at: number): Promise<boolean> {
   if (new Set(beats.map(({ hash }) => hash)).size > 1) return false
   const least = Math.min(version, ...beats.map(({ controlVersion }: Replica) => controlVersion))
   if (least === version) return true
   const [missed] = await store.readAudit(least + 2, 1)
-  // A change of the future was made while the clock was ahead: nobody knows how long ago.
+  // A change from the future was made while the clock was ahead, so its age is unknown.
   return missed !== undefined && Math.abs(at - missed.at) < 2 * BEAT_MS
 }
 
-/** One failure of long ago must not vanish by rounding before it is 30 minutes old. */
+/** An old failure must not disappear by rounding before it is 30 minutes old. */
 function forwarded(buckets: readonly Bucket[], at: number): Omit<NowResponse['backend'], 'origin'> {
   const { total, status0, status5xx } = lastHalfHour(buckets, at)
   return { requests: Math.ceil(total), status0: Math.ceil(status0), status5xx: Math.ceil(status5xx) }

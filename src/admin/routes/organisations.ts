@@ -101,8 +101,8 @@ function withoutLayers(
   )
 }
 
-/** @param plans if it is asked who is blocked */
-/** Whose own usage is not looked at. */
+/** @param plans to tell who is blocked */
+/** Stands for a user whose own usage is not looked at. */
 const ANYBODY = 'anybody'
 
 async function read({ store }: Desk, policy: Policy, id: string): Promise<Used & { readonly at: number }> {
@@ -126,7 +126,7 @@ async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> 
   return ok(response, etag(response.override?.version ?? 0))
 }
 
-/** @param member the user who spoke last, with the plan @param members one for each plan that they have */
+/** @param member the latest user, with the plan @param members one for each of their plans */
 function lineOf(view: View, used: Used, member: Payer, members: readonly Payer[], at: number): OrganisationResponse {
   const { policy, state } = view
   const { id, counters } = used
@@ -182,10 +182,10 @@ function windowOf(
   return { window: window.name, limits, limit: amount, ...overOf(limit), used, startedAt, resetAt, ...made }
 }
 
-/** Category by category, each with its entry in the audit. */
+/** Resets category after category. Each gets its own entry in the audit. */
 async function reset(desk: Desk, call: Call, organisation: string): Promise<AdminResponse> {
   const { policy, setup } = await desk.view()
-  // By those of the file a month of the organisation's own may be over.
+  // A month of the organisation's own may be over by the windows of the file.
   const windows = policy.windowsOfAnybody
   for (const category of setup.quota.baselines.personal.keys()) {
     await desk.record(call, { kind: 'quota_reset', organisation, category, windows, all: true }, () => NO_CONTENT)

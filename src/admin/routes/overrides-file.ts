@@ -59,7 +59,7 @@ const Way = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** The routes of all overrides as a file. */
+/** The routes for a file of all overrides. */
 export function overridesRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
@@ -82,7 +82,7 @@ export function overridesRoutes(desk: Desk): Route[] {
       hasVersion: true,
       responses: { 200: schemas.overridesSet },
       errors: ['version_conflict', 'conflict'],
-      // One at a time: each may hold some ten megabytes.
+      // One at a time, because each may take some ten megabytes.
       handle: (call) => inTurn(() => put(desk, call)),
     }),
   ]
@@ -169,7 +169,7 @@ async function responseTo(
   return ok(response, etag(about.version))
 }
 
-/** The one that lies above all others. */
+/** The uppermost override. */
 function line(packed: OverrideDifference['from']) {
   const override = overridesIn<UserOverride | OrganisationOverride>(packed ?? undefined).at(-1)
   return override === undefined ? null : fieldsOf(override)

@@ -32,13 +32,13 @@ import type { View } from '../state.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
-/** What has overrides of its own: users, or organisations. `Stored` is one as it is kept, `Shown` as the API shows it. */
+/** Users or organisations, which have overrides. `Stored` is the stored form of one, and `Shown` that of the API. */
 interface Overridden<
   Stored extends Pick<UserOverride, 'reason' | 'expiresAt'>,
   Shown extends { readonly version: number },
 > {
   readonly path: string
-  /** For sentences: `a user`. */
+  /** For sentences, like `a user`. */
   readonly one: string
   readonly schemas: { readonly body: z.ZodType; readonly shown: z.ZodType; readonly set: z.ZodType }
   readonly withId: typeof withUser
@@ -52,7 +52,7 @@ interface Overridden<
   readonly shownIn: (state: ControlState, id: string, at: number, lead?: string | null) => Shown | null
   readonly changeTo: (id: string, to: Packed<Stored> | null) => Change
   readonly warningsOf: (view: View, id: string, override: Shown) => readonly WarningResponse[]
-  /** What else is said of one that was set. Default nothing. */
+  /** Additional facts in the response to a change. Default none. */
   readonly alsoOf?: (view: View, id: string) => { readonly exempt: boolean }
 }
 
@@ -88,10 +88,10 @@ const ORGANISATIONS: Overridden<OrganisationOverride, OrganisationOverrideRespon
   warningsOf: ({ policy, setup }, id, override) => tooDearForOrganisation(policy, id, override, setup.priced),
 }
 
-/** The routes of what is set for one user. */
+/** The routes of overrides of one user. */
 export const overrideRoutes = (desk: Desk): Route[] => routesOf(desk, USERS)
 
-/** The routes of what is set for one organisation. */
+/** The routes of overrides of one organisation. */
 export const organisationOverrideRoutes = (desk: Desk): Route[] => routesOf(desk, ORGANISATIONS)
 
 function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
@@ -167,7 +167,7 @@ async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R exten
   })
 }
 
-/** Of what is in force: what is over counts as nothing. */
+/** The version of what is in force. An override that is over counts as none. */
 function versionIn<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
   of: Pick<Overridden<S, never>, 'storedIn'>,
   state: ControlState,
@@ -176,7 +176,7 @@ function versionIn<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
   return of.storedIn(state).get(id)?.version ?? null
 }
 
-/** The override, with the hints for whoever set it. */
+/** The override, with hints for the administrator who has set it. */
 async function showSet<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   desk: Desk,
   of: Overridden<S, R>,

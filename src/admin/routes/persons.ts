@@ -25,7 +25,7 @@ const Forgetting = z.strictObject({
     ),
 })
 
-/** The routes of what is kept of a person. One at a time looks through the store. */
+/** The routes of what is kept of a person. One search at a time goes through the store. */
 export function personRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [

@@ -10,7 +10,7 @@ import { planLayersShown } from '../layers-shown.ts'
 import { route } from '../route.ts'
 import { changeQuota, planWritten, previewOf } from './quota.ts'
 
-/** The routes of the plans. What they set is a part of the settings, so all that holds for those holds for a plan. */
+/** The routes of plans. They change the settings, so everything about changes of settings applies to them. */
 export function plansRoutes(desk: Desk): Route[] {
   return [
     route('GET', '/api/plans', {
@@ -74,14 +74,14 @@ async function list(desk: Desk, { signal }: Call): Promise<AdminResponse> {
   )
 }
 
-/** Of a path below a plan. A plan may have a dot in its name, and then its paths begin with those of another one. */
+/** The names in a path below a plan. A plan's name may contain a dot, and then its paths begin like those of another plan. */
 function placesIn(path: string): string[] {
   return path.split('.').length === 3 ? [path] : []
 }
 
 const NO_LIMITS = { personal: {}, organisation: {} }
 
-/** What is to be done with the body of a plan, as a change of the settings has it. Problems are named by their place in the body. */
+/** Turns the body for a plan into a change of the settings. Problems are named by their place in the body. */
 async function ofPlan(desk: Desk, call: Call, handle: (call: Call) => Promise<AdminResponse>): Promise<AdminResponse> {
   const { id: name = '' } = call.params
   const plans = [...(desk.setup().quota.plans?.keys() ?? [])]
@@ -92,7 +92,7 @@ async function ofPlan(desk: Desk, call: Call, handle: (call: Call) => Promise<Ad
   const terms = Object.entries({ reason, from, until, guard }).filter(([, value]) => value !== undefined)
   const response = await handle({
     ...call,
-    // Defines a member, where an assignment to `__proto__` would not.
+    // Defines a member, because an assignment to `__proto__` would not.
     body: { plans: Object.fromEntries([[name, limits]]), ...Object.fromEntries(terms) },
   })
   const { problems } = (response.body ?? {}) as { readonly problems?: readonly FieldProblem[] }
@@ -112,5 +112,5 @@ function notInFile(name: string, plans: readonly string[]): AdminResponse {
   return refusal('not_found', `The file has no plan ${JSON.stringify(name)}. ${known}${more}: ${cure}.`)
 }
 
-/** Plans that a sentence names. */
+/** How many plans a sentence names. */
 const SHOWN = 20

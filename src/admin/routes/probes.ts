@@ -3,20 +3,19 @@ import { ok, type Route } from '../http.ts'
 import { route } from '../route.ts'
 
 export interface ProbeOptions {
-  /** Whether the process is worth keeping; `false` has it restarted. */
+  /** Whether to keep the process. `false` makes it restart. */
   readonly live: () => boolean
   /**
-   * Whether traffic should come. The reasons of a process that is ready say what it must do without. With `startup`
-   * only whether it has begun counts: as a sidecar we must be up before the application, and a restart brings no store
-   * back.
+   * Whether traffic should come. A process that is ready may give reasons that say what it lacks. With `startup` only
+   * the start counts: as a sidecar the gateway must be up before the application, and a restart brings no store back.
    */
   readonly ready: (startup: boolean) => { ready: boolean; reasons: string[] }
   readonly metrics: { render(): Promise<string>; readonly contentType: string }
-  /** Takes the gateway out of service and back. Without it there is no /drain. */
+  /** Takes the gateway out of service and back. Without this there is no /drain. */
   readonly drain?: { isOn(): boolean; turn(on: boolean): void }
 }
 
-/** The probes of the machinery around us, which has no credential. */
+/** The probes of the environment, which have no credential. */
 export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Route[] {
   const render = together(() => metrics.render())
   return [
@@ -26,7 +25,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       responses: { 200: schemas.live, 503: schemas.live },
       handle: () => ({ status: live() ? 200 : 503, body: { live: live() } }),
     }),
-    // Not by `route`: a parameter that we do not know makes no gateway unready.
+    // Not made with `route`, because an unknown parameter must not make a gateway unready.
     {
       method: 'GET',
       path: '/readyz',
@@ -53,7 +52,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
   ]
 }
 
-/** Whoever asks while something is being made gets the same. */
+/** Callers who ask while the result is being made get the same one. */
 function together<T>(make: () => Promise<T>): () => Promise<T> {
   let underway: Promise<T> | null = null
   return () => {
@@ -69,7 +68,7 @@ const OUT =
 const BACK = 'In service again.'
 const ENDING = 'Out of service: the gateway is being stopped.'
 
-/** Two calls without a state go there and back. A script that may run twice says which state it wants. */
+/** Without a state each call switches to the other one. A script that may run twice names the state that it wants. */
 function drainRoute(drain: NonNullable<ProbeOptions['drain']>): Route {
   return route('POST', '/drain', {
     guard: 'machine',

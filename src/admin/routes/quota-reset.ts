@@ -10,7 +10,7 @@ import { type Fields, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
 import { route } from '../route.ts'
 
-/** The route that empties windows which users share: all users, or those of one organisation. */
+/** The route that empties windows that users share: those of all users, or of one organisation. */
 export function quotaResetRoute(desk: Desk): Route {
   return route('POST', '/api/quota/reset', {
     summary:
@@ -28,7 +28,7 @@ async function reset(desk: Desk, call: Call): Promise<AdminResponse> {
   return desk.record(call, change, ({ from }) => ok({ from: from as QuotaResetResponse['from'] }))
 }
 
-/** By the windows of the file a month of the organisation's own may be over. */
+/** A month of the organisation's own may be over by the windows of the file. */
 async function asLongAsAny(desk: Desk, { windows, ...rest }: QuotaReset): Promise<QuotaReset> {
   const { policy } = await desk.view()
   const names = new Set(windows.map(({ name }) => name))
@@ -61,7 +61,7 @@ function readReset({ setup }: Desk, body: unknown): Fields<QuotaReset> {
   return { data: { kind: 'quota_reset', ...whose, category, windows: named, all: window === undefined } }
 }
 
-/** The windows of one user are emptied elsewhere. */
+/** The windows of a single user have another route. */
 function problemsOfOthers(body: unknown): FieldProblem[] {
   if (!isObject(body) || !Object.hasOwn(body, 'user')) return []
   return [{ path: 'user', msg: 'the windows of one user are emptied by POST /api/users/{id}/reset' }]

@@ -8,7 +8,7 @@ import { type AdminResponse, type Call, ok, type Route, refusal } from '../http.
 import { endsOf } from '../layers-shown.ts'
 import { route } from '../route.ts'
 
-/** The route that cancels what is to be changed later. */
+/** The route that cancels a scheduled change. */
 export function quotaScheduledRoute(desk: Desk): Route {
   return route('DELETE', '/api/quota/scheduled/:id', {
     summary:

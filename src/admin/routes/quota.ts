@@ -44,7 +44,7 @@ import { distributionRoute } from './distribution.ts'
 import { quotaResetRoute } from './quota-reset.ts'
 import { quotaScheduledRoute } from './quota-scheduled.ts'
 
-/** The routes of the settings that hold for everybody. */
+/** The routes of the settings for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
   return [
     route('GET', '/api/quota', {
@@ -93,7 +93,7 @@ async function quotaNow(desk: Desk): Promise<QuotaResponse> {
     : { ...response, layers: await withCounts(desk, view, response.layers) }
 }
 
-/** Layers, with what was counted for their guards. */
+/** Layers with the counts for their guards. */
 async function withCounts(
   { store }: Desk,
   { state }: View,
@@ -120,9 +120,9 @@ async function showChanged(desk: Desk, entry: AuditEntry | undefined, reach: Pat
   return ok(response, etag(response.version))
 }
 
-/** Makes the change that the body of a call names. */
+/** Makes the change in the body of a call. */
 export async function changeQuota(desk: Desk, call: Call): Promise<AdminResponse> {
-  // Fresh: what another replica has set a moment ago may be taken away.
+  // Reads the state afresh, because something that another replica has just set can be removed.
   const state = await desk.control.fresh()
   const read = readPatch(desk, state, call.body)
   if ('problems' in read) return badFields(read.problems)
@@ -184,7 +184,7 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
 
 const DAY_MS = 86_400_000
 
-/** What the limits of a change would have met in the last 24 hours. @throws StoreError, or the reason of the signal */
+/** What the limits of a change would have refused in the last 24 hours. @throws StoreError, or the reason of the signal */
 async function yesterdayUnder(
   desk: Desk,
   { setup }: View,
@@ -203,7 +203,7 @@ async function yesterdayUnder(
   return { from: iso(from), to: iso(to), complete, scanned, rows: [...rows] }
 }
 
-/** Categories and windows are those of the file, which only the domain knows. The schema is behind it as a net. */
+/** Categories and windows are those of the file, which only the domain knows. The schema checks the rest. */
 function readPatch(desk: Desk, { settings }: ControlState, body: unknown) {
   const problems = problemsOf(body, desk.setup().quota, settings.value)
   if (problems.length > 0) return { problems }
@@ -249,8 +249,8 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
 }
 
 /**
- * Limits that some request can never fit into. Mode `adaptive` comes down to its lowest factor by itself, when nobody
- * looks.
+ * Limits into which some request can never fit. In mode `adaptive` the lowest factor counts, because it can be reached
+ * when nobody looks.
  */
 function warningsOf({ priced, adaptive }: View['setup'], settings: QuotaSettings, factor: number): WarningResponse[] {
   return tooDear(createPolicy(settings, Math.min(factor, adaptive.min)), priced)
@@ -269,12 +269,12 @@ function settingsResponse(settings: View['setup']['quota']): SettingsResponse {
   }
 }
 
-/** What is written of the limits of a plan. */
+/** The written limits of a plan. */
 export function planWritten({ personal, organisation, over }: PlanLimits): PlanTablesResponse {
   return { personal: written(personal, over?.personal), organisation: written(organisation, over?.organisation) }
 }
 
-/** As the API takes them. */
+/** In the form that the API accepts. */
 function plain({ personal, global, over }: ScopedLimits): LimitTables {
   return { personal: written(personal, over?.personal), global: written(global, over?.global) }
 }

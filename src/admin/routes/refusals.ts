@@ -81,7 +81,7 @@ export function refusalRoutes(desk: Desk): Route[] {
         'Counts what the quota has refused, or would have refused in shadow, by user, organisation, limit or route, and over time',
       query: AskedOfGroups,
       responses: { 200: schemas.refusalGroups },
-      // It may read all that is kept, so that one at a time does.
+      // One at a time, because it may read everything that is kept.
       handle: (call) => inTurn(() => listGroups(desk, call)),
     }),
   ]
@@ -113,14 +113,14 @@ function filterAt({ since, until, ...filter }: AskedFilter, at: number, { setup 
   return { ...filter, since: momentAt(since, at, zone), until: momentAt(until, at, zone) }
 }
 
-/** Episodes that are read at once. */
+/** How many episodes are read at once. */
 const PAGE = 500
 const COLUMNS = [
   ...['user', 'plan', 'organisation', 'category', 'scope', 'window', 'startedAt', 'first', 'last', 'until'],
   ...['count', 'used', 'limit', 'cost', 'source', 'routes'],
 ] as const
 
-/** All that match. */
+/** All matching episodes. */
 function asCsv(desk: Desk, filter: RefusalFilter, at: number, signal: AbortSignal): AdminResponse {
   const { store } = desk
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
@@ -144,7 +144,7 @@ function asCsv(desk: Desk, filter: RefusalFilter, at: number, signal: AbortSigna
 
 const STEP_MS = { '30m': 1_800_000, '1h': 3_600_000 } as const
 
-/** Where steps begin, and behind them their end. Shorter ones than a day are aligned to UTC. */
+/** The beginning of each step, and the end of the last one. Steps shorter than a day are aligned to UTC. */
 function boundsOf(step: (typeof STEPS)[number], from: number, to: number, zone: string): number[] {
   const bounds: number[] = []
   const days = { unit: 'day', zone } as const
@@ -162,7 +162,7 @@ async function listGroups(
   const { by, step, limit, ...asked } = query
   const { at } = await desk.store.controlVersion()
   const filter = filterAt(asked, at, desk)
-  // No more is kept, and nothing was refused later than now.
+  // Older refusals are not kept, and none is later than now.
   const from = Math.min(Math.max(filter.since ?? 0, at - KEEP_EPISODES_MS), at)
   const to = Math.max(from + 1, Math.min(filter.until ?? at, at + 1))
   const bounds = boundsOf(step, from, to, desk.setup().usage.zone)

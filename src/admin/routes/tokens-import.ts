@@ -20,7 +20,7 @@ const Line = NewToken.omit({ reason: true, handover: true }).extend({
 })
 const Why = z.strictObject({ reason: schemas.reason.optional() })
 
-/** Keys that somebody else has made and handed out are taken over by their hashes, so that nobody needs another one. */
+/** Takes over keys that another system has issued, by their hashes, so that their owners can go on using them. */
 export function tokenImportRoute(desk: Desk, now: () => number): Route {
   return route('PUT', '/api/tokens/import', {
     maxBody: MOST_BYTES,
@@ -55,7 +55,7 @@ async function take(desk: Desk, call: CallOf<z.infer<typeof Why>>, now: number):
   const asked = { ...call, body: call.query }
   for (const change of importsOf([...records.values()])) {
     await desk.record(asked, change, () => NO_CONTENT)
-    // The embedded store makes each at once.
+    // The embedded store makes each one synchronously.
     if (slices.isOver()) await slices.next()
   }
   return ok({ imported: records.size, known: already } satisfies ImportedTokensResponse)

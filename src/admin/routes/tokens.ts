@@ -33,7 +33,7 @@ import {
 import { type CallOf, route } from '../route.ts'
 import { handOver, handoverWish, linkMsOf } from './handover.ts'
 
-/** The routes of access keys. The access key itself is in one response only: the one that makes it. */
+/** The routes of access keys. Only the response that creates an access key contains it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {
   return [
     route('GET', '/api/tokens', {
@@ -172,14 +172,14 @@ async function create(
 interface Made {
   readonly token: string
   readonly change: AccessKeyCreation
-  /** For a link in the place of the token. */
+  /** Set to get a link instead of the key. */
   readonly wish: z.infer<typeof handoverWish>
   readonly now: number
 }
 
 async function recordMade(desk: Desk, call: Call, { token, change, wish, now }: Made): Promise<AdminResponse> {
   const { record, to } = change
-  // Before the token is known: a link that shows nothing can be made again, and a token that nobody has seen would stay.
+  // First the link: one without a key can be made again, but a key that nobody has seen would stay.
   const handover = wish === undefined ? null : await handOver(desk, { token, record, wish, now })
   const made = handover === null ? change : { ...change, to: { ...to, linkUntil: handover.expiresAt } }
   const shown = handover === null ? { token } : { handover }
@@ -210,7 +210,7 @@ const Rotation = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** For how long the old key stays good, in milliseconds. Whoever opens the link at its last moment has no other key until then. */
+/** For how long the old key stays valid, in milliseconds, at least as long as a link to the new one works. */
 function graceBeside({ grace, handover }: z.infer<typeof Rotation>): number | readonly FieldProblem[] {
   const linkMs = handover === undefined ? 0 : linkMsOf(handover)
   if (grace === undefined) return linkMs + graceOf('24h')
@@ -242,7 +242,7 @@ async function rotate(desk: Desk, call: Call, now: number): Promise<AdminRespons
   return recordMade(desk, call, { token, change: rotationOf(record, old, now + grace), wish, now })
 }
 
-/** The id of the key that replaced this one: its end is that of the grace, which would be the end of another one too. */
+/** The id of the key that replaced this one. The end of this one is that of its grace, which must not end the next one too. */
 async function successorOf({ store }: Desk, { id }: AccessKeyRecord): Promise<string | null> {
   for await (const { what, subject, to } of auditEntries(store)) {
     if (what !== 'token_created') continue
@@ -257,7 +257,7 @@ function replacedAlready(successor: string): AdminResponse {
   return refusal('conflict', msg)
 }
 
-/** An end that was asked for, or what is wrong with it. */
+/** The requested end, or what is wrong with it. */
 export function accessKeyEnd(
   expiresAt: string | null | undefined,
   now: number,
@@ -277,7 +277,7 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
 
 const NOT_FOUND = refusal('not_found', 'No access key has this id: GET /api/tokens lists them.')
 
-/** Those that are made meanwhile stay. */
+/** Keys that are created meanwhile stay valid. */
 async function revokeAll(desk: Desk, call: CallOf<z.infer<typeof Whose>>, now: number): Promise<AdminResponse> {
   const { user, organisation } = call.query
   const named = (await desk.store.listTokens()).filter(
@@ -291,7 +291,7 @@ async function revokeAll(desk: Desk, call: CallOf<z.infer<typeof Whose>>, now: n
   return ok({ user, revoked } satisfies RevokedTokensResponse)
 }
 
-/** A record as it is shown: without its hash. */
+/** A record as it is shown, without its hash. */
 export function shownToken(record: AccessKeyRecord, now: number): TokenResponse {
   const { hash: _, createdAt, expiresAt, revokedAt, usedAt = null, ...facts } = record
   const time = (at: number | null) => (at === null ? null : iso(at))

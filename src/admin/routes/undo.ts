@@ -11,7 +11,7 @@ import { type AdminResponse, type Call, ok, type Route, refusal } from '../http.
 import { endsOf } from '../layers-shown.ts'
 import { route } from '../route.ts'
 
-/** The route that puts back what a change replaced. */
+/** The route that restores what a change has replaced. */
 export function undoRoute(desk: Desk): Route {
   return route('POST', '/api/audit/:id/undo', {
     summary: 'Undoes a change by putting the old values back, unless somebody has changed them since',
@@ -39,7 +39,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   })
 }
 
-/** Puts back all overrides that a file has replaced, but where something was set since. */
+/** Restores all overrides that a file has replaced, except where something was set since then. */
 async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<AdminResponse> {
   const before = await desk.store.readReplaced(entry.version)
   if (before === null) return responseTo(undoOf(entry, storedOf(desk.control.state()), 0), entry, undefined)
@@ -83,7 +83,7 @@ const NOT_KEPT = refusal(
   'The audit keeps no change of this number: GET /api/audit lists those that it keeps.',
 )
 
-/** Those of the audit behind a change, as far as it keeps them. */
+/** The entries of the audit after a change, as far as they are kept. */
 async function entriesSince({ store }: Desk, version: number): Promise<AuditEntry[]> {
   const found: AuditEntry[] = []
   for await (const entry of auditEntries(store)) {

@@ -54,7 +54,7 @@ const Asked = z.strictObject({
   cursor: once.optional().describe('The `next` of the page before'),
 })
 
-/** The route of what was used. However many ask at once, they take their steps through the store in turn. */
+/** The route of usage. However many requests there are, their steps through the store take turns. */
 export function usageRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   const { readHistory, scanHistory, readSeries, readMemberships } = desk.store
@@ -102,7 +102,7 @@ async function responseTo(
   return ok(response)
 }
 
-/** Those of the one user or organisation that is asked for; as the rows, of a user only if the organisation that is asked for is the own one. @throws StoreError */
+/** The grants of the user or organisation, if the named organisation is the user's. @throws StoreError */
 async function grantsIn(
   { control }: Desk,
   store: UsageSource,
@@ -117,7 +117,7 @@ async function grantsIn(
   return grantsOfOwner(control.state(), scope, name, await store.readHistory(scope, name))
 }
 
-/** All rows, as fast as the client takes them. If the store fails, the text breaks off before its end. */
+/** All rows, as fast as the client reads. If the store fails, the text breaks off before its end. */
 function asText(
   store: UsageSource,
   format: 'csv' | 'ndjson',

@@ -57,7 +57,7 @@ async function show(desk: Desk, user: string, lead: string | null): Promise<Admi
     return [category, rows]
   })
   const override = overrideOf(now.state, user, now.at, lead)
-  // What has been used lately says enough, without a look at all that is kept.
+  // Recent usage is enough to know, without reading everything that is kept.
   const hasUsed = snapshot.personal.some((counter) => counter.length > 0)
   const response: UserResponse = {
     user,
