@@ -1,7 +1,7 @@
 import { userOfPlace } from '../../alerts/alert.ts'
-import { type AuditEntry, type Forgetting, KINDS } from '../../control/control-store.ts'
-import { entryWithout, FORGOTTEN_MS, newSalt, valueWithout } from '../../control/forgetting.ts'
-import { isObject } from '../../lib/json.ts'
+import { type Forgetting, KINDS } from '../../control/control-store.ts'
+import { FORGOTTEN_MS, newSalt } from '../../control/forgetting.ts'
+import { type NamingList, objectIn, textLeft } from '../forgetting.ts'
 import { call, pairsOf } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -14,6 +14,9 @@ type Edit =
   | readonly [key: string, kind: 'hash', field: string, old: string | false, text: string | false]
   | readonly [key: string, kind: 'sorted', member: string, score: string | false, text: string | false]
 
+/** What is left of a text, as `textLeft` says it. */
+type LeftOf = (list: NamingList, id: string, text: string) => string | null
+
 /** Looks in steps for everything under our keys that names a user. Returns the edits that remove it. @throws StoreError */
 export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forgetting): Promise<readonly Edit[]> {
   const { user } = forgetting
@@ -21,56 +24,59 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
   const found: Edit[] = (await thereOf(redis, own)).map((key) => [key, 'key'])
 
   const { eachField, eachMember } = walkOf(redis)
-  const hashes = new Set<string>()
-  await eachField(keys.tokens, (hash, text) => {
-    const record = parsed(text)
-    if (record?.user !== user) return
-    found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
-    hashes.add(hash)
-  })
-  if (hashes.size > 0) {
-    await eachField(keys.tokenUses, (hash, at) => {
-      if (hashes.has(hash)) found.push([keys.tokenUses, 'hash', hash, at, false])
-    })
+
+  const plainLeft: LeftOf = (list, id, text) => textLeft(list, id, text, forgetting)
+  /** For a text of a version, a blank and JSON. */
+  const versionedLeft: LeftOf = (list, id, text) => {
+    const json = text.indexOf(' ') + 1
+    const left = plainLeft(list, id, text.slice(json))
+    return left && text.slice(0, json) + left
   }
-  await eachField(keys.grants, (id, text) => {
-    const isOwn = parsed(text.slice(text.indexOf(' ') + 1))?.user === user
-    const next = isOwn ? null : withoutName(text, forgetting)
-    // The user's own grant is deleted whatever it has become, because a grant never changes its owner.
-    if (isOwn) found.push([keys.grants, 'hash', id, false, false])
-    else if (next !== null) found.push([keys.grants, 'hash', id, text, next])
-  })
-  const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
-  for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
+
+  /** A record is deleted whatever it has become, because records never change their owner. @returns the deleted fields with their texts */
+  async function lookIn(list: NamingList, key: string, leftOf: LeftOf): Promise<ReadonlyMap<string, string>> {
+    const deleted = new Map<string, string>()
     await eachField(key, (id, text) => {
-      const isOwn = !ofOrganisations.includes(key) && id === user
-      const next = isOwn ? null : withoutName(text, forgetting)
-      if (isOwn || next !== null) found.push([key, 'hash', id, text, next ?? false])
+      const left = leftOf(list, id, text)
+      if (left === null) deleted.set(id, text)
+      if (left !== text) found.push([key, 'hash', id, left !== null && text, left ?? false])
+    })
+    return deleted
+  }
+
+  const tokens = await lookIn('tokens', keys.tokens, plainLeft)
+  for (const [hash, text] of tokens) found.push([keys.tokenIds, 'hash', String(objectIn(text)?.id), hash, false])
+  if (tokens.size > 0) {
+    await eachField(keys.tokenUses, (hash, at) => {
+      if (tokens.has(hash)) found.push([keys.tokenUses, 'hash', hash, at, false])
     })
   }
+  await lookIn('grants', keys.grants, versionedLeft)
+  for (const key of [keys.overrides, keys.replacedOverrides]) await lookIn('overrides', key, versionedLeft)
+  for (const key of [keys.organisationOverrides, keys.replacedOrganisationOverrides]) {
+    await lookIn('organisationOverrides', key, versionedLeft)
+  }
+  const refusals = await lookIn('refusals', keys.refusals, plainLeft)
+  for (const id of refusals.keys()) found.push([keys.refusalTimes, 'sorted', id, false, false])
   const settings = await call(
     () => redis.get(keys.settings),
     () => null,
   )
-  const nextSettings = settings === null ? null : withoutName(settings, forgetting)
-  if (settings !== null && nextSettings !== null) found.push([keys.settings, 'text', settings, nextSettings])
+  const settingsLeft = settings && versionedLeft('settings', '', settings)
+  if (settings && settingsLeft && settingsLeft !== settings) found.push([keys.settings, 'text', settings, settingsLeft])
   for (const key of [keys.audit, ...KINDS.map(keys.olderAudit)]) {
     await eachMember(key, (text, version) => {
-      const next = entryTextWithout(text, forgetting)
-      if (next !== null) found.push([key, 'sorted', text, version, next])
+      const left = plainLeft('audit', '', text)
+      if (left !== null && left !== text) found.push([key, 'sorted', text, version, left])
     })
   }
-  await eachField(keys.refusals, (id, text) => {
-    if (parsed(text)?.user !== user) return
-    found.push([keys.refusals, 'hash', id, false, false], [keys.refusalTimes, 'sorted', id, false, false])
-  })
   for await (const names of keysBeginning(redis, keys, keys.claim(''), STEP)) {
     const own = names.filter((key) => userOfPlace(key.slice(keys.claim('').length)) === user)
     found.push(...own.map((key): Edit => [key, 'key']))
   }
   for await (const names of keysBeginning(redis, keys, keys.alertEvents(''), STEP)) {
     for (const key of names)
-      await eachField(key, (field, text) => found.push(...editsOfEvent(keys, user, key, field, text)))
+      await eachField(key, (field, text) => found.push(...editsOfEvent(keys, forgetting, key, field, text)))
   }
   return found
 }
@@ -108,18 +114,9 @@ function walkOf(redis: RedisClient) {
   return { eachField, eachMember }
 }
 
-/** A text of a version, a blank and a value, in which somebody may have written the name. */
-function withoutName(text: string, forgetting: Forgetting): string | null {
-  const space = text.indexOf(' ')
-  const value = parsed(text.slice(space + 1))
-  const next = JSON.stringify(valueWithout(value, forgetting))
-  return value === null || next === JSON.stringify(value) ? null : `${text.slice(0, space)} ${next}`
-}
-
 /** Finds an event about a window of the user, and the rest of its delivery. */
-function editsOfEvent(keys: Keys, user: string, key: string, field: string, text: string): Edit[] {
-  const happening = field.startsWith('h:') ? parsed(text) : null
-  if (happening?.scope !== 'personal' || happening.subject !== user) return []
+function editsOfEvent(keys: Keys, forgetting: Forgetting, key: string, field: string, text: string): Edit[] {
+  if (!field.startsWith('h:') || textLeft('events', '', text, forgetting) !== null) return []
   const [alert, id] = [key.slice(keys.alertEvents('').length), field.slice(2)]
   return [
     ...[field, `s:${id}`].map((each): Edit => [key, 'hash', each, false, false]),
@@ -129,23 +126,6 @@ function editsOfEvent(keys: Keys, user: string, key: string, field: string, text
 
 /** How many fields, members or keys one step looks at. */
 const STEP = 500
-
-/** `null` if the text is no JSON object. Such a text is ignored, and expires or is repaired by hand. */
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function entryTextWithout(text: string, forgetting: Forgetting): string | null {
-  const entry = parsed(text) as AuditEntry | null
-  if (entry === null) return null
-  const next = JSON.stringify(entryWithout(entry, forgetting))
-  return next === JSON.stringify(entry) ? null : next
-}
 
 /**
  * The edits in the form of control.lua: their keys, which follow that of the counters, and everything else as JSON.
