@@ -1008,8 +1008,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'if (false) {',
   ]),
   sqlite('sweeper.ts', 'the embedded store sweeps what still runs', [
-    'FROM counters WHERE ends <= ?',
-    'FROM counters WHERE ends >= ?',
+    "'counters WHERE ends <= ?'",
+    "'counters WHERE ends >= ?'",
   ]),
   ...USAGE_MUTATIONS,
   ...SETTLED_MUTATIONS,

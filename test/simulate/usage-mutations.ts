@@ -238,7 +238,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   history(PACKED, 'a packed history has a moment too much', ['startedAt >= to) continue', 'startedAt > to) continue']),
   {
     name: 'the embedded store sweeps histories that are to be kept',
-    edits: [{ file: SWEEPER, from: 'FROM history WHERE ends <= ?', to: 'FROM history WHERE ends >= ?' }],
+    edits: [{ file: SWEEPER, from: 'history WHERE ends <= ?', to: 'history WHERE ends >= ?' }],
     noticedBy: ['sqlite'],
   },
   history(PACKED, 'a packed history shows what need not be kept any more', [
@@ -292,12 +292,12 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "const name = keys.series(by && 'all', start, zone)",
   ]),
   series(SQLITE_LOG, 'the embedded store adds a flush each time', [
-    'if (last !== undefined && sequence <= last.sequence) return',
+    'if (last !== undefined && sequence <= Number(last.text)) return',
     '',
   ]),
   series(SQLITE_LOG, 'the embedded store adds a flush that was overtaken', [
-    'sequence <= last.sequence',
-    'sequence === last.sequence',
+    'sequence <= Number(last.text)',
+    'sequence === Number(last.text)',
   ]),
   series(SQLITE_LOG, 'the embedded store lets routes grow without a bound', [
     'if (isNew && namesOf(by, start, zone) >= 2 * MOST_ROUTES) {',
@@ -305,8 +305,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   series(SQLITE_LOG, 'the embedded store bounds categories', [" && by === 'route' &&", ' &&']),
   series(SQLITE_LOG, 'the embedded store keeps refusals above the bound', [
-    'if (all > MOST_EPISODES) sql',
-    'if (all < 0) sql',
+    'if (all > MOST_EPISODES) file',
+    'if (all < 0) file',
   ]),
   series(SQLITE_LOG, 'the embedded store forgets the newest refusals', [
     'ORDER BY last, id LIMIT',

@@ -23,7 +23,7 @@ import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { sqliteControl } from '../../src/store/sqlite/control.ts'
 import { openSqliteCopyable } from '../../src/store/sqlite/copy.ts'
-import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { openDatabase, SqliteFile } from '../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SERIES_KINDS } from '../../src/usage/series.ts'
@@ -79,7 +79,7 @@ const PLACES = {
         const database = openDatabase(file)
         open.push({ close: async () => database.close() })
         return sqliteControl(
-          database,
+          new SqliteFile(database),
           createRecords(() => {}),
           { clock: Date.now, bounds },
         )

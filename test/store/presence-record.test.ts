@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FORGET_MS } from '../../src/replicas/presence.ts'
 import { heard, listedReplicas } from '../../src/store/presence-record.ts'
-import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { openDatabase, SqliteFile } from '../../src/store/sqlite/database.ts'
 import { sqliteReplicas } from '../../src/store/sqlite/replicas.ts'
 
 const counts = { requests: 1, refused: 2, shadowed: 3, tokens: 4, forwarded: 5, failed: 6, inFlight: 7 }
@@ -55,7 +55,7 @@ it('processes are listed by host, then by pid as a number, then by instance', ()
 it('a process that was killed leaves no row behind in the file of the embedded store', async () => {
   const database = openDatabase(':memory:')
   let clock = 1_000_000
-  const replicas = sqliteReplicas(database, () => clock)
+  const replicas = sqliteReplicas(new SqliteFile(database), () => clock)
   const rows = () => database.prepare('SELECT instance FROM replicas ORDER BY instance').all()
   await replicas.beat({ ...replica, instance: 'killed' })
   clock += FORGET_MS

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import {
   type AlertEvents,
   type AlertRecord,
@@ -16,24 +15,18 @@ import {
 import { isNumber, isText, isTime, oneOf, orNull, shapeOf } from '../../lib/shape.ts'
 import { happeningOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { attempt, transactions } from './database.ts'
+import { attempt, type SqliteFile } from './database.ts'
 import { endingRows } from './endings.ts'
-import { nameOf, type Row, rowsOf } from './rows.ts'
+import { named, nameOf, type Row } from './rows.ts'
 
-export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () => number): AlertStore {
-  const { writing, reading } = transactions(database)
-  const sql = prepare(database)
-  const rows = endingRows(database)
+export function sqliteAlerts(file: SqliteFile, lists: Records, clock: () => number): AlertStore {
+  const rows = endingRows(file)
   const records = lists.list({
     kind: 'alert_event',
     list: 'alert_events',
     parse: recordOf,
-    look: (id) => sql.one.first(id),
+    look: (id) => file.first('SELECT * FROM alert_events WHERE id = ?', id),
   })
-
-  function pendingOf(alert: string): number {
-    return (sql.pending.get(alert) as { pending: number }).pending
-  }
 
   function raiseOne({ id, claim, happening, target }: NewEvent, now: number): Raised {
     const { place, run, threshold, endsAt } = claim
@@ -41,31 +34,29 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     // A run in the future began while the clock was ahead.
     const isLater = known !== null && known.run > run && known.run <= now
     if (isLater || (known?.run === run && known.threshold >= threshold)) return 'known'
-    if (pendingOf(happening.alert) >= MOST_PENDING) return 'full'
+    if (pendingOf(file, happening.alert) >= MOST_PENDING) return 'full'
     rows.put('claim', place, `${run} ${threshold}`, Math.max(endsAt, now) + CLAIM_MARGIN_MS)
-    sql.add.run(id, happening.alert, JSON.stringify(happening), now, now)
-    sql.setTarget.run(happening.alert, target)
+    const { alert } = happening
+    file.put('alert_events', {
+      ...{ id, alert, happening: JSON.stringify(happening), state: 'pending', raised: now, attempts: 0, due: now },
+    })
+    file.put('alert_targets', { alert, target })
     return 'stored'
-  }
-
-  function raiseNow(events: readonly NewEvent[]): Raised[] {
-    const now = clock()
-    return events.map((event) => raiseOne(event, now))
   }
 
   function takeNow(wanted: readonly Wanted[], leaseMs: number): TakenEvent[] {
     const now = clock()
-    return wanted.flatMap(({ alert, most }) =>
-      sql.due.all(alert, now, most).flatMap((row) => {
+    return wanted.flatMap((one) =>
+      dueNow(file, one, now).flatMap((row) => {
         const event = records.read(nameOf(row.id), row)
         if (event === null) {
           // The event is no longer due, so that it does not block those behind it.
-          sql.giveUp.run(row.id ?? null)
+          file.run('UPDATE alert_events SET due = NULL WHERE id = ?', row.id ?? null)
           return []
         }
         const { id, happening, attempts, raisedAt } = event
-        sql.lease.run(now + leaseMs, id)
-        return [{ id, alert, happening, attempt: attempts + 1, raisedAt, takenAt: now }]
+        file.run('UPDATE alert_events SET attempts = attempts + 1, due = ? WHERE id = ?', now + leaseMs, id)
+        return [{ id, alert: one.alert, happening, attempt: attempts + 1, raisedAt, takenAt: now }]
       }),
     )
   }
@@ -74,67 +65,71 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     const now = clock()
     const error = outcome.state === 'delivered' ? null : outcome.error
     const isPending = outcome.state === 'pending'
-    sql.finish.run(outcome.state, isPending ? now + outcome.inMs : null, isPending ? null : now, error, id, attempt)
-    if (!isPending) sql.forgetDone.run(alert, MOST_DONE)
+    file.run(
+      `UPDATE alert_events SET state = ?, due = ?, done = ?, error = coalesce(?, error)
+       WHERE id = ? AND attempts = ? AND state = 'pending'`,
+      ...[outcome.state, isPending ? now + outcome.inMs : null, isPending ? null : now, error, id, attempt],
+    )
+    if (!isPending) forgetDone(file, alert)
   }
 
   function giveUpNow(alert: string, ageMs: number, error: string): number {
     const now = clock()
-    const { changes } = sql.giveUpOld.run(now, error, alert, now - ageMs)
-    if (changes > 0) sql.forgetDone.run(alert, MOST_DONE)
-    if (pendingOf(alert) === 0) sql.dropTarget.run(alert)
-    return Number(changes)
+    const count = file.run(
+      `UPDATE alert_events SET state = 'given_up', due = NULL, done = ?, error = ?
+       WHERE alert = ? AND due IS NOT NULL AND raised <= ?`,
+      ...[now, error, alert, now - ageMs],
+    )
+    if (count > 0) forgetDone(file, alert)
+    if (pendingOf(file, alert) === 0) file.run('DELETE FROM alert_targets WHERE alert = ?', alert)
+    return count
   }
 
   function readOne(alert: string, most: number): AlertEvents {
-    const events = records.readAll(sql.list.all(alert, most).map((row) => [nameOf(row.id), row]))
-    return { alert, pending: pendingOf(alert), events }
+    const rows = file.all('SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?', alert, most)
+    return { alert, pending: pendingOf(file, alert), events: records.readAll(named(rows, 'id')) }
   }
 
   return {
-    raiseAlerts: (events) => attempt(() => writing(() => raiseNow(events))),
+    raiseAlerts: (events) =>
+      file.write(() => {
+        const now = clock()
+        return events.map((event) => raiseOne(event, now))
+      }),
     async takeAlerts(wanted, leaseMs) {
       // Mostly nothing is due. This question keeps nobody from writing.
-      const isDue = await attempt(() => wanted.some(({ alert }) => sql.due.first(alert, clock(), 1) !== undefined))
-      return isDue ? attempt(() => writing(() => takeNow(wanted, leaseMs))) : []
+      const isDue = await attempt(() =>
+        wanted.some(({ alert }) => dueNow(file, { alert, most: 1 }, clock()).length > 0),
+      )
+      return isDue ? file.write(() => takeNow(wanted, leaseMs)) : []
     },
-    finishAlert: (event, outcome) => attempt(() => writing(() => finishNow(event, outcome))),
-    readAlerts: (alerts, most) => attempt(() => reading(() => alerts.map((alert) => readOne(alert, most)))),
-    listAlerts: () => attempt(() => sql.targets.all() as unknown as readonly KnownAlert[]),
-    giveUpAlerts: (alert, ageMs, error) => attempt(() => writing(() => giveUpNow(alert, ageMs, error))),
+    finishAlert: (event, outcome) => file.write(() => finishNow(event, outcome)),
+    readAlerts: (alerts, most) => file.read(() => alerts.map((alert) => readOne(alert, most))),
+    listAlerts: () =>
+      file.read(() =>
+        file
+          .all<Omit<KnownAlert, 'pending'>>('SELECT alert, target FROM alert_targets')
+          .map((known) => ({ ...known, pending: pendingOf(file, known.alert) })),
+      ),
+    giveUpAlerts: (alert, ageMs, error) => file.write(() => giveUpNow(alert, ageMs, error)),
   }
 }
 
-function prepare(database: DatabaseSync) {
-  return {
-    pending: database.prepare('SELECT count(*) AS pending FROM alert_events WHERE alert = ? AND due IS NOT NULL'),
-    add: database.prepare(
-      `INSERT INTO alert_events (id, alert, happening, state, raised, attempts, due) VALUES (?, ?, ?, 'pending', ?, 0, ?)`,
-    ),
-    one: rowsOf(database, 'SELECT * FROM alert_events WHERE id = ?'),
-    due: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? AND due <= ? ORDER BY due LIMIT ?'),
-    giveUp: database.prepare('UPDATE alert_events SET due = NULL WHERE id = ?'),
-    lease: database.prepare('UPDATE alert_events SET attempts = attempts + 1, due = ? WHERE id = ?'),
-    finish: database.prepare(
-      `UPDATE alert_events SET state = ?, due = ?, done = ?, error = coalesce(?, error)
-       WHERE id = ? AND attempts = ? AND state = 'pending'`,
-    ),
-    forgetDone: database.prepare(
-      `DELETE FROM alert_events WHERE id IN
-         (SELECT id FROM alert_events WHERE alert = ? AND due IS NULL ORDER BY done DESC LIMIT -1 OFFSET ?)`,
-    ),
-    setTarget: database.prepare('INSERT OR REPLACE INTO alert_targets (alert, target) VALUES (?, ?)'),
-    dropTarget: database.prepare('DELETE FROM alert_targets WHERE alert = ?'),
-    targets: database.prepare(
-      `SELECT alert, target, (SELECT count(*) FROM alert_events e WHERE e.alert = t.alert AND due IS NOT NULL) AS pending
-       FROM alert_targets t`,
-    ),
-    giveUpOld: database.prepare(
-      `UPDATE alert_events SET state = 'given_up', due = NULL, done = ?, error = ?
-       WHERE alert = ? AND due IS NOT NULL AND raised <= ?`,
-    ),
-    list: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
-  }
+function pendingOf(file: SqliteFile, alert: string): number {
+  const count = 'SELECT count(*) AS pending FROM alert_events WHERE alert = ? AND due IS NOT NULL'
+  return (file.first(count, alert) as { pending: number }).pending
+}
+
+function dueNow(file: SqliteFile, { alert, most }: Wanted, now: number): Row[] {
+  return file.all('SELECT * FROM alert_events WHERE alert = ? AND due <= ? ORDER BY due LIMIT ?', alert, now, most)
+}
+
+function forgetDone(file: SqliteFile, alert: string): void {
+  file.run(
+    `DELETE FROM alert_events WHERE id IN
+       (SELECT id FROM alert_events WHERE alert = ? AND due IS NULL ORDER BY done DESC LIMIT -1 OFFSET ?)`,
+    ...[alert, MOST_DONE],
+  )
 }
 
 /** `null` for a claim that has expired, or is not there. */

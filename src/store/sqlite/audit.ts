@@ -1,10 +1,10 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { AuditBounds, AuditEntry } from '../../control/control-store.ts'
 import { auditEntryOf } from '../../control/record-forms.ts'
 import type { LastChange } from '../../control/state.ts'
 import { CHANGES_READ } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
-import { nameOf, type Row, rowsOf } from './rows.ts'
+import type { SqliteFile } from './database.ts'
+import { named, type Row } from './rows.ts'
 import { jsonIn } from './versioned.ts'
 
 /** The highest number in SQLite. */
@@ -14,53 +14,34 @@ const MOST = 2n ** 63n - 1n
 const OF_OURS = `version BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}`
 
 /** The audit as rows. Call its functions within a transaction. */
-export function sqliteAudit(database: DatabaseSync, records: Records, bounds: AuditBounds) {
-  const one = rowsOf(database, 'SELECT * FROM audit WHERE version = ?')
+export function sqliteAudit(file: SqliteFile, records: Records, bounds: AuditBounds) {
   const list = records.list({
     kind: 'audit_entry',
     list: 'audit',
     parse: ({ before, after, vain, ...row }: Row) =>
       auditEntryOf({ ...row, from: jsonIn(before), to: jsonIn(after), ...(vain !== null && { vain: jsonIn(vain) }) }),
-    look: (version) => one.first(version),
+    look: (version) => file.first('SELECT * FROM audit WHERE version = ?', version),
   })
-  const sql = {
-    last: rowsOf(database, `SELECT version, at FROM audit WHERE ${OF_OURS} ORDER BY version DESC LIMIT 1`),
-    add: database.prepare(
-      'INSERT INTO audit (version, at, who, what, subject, before, after, why, vain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
-    // Of entries that are older than the newest, this many of each kind stay.
-    forget: database.prepare(
-      `DELETE FROM audit WHERE version IN (
-         SELECT version FROM (
-           SELECT version, row_number() OVER (PARTITION BY what ORDER BY version DESC) AS place FROM audit WHERE version <= ?
-         ) WHERE place > ?
-       )`,
-    ),
-    forgotten: database.prepare(`SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit WHERE ${OF_OURS}`),
-    from: rowsOf(database, `SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
-    before: rowsOf(database, 'SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
-  }
-
-  function readable(rows: readonly Row[]): AuditEntry[] {
-    return list.readAll(rows.map((row) => [nameOf(row.version), row]))
-  }
+  const readable = (rows: readonly Row[]): AuditEntry[] => list.readAll(named(rows, 'version'))
 
   return {
     readable,
 
     last(): LastChange {
-      const { version = 0, at = 0 } = sql.last.first() ?? {}
+      const { version = 0, at = 0 } =
+        file.first(`SELECT version, at FROM audit WHERE ${OF_OURS} ORDER BY version DESC LIMIT 1`) ?? {}
       return { version: Number(version), changedAt: typeof at === 'number' ? at : 0 }
     },
 
     /** The first CHANGES_READ from a number on. */
-    from: (version: number) => readable(sql.from.all(version)),
+    from: (version: number) =>
+      readable(file.all(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`, version)),
 
     /** The newest readable entries, at most `limit`. */
     newest(before: number | null, limit: number): readonly AuditEntry[] {
       const entries: AuditEntry[] = []
       for (let from: number | bigint = before ?? MOST; entries.length < limit; ) {
-        const rows = sql.before.all(from, limit)
+        const rows = file.all('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?', from, limit)
         entries.push(...readable(rows))
         if (rows.length < limit) break
         from = rows.at(-1)?.version as number | bigint
@@ -69,15 +50,27 @@ export function sqliteAudit(database: DatabaseSync, records: Records, bounds: Au
     },
 
     /** @param before @param after as JSON @returns how many other entries were forgotten */
-    add(
-      { version, at, who, what, subject, why, vain }: Omit<AuditEntry, 'from' | 'to'>,
-      before: string,
-      after: string,
-    ): number {
-      sql.add.run(version, at, who, what, subject, before, after, why, vain === undefined ? null : JSON.stringify(vain))
-      return Number(sql.forget.run(version - bounds.newest, bounds.olderOfKind).changes)
+    put({ vain, ...entry }: Omit<AuditEntry, 'from' | 'to'>, before: string, after: string): void {
+      const { version, at, who, what, subject, why } = entry
+      const ofChange = { before, after, vain: vain === undefined ? null : JSON.stringify(vain) }
+      file.put('audit', { version, at, who, what, subject, why, ...ofChange })
     },
 
-    forgotten: () => (sql.forgotten.get() as { changes: number }).changes,
+    /** Of entries that are older than the newest, some of each kind stay. @returns how many others were forgotten */
+    forget(version: number): number {
+      return file.run(
+        `DELETE FROM audit WHERE version IN (
+           SELECT version FROM (
+             SELECT version, row_number() OVER (PARTITION BY what ORDER BY version DESC) AS place FROM audit WHERE version <= ?
+           ) WHERE place > ?
+         )`,
+        ...[version - bounds.newest, bounds.olderOfKind],
+      )
+    },
+
+    forgotten(): number {
+      const count = `SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit WHERE ${OF_OURS}`
+      return (file.first(count) as { changes: number }).changes
+    },
   }
 }

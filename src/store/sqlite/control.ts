@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import {
   AUDIT_BOUNDS,
   type AuditBounds,
@@ -17,14 +16,14 @@ import type { Changes, GivenGrant, Packed, Versioned } from '../../control/state
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { changesAfter, jsonOf, readAll, readInSteps } from '../change-catch-up.ts'
 import type { RecordList, Records } from '../records.ts'
-import { goodToken, putToken } from './access-keys.ts'
+import { isGoodToken, putToken } from './access-keys.ts'
 import { sqliteAudit } from './audit.ts'
-import { attempt, transactions } from './database.ts'
+import { attempt, type SqliteFile } from './database.ts'
 import { IN_FORCE, sqliteEditions } from './editions.ts'
 import { sqliteEmptying } from './emptying.ts'
 import { overwriting, sqliteForgetting } from './forgotten.ts'
 import { grantRows } from './grants.ts'
-import { type Row, rowsOf } from './rows.ts'
+import type { Row } from './rows.ts'
 import { versionedBy, versionedRows } from './versioned.ts'
 
 export interface SqliteControlOptions {
@@ -37,21 +36,19 @@ export interface SqliteControlOptions {
 }
 
 /** Listeners are called for changes made through this object. Changes by other processes show in the version. */
-export function sqliteControl(database: DatabaseSync, records: Records, options: SqliteControlOptions): ControlStore {
+export function sqliteControl(file: SqliteFile, records: Records, options: SqliteControlOptions): ControlStore {
   const { clock, bounds = AUDIT_BOUNDS } = options
   const listeners = new Set<() => void>()
-  const { writing, reading } = transactions(database)
-  const { settings, users, organisations, grants, audit } = controlRows(database, records, bounds)
-  const editions = sqliteEditions(database, clock)
-  const changeNow = changing(database, { settings, users, organisations, grants, audit }, editions, options)
+  const { settings, users, organisations, grants, audit } = controlRows(file, records, bounds)
+  const editions = sqliteEditions(file, clock)
+  const changeNow = changing(file, { settings, users, organisations, grants, audit }, editions, options)
 
   return {
     controlVersion: () => attempt(() => ({ ...audit.last(), at: clock() })),
 
     readControl: () =>
       readInSteps(
-        () =>
-          attempt(() => reading(() => ({ ...audit.last(), settings: settings.read() ?? { version: 0, value: {} } }))),
+        () => file.read(() => ({ ...audit.last(), settings: settings.read() ?? { version: 0, value: {} } })),
         (from) => attempt(() => users.step(from)),
         (from) => attempt(() => organisations.step(from)),
         (from) => attempt(() => grants.step(from)),
@@ -60,14 +57,13 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
     changesSince: (from) => attempt(() => changesAfter(from, audit.from(from.version))),
 
     async change(change, author, expected) {
-      const make = () => attempt(() => writing(() => changeNow(change, author, expected)))
-      const changed = await (change.kind === 'user_forgotten' ? overwriting(database, make) : make())
+      const make = () => file.write(() => changeNow(change, author, expected))
+      const changed = await (change.kind === 'user_forgotten' ? overwriting(file.database, make) : make())
       if (changed.done) for (const listener of [...listeners]) listener()
       return changed
     },
 
-    stageOverrides: (staged, overrides, of = 'users') =>
-      attempt(() => writing(() => editions.stage(staged, overrides, of))),
+    stageOverrides: (staged, overrides, of = 'users') => file.write(() => editions.stage(staged, overrides, of)),
 
     async readReplaced(version) {
       const edition = await attempt(() => editions.replacedBy(version))
@@ -80,7 +76,7 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
 
     keepsReplaced: (user) => attempt(() => editions.keepsReplaced(user)),
 
-    forgetGrants: (ids) => attempt(() => writing(() => grants.forget(ids))),
+    forgetGrants: (ids) => file.write(() => grants.forget(ids)),
 
     readAudit: (before, limit) => attempt(() => audit.newest(before, limit)),
 
@@ -94,53 +90,51 @@ export function sqliteControl(database: DatabaseSync, records: Records, options:
 }
 
 /** The records of changes by administrators. @param bounds of the audit. Default AUDIT_BOUNDS */
-export function controlRows(database: DatabaseSync, records: Records, bounds = AUDIT_BOUNDS) {
+export function controlRows(file: SqliteFile, records: Records, bounds = AUDIT_BOUNDS) {
   return {
-    settings: settingsRow(database, records),
-    users: versionedRows(database, records, {
+    settings: settingsRow(file, records),
+    users: versionedRows(file, records, {
       ...{ kind: 'override', table: 'overrides', key: 'user', parse: userOverrideOf, edition: IN_FORCE },
     }),
-    organisations: versionedRows(database, records, {
+    organisations: versionedRows(file, records, {
       ...{ kind: 'organisation_override', table: 'organisation_overrides', key: 'organisation' },
       ...{ parse: organisationOverrideOf, edition: IN_FORCE },
     }),
-    grants: grantRows(database, records),
-    audit: sqliteAudit(database, records, bounds),
+    grants: grantRows(file, records),
+    audit: sqliteAudit(file, records, bounds),
   }
 }
 
 type ControlRows = ReturnType<typeof controlRows>
 
 /** The settings, which are one row. */
-function settingsRow(database: DatabaseSync, records: Records) {
-  const find = rowsOf(database, 'SELECT version, value FROM settings')
-  const set = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
+function settingsRow(file: SqliteFile, records: Records) {
+  const find = (): Row | undefined => file.first('SELECT version, value FROM settings')
   const list: RecordList<Row, Versioned<Packed<Changes>>> = records.list({
     kind: 'settings',
     list: 'settings',
     parse: versionedBy(changesOf),
-    look: () => find.first(),
+    look: find,
   })
   return {
     /** Unreadable settings are ignored. */
     read() {
-      const row = find.first()
+      const row = find()
       return row === undefined ? null : list.read('', row)
     },
-    put: (version: number, json: string) => void set.run(version, json),
+    put: (version: number, value: string) => file.put('settings', { id: 1, version, value }),
   }
 }
 
 /** Makes a change with its entry in the audit. Call it within a transaction. */
 function changing(
-  database: DatabaseSync,
+  file: SqliteFile,
   { settings, users, organisations, grants, audit }: ControlRows,
   editions: ReturnType<typeof sqliteEditions>,
   { clock, retention = () => NO_RETENTION }: SqliteControlOptions,
 ): (change: Change, author: Author, expected: number | null) => Changed {
-  const emptying = sqliteEmptying(database, clock, retention)
-  const keys = { put: putToken(database), isGood: goodToken(database) }
-  const forget = sqliteForgetting(database, clock)
+  const emptying = sqliteEmptying(file, clock, retention)
+  const forget = sqliteForgetting(file, clock)
 
   function storedOf(change: Change): Versioned<unknown> | null {
     if (change.kind === 'settings') return settings.read()
@@ -162,7 +156,7 @@ function changing(
     else if (change.kind === 'grant') grants.put(change.id, version, after)
     else if (change.kind === 'organisation_override')
       organisations.put(change.organisation, version, change.to && after)
-    for (const record of recordsIn(change)) keys.put(record)
+    for (const record of recordsIn(change)) putToken(file, record)
     return { before: JSON.stringify(known?.value ?? null), after }
   }
 
@@ -174,7 +168,7 @@ function changing(
       return { done: false, version: has }
     }
     const replaced = replacedBy(change)
-    if (replaced !== null && !keys.isGood(replaced.hash)) return { done: false, version: 0 }
+    if (replaced !== null && !isGoodToken(file, replaced.hash)) return { done: false, version: 0 }
     const { version: last } = audit.last()
     if (change.kind === 'overrides') {
       const { staged, count, organisations, base } = change
@@ -192,7 +186,8 @@ function changing(
       why,
       ...(vain && { vain }),
     }
-    const forgotten = audit.add(row, before, after)
+    audit.put(row, before, after)
+    const forgotten = audit.forget(row.version)
     return { done: true, entry: { ...row, from: JSON.parse(before), to: JSON.parse(after) }, forgotten }
   }
 }

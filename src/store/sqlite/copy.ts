@@ -1,26 +1,24 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { BUCKET_MS, BUCKETS, bucketStart } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
-import { packCounts } from '../../usage/series.ts'
 import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
-import { COPIED_LISTS, endingRecords } from '../endings.ts'
+import { COPIED_LISTS, type Ending, type EndingList, endingRecords } from '../endings.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { createRecords, type Records } from '../records.ts'
 import { putToken, tokenRecords } from './access-keys.ts'
 import { controlRows } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
-import { attempt, openDatabase } from './database.ts'
+import { attempt, openDatabase, SqliteFile } from './database.ts'
 import { IN_FORCE } from './editions.ts'
-import { sqliteEndings } from './endings.ts'
+import { endingRows, sqliteEndings } from './endings.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
 import { keptStates } from './history.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { nameOf, type Row, rowsOf } from './rows.ts'
-import { usageRecords } from './usage-log.ts'
+import { named, nameOf, plain, type Row } from './rows.ts'
+import { putEpisode, putSeries, usageRecords } from './usage-log.ts'
 
 /** How many rows a portion has. */
 const STEP = 500
@@ -31,18 +29,19 @@ const STEP = 500
  * @param clock milliseconds since the epoch. Default: the process clock
  */
 export function openSqliteCopyable(
-  file: string,
+  path: string,
   clock: () => number = Date.now,
   observe: Observer = () => {},
 ): Copyable {
-  const database = openDatabase(file)
+  const database = openDatabase(path)
+  const file = new SqliteFile(database)
   const records = createRecords(observe)
-  const { listReplicas } = sqliteReplicas(database, clock)
+  const { listReplicas } = sqliteReplicas(file, clock)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     await attempt(() => database.exec('BEGIN'))
     try {
-      yield* reading(database, records, clock())
+      yield* reading(file, records, clock())
     } finally {
       database.exec('ROLLBACK')
     }
@@ -50,7 +49,7 @@ export function openSqliteCopyable(
 
   async function refill(): Promise<Refill> {
     await attempt(() => database.exec('BEGIN IMMEDIATE'))
-    const put = putting(database, records)
+    const put = putting(file, records)
     return {
       mark: null,
       clear: async () => {
@@ -97,29 +96,29 @@ const FILLED = [
   'audit',
 ] as const
 
-async function* reading(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
-  yield* owners(database, now)
-  for (const { kind, sql, values, read } of rowLists(database, records, now)) {
-    for await (const rows of inSteps<Row>(database, sql, values)) yield* portionOf(kind, await read(rows))
+async function* reading(file: SqliteFile, records: Records, now: number): AsyncGenerator<Portion, void> {
+  yield* owners(file, now)
+  for (const { kind, sql, values, read } of rowLists(file, records, now)) {
+    for await (const rows of inSteps<Row>(file, sql, values)) yield* portionOf(kind, await read(rows))
   }
 }
 
 /** The rows of each list, with the records that can be read. */
-function rowLists(database: DatabaseSync, records: Records, now: number) {
+function rowLists(file: SqliteFile, records: Records, now: number) {
   const list = <K extends keyof Lists>(
     kind: K,
     sql: string,
     values: number[],
     read: (rows: readonly Row[]) => readonly Lists[K][] | Promise<readonly Lists[K][]>,
   ) => ({ kind, sql, values, read: read as (rows: readonly Row[]) => Promise<readonly never[]> })
-  const control = controlRows(database, records)
-  const usage = usageRecords(database, records)
+  const control = controlRows(file, records)
+  const usage = usageRecords(file, records)
   const remembered = endingRecords(
-    sqliteEndings(database, () => now),
+    sqliteEndings(file, () => now),
     records,
   )
-  const tokens = tokenRecords(database, records)
-  const failures = failureRecords(database, records)
+  const tokens = tokenRecords(file, records)
+  const failures = failureRecords(file, records)
   const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
   const series = `series WHERE zone <> '' OR start >= ?`
   return [
@@ -133,10 +132,10 @@ function rowLists(database: DatabaseSync, records: Records, now: number) {
     list('counted', 'SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)', [], (rows) => [
       {
         since: new Map(rows.map((row) => [nameOf(row.name), Number(row.since)])),
-        keeping: keptStates(database).read(),
+        keeping: keptStates(file).read(),
       },
     ]),
-    list('tokens', 'SELECT * FROM tokens', [], (rows) => tokens.readAll(rows.map((row) => [nameOf(row.hash), row]))),
+    list('tokens', 'SELECT * FROM tokens', [], (rows) => tokens.readAll(named(rows, 'hash'))),
     list('settings', 'SELECT 1 FROM settings', [], () => [control.settings.read()].filter((one) => one !== null)),
     list('overrides', inForce('overrides', 'user'), [], control.users.readable),
     list(
@@ -148,10 +147,10 @@ function rowLists(database: DatabaseSync, records: Records, now: number) {
     list('grants', 'SELECT * FROM grants', [], control.grants.readable),
     list('audit', 'SELECT * FROM audit ORDER BY version', [], control.audit.readable),
     list('failures', `SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`, [since], (rows) =>
-      failures.readAll(rows.map((row) => [nameOf(row.start), row])),
+      failures.readAll(named(rows, 'start')),
     ),
     list('series', `SELECT * FROM ${series}`, [since], usage.series),
-    list('silences', `SELECT 1 FROM ${series} LIMIT 1`, [since], sqliteReplicas(database, () => now).readSilences),
+    list('silences', `SELECT 1 FROM ${series} LIMIT 1`, [since], sqliteReplicas(file, () => now).readSilences),
     list('refusals', 'SELECT id, episode FROM refusals WHERE last > ?', [now - KEEP_EPISODES_MS], usage.refusals),
   ]
 }
@@ -161,10 +160,12 @@ function inForce(table: string, key: string): string {
 }
 
 /** All rows of a query in steps, with the event loop free in between. */
-async function* inSteps<R>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<R[], void> {
+async function* inSteps<R>({ database }: SqliteFile, sql: string, values: number[]): AsyncGenerator<R[], void> {
+  const statement = database.prepare(sql)
+  statement.setReadBigInts(true)
   let some: R[] = []
-  for (const row of rowsOf(database, sql).each(...values)) {
-    some.push(row as unknown as R)
+  for (const row of statement.iterate(...values)) {
+    some.push(plain(row as Row) as R)
     if (some.length < STEP) continue
     yield some
     some = []
@@ -198,12 +199,12 @@ interface HistoryRow {
 
 type Open = Omit<Owner, 'counters' | 'ends'> & { readonly counters: Map<string, Counter>; ends: number }
 
-async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
-  const history = database.prepare('SELECT runs, ends FROM history WHERE scope = ? AND user = ?')
+async function* owners(file: SqliteFile, now: number): AsyncGenerator<Portion, void> {
   const whole: Owner[] = []
 
   function close({ scope, id, counters, ends }: Open): void {
-    const row = history.get(SCOPE_NUMBERS[scope], id) as Pick<HistoryRow, 'runs' | 'ends'> | undefined
+    const history = 'SELECT runs, ends FROM history WHERE scope = ? AND user = ?'
+    const row = file.first<Pick<HistoryRow, 'runs' | 'ends'>>(history, SCOPE_NUMBERS[scope], id)
     const lasting = lastingOf(counters, ends, now)
     if (lasting.size === 0 && row === undefined) return
     whole.push({
@@ -213,7 +214,7 @@ async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Port
   }
 
   let open: Open | null = null
-  for await (const rows of inSteps<CounterRow>(database, COUNTERS, [now])) {
+  for await (const rows of inSteps<CounterRow>(file, COUNTERS, [now])) {
     for (const { scope: number, user: id, category, windows, ends } of rows) {
       const scope = scopeOf(number)
       if (open === null || open.scope !== scope || open.id !== id) {
@@ -228,7 +229,7 @@ async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Port
   if (open !== null) close(open)
   yield* portionOf('counters', whole.splice(0))
   for (const scope of [SCOPE_NUMBERS.personal, SCOPE_NUMBERS.organisation]) {
-    for await (const rows of inSteps<HistoryRow>(database, histories(scope), [now])) {
+    for await (const rows of inSteps<HistoryRow>(file, histories(scope), [now])) {
       const alone = rows.map(({ user, runs, ends }) => ({
         ...{ scope: scopeOf(scope), id: user, counters: new Map(), history: runs, ends },
       }))
@@ -238,50 +239,36 @@ async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Port
 }
 
 /** How an entry of each list is written. */
-function putting(database: DatabaseSync, records: Records): { readonly [K in keyof Lists]: (entry: Lists[K]) => void } {
-  const into = (table: string, columns: string) => {
-    const places = columns.replace(/\w+/g, '?')
-    const sql = database.prepare(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (${places})`)
-    return (...values: SQLInputValue[]): void => void sql.run(...values)
-  }
-  const control = controlRows(database, records)
-  const kept = keptStates(database)
-  const counter = into('counters', 'scope, category, user, windows, ends')
-  const before = into('history', 'scope, user, runs, ends')
-  const ending = into('endings', 'list, id, text, ends')
-  const counted = into('counted', 'name, since')
-  const entry = into('audit', 'version, at, who, what, subject, before, after, why, vain')
-  const bucket = into('failures', 'start, total, status0, status5xx, status4xx, aside, aside_failed')
-  const series = into('series', 'kind, zone, start, name, counts')
-  const silence = into('silences', 'instance, since, until')
-  const refusal = into('refusals', 'id, last, episode')
+function putting(file: SqliteFile, records: Records): { readonly [K in keyof Lists]: (entry: Lists[K]) => void } {
+  const control = controlRows(file, records)
+  const rows = endingRows(file)
+  const ending = (list: EndingList) => (entry: Ending) => rows.put(list, entry.id, entry.text, entry.ends)
   return {
-    counters({ scope, id, counters, history, ends = 0 }) {
+    counters({ scope: name, id: user, counters, history, ends = 0 }) {
+      const scope = SCOPE_NUMBERS[name]
       for (const [category, windows] of counters) {
-        counter(SCOPE_NUMBERS[scope], category, id, pack(windows), Math.max(ends, endsAt(windows)))
+        const lasts = Math.max(ends, endsAt(windows))
+        file.put('counters', { scope, category, user, windows: pack(windows), ends: lasts })
       }
-      if (history !== undefined) before(SCOPE_NUMBERS[scope], id, history, packedHistoryEnds(Buffer.from(history)))
+      if (history === undefined) return
+      file.put('history', { scope, user, runs: history, ends: packedHistoryEnds(Buffer.from(history)) })
     },
-    known: ({ id, text, ends }) => ending('known', id, text, ends),
-    member: ({ id, text, ends }) => ending('member', id, text, ends),
-    named: ({ id, text, ends }) => ending('named', id, text, ends),
+    known: ending('known'),
+    member: ending('member'),
+    named: ending('named'),
     counted({ since, keeping }) {
-      for (const [name, at] of since) counted(name, at)
-      kept.note(keeping)
+      for (const [name, at] of since) file.put('counted', { name, since: at })
+      keptStates(file).note(keeping)
     },
-    tokens: putToken(database),
+    tokens: (record) => putToken(file, record),
     settings: ({ version, value }) => control.settings.put(version, JSON.stringify(value)),
     overrides: ([user, { version, value }]) => control.users.put(user, version, JSON.stringify(value)),
     organisationOverrides: ([id, { version, value }]) => control.organisations.put(id, version, JSON.stringify(value)),
     grants: ([id, { version, value }]) => control.grants.put(id, version, JSON.stringify(value)),
-    audit({ version, at, who, what, subject, from, to, why, vain }) {
-      const values = [JSON.stringify(from), JSON.stringify(to), why, vain === undefined ? null : JSON.stringify(vain)]
-      entry(version, at, who, what, subject, ...values)
-    },
-    series: ({ by, start, zone, name, counts }) => series(by, zone ?? '', start, name, packCounts(counts)),
-    silences: ({ from, to }) => silence(`copied ${from} ${to}`, from, to),
-    refusals: ({ id, ...episode }) => refusal(id, episode.last, JSON.stringify(episode)),
-    failures: ({ start, total, status0, status5xx, status4xx, aside, asideFailed }) =>
-      bucket(start, total, status0, status5xx, status4xx, aside, asideFailed),
+    audit: ({ from, to, ...entry }) => control.audit.put(entry, JSON.stringify(from), JSON.stringify(to)),
+    series: (entry) => putSeries(file, entry),
+    silences: ({ from, to }) => file.put('silences', { instance: `copied ${from} ${to}`, since: from, until: to }),
+    refusals: (episode) => putEpisode(file, episode),
+    failures: ({ asideFailed, ...counts }) => file.put('failures', { ...counts, aside_failed: asideFailed }),
   }
 }

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Observer } from '../../observe/observation.ts'
 import { type CounterOf, settleBatch } from '../../quota/arithmetic.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
@@ -11,24 +10,23 @@ import { reportMade } from '../../quota/receipt.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'
-import { attempt, transactions } from './database.ts'
+import { attempt, type SqliteFile } from './database.ts'
 import { onceRows } from './endings.ts'
 import { type ForgottenRows, forgottenRows } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 
 /** @param retention asked for each batch, because it may change */
 export function sqliteCounters(
-  database: DatabaseSync,
+  file: SqliteFile,
   clock: () => number,
   observe: Observer,
   retention: () => Retention,
   checkpoints: Checkpoints,
 ): QuotaStore {
-  const { writing, reading } = transactions(database)
-  const rows = new CounterRows(database)
-  const forgotten = forgottenRows(database)
-  const touchHistories = historyRows(database)
-  const onces = onceRows(database)
+  const rows = new CounterRows(file.database)
+  const forgotten = forgottenRows(file.database)
+  const touchHistories = historyRows(file.database)
+  const onces = onceRows(file)
   // The sender of a batch is this process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
 
@@ -39,7 +37,7 @@ export function sqliteCounters(
       throw new StaleBatch(`batch ${batch.sequence} comes after ${last.sequence}`)
     }
     const made: number[] = []
-    const decisions = writing(() => settleInside(batch, made))
+    const decisions = file.writing(() => settleInside(batch, made))
     reportMade(batch.refunds, made)
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
@@ -90,8 +88,7 @@ export function sqliteCounters(
       checkpoints.written()
       return decisions
     },
-    readUsage: (user, categories, organisation = null) =>
-      attempt(() => reading(() => usageNow(user, categories, organisation))),
+    readUsage: (user, categories, organisation = null) => file.read(() => usageNow(user, categories, organisation)),
   }
 }
 

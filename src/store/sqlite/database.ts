@@ -1,9 +1,10 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
 import { StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 import { cureOf } from './cures.ts'
+import { plain, type Row } from './rows.ts'
 import { makeTables, recognise } from './schema.ts'
 
 /** How long a call waits while another process holds the file, in milliseconds. */
@@ -60,26 +61,77 @@ function insistOnWriting(database: DatabaseSync): void {
 /** Does the whole work, or nothing if it throws. */
 export type Transaction = <T>(work: () => T) => T
 
-/** `reading` sees the file as it is at one moment. `writing` also keeps other processes from writing meanwhile. */
-export function transactions(database: DatabaseSync): { readonly writing: Transaction; readonly reading: Transaction } {
-  const commit = database.prepare('COMMIT')
-  const rollback = database.prepare('ROLLBACK')
+/** The file of an embedded store, with its transactions. It prepares each statement once, and finds it again by its text. */
+export class SqliteFile {
+  readonly database: DatabaseSync
+  /** Sees the file as it is at one moment. */
+  readonly reading: Transaction
+  /** Also keeps other processes from writing meanwhile. */
+  readonly writing: Transaction
+  readonly #statements = new Map<string, StatementSync>()
 
-  function beginningWith(sql: string): Transaction {
-    const begin = database.prepare(sql)
-    return function inTransaction(work) {
+  constructor(database: DatabaseSync) {
+    this.database = database
+    this.reading = this.#beginningWith('BEGIN')
+    this.writing = this.#beginningWith('BEGIN IMMEDIATE')
+  }
+
+  /** @throws StoreError */
+  read<T>(work: () => T): Promise<T> {
+    return attempt(() => this.reading(work))
+  }
+
+  /** @throws StoreError */
+  write<T>(work: () => T): Promise<T> {
+    return attempt(() => this.writing(work))
+  }
+
+  /** @returns how many rows were changed */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /** Replaces the row with the same key, if there is one. @param row a value for each column */
+  put(table: string, row: Readonly<Record<string, SQLInputValue>>): void {
+    const names = Object.keys(row)
+    const places = names.map(() => '?').join(', ')
+    this.run(`INSERT OR REPLACE INTO ${table} (${names.join(', ')}) VALUES (${places})`, ...Object.values(row))
+  }
+
+  /** Reads rows so that none spoils the others: a whole number beyond JavaScript's becomes a `bigint`, where node:sqlite would throw. */
+  all<R = Row>(sql: string, ...values: SQLInputValue[]): R[] {
+    return (this.#statement(sql).all(...values) as Row[]).map(plain) as R[]
+  }
+
+  first<R = Row>(sql: string, ...values: SQLInputValue[]): R | undefined {
+    const row = this.#statement(sql).get(...values) as Row | undefined
+    return row && (plain(row) as R)
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.database.prepare(sql)
+      statement.setReadBigInts(true)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #beginningWith(sql: string): Transaction {
+    const [begin, commit, rollback] = [this.#statement(sql), this.#statement('COMMIT'), this.#statement('ROLLBACK')]
+    return (work) => {
       begin.run()
       try {
         const result = work()
         commit.run()
         return result
       } catch (error) {
-        if (database.isTransaction) rollback.run()
+        if (this.database.isTransaction) rollback.run()
         throw error
       }
     }
   }
-  return { writing: beginningWith('BEGIN IMMEDIATE'), reading: beginningWith('BEGIN') }
 }
 
 /** Tries again while another process holds the file, and lets other work go on between. @throws StoreError */

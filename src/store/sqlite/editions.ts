@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { REPLACED_MS, STAGED_MS, type StagedOverride } from '../../control/control-store.ts'
+import type { SqliteFile } from './database.ts'
 
 /** The edition in force of the overrides of users and organisations, as a part of a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
@@ -23,51 +23,49 @@ export interface Editions {
   keepsReplaced(user: string): boolean
 }
 
+interface Edition {
+  readonly edition: number
+}
+
 /** Rows of old editions are deleted later by the sweeper, in steps. */
-export function sqliteEditions(database: DatabaseSync, clock: () => number): Editions {
-  const sql = {
-    grow: database.prepare(
+export function sqliteEditions(file: SqliteFile, clock: () => number): Editions {
+  function stage(...[staged, overrides, of]: Parameters<Editions['stage']>): void {
+    const { edition } = file.first<Edition>(
       `INSERT INTO editions (staged, size, ends) VALUES (?, ?, ?)
          ON CONFLICT (staged) DO UPDATE SET size = size + excluded.size, ends = excluded.ends RETURNING edition`,
-    ),
-    users: database.prepare('INSERT INTO overrides (edition, user, version, value) VALUES (?, ?, ?, ?)'),
-    organisations: database.prepare(
-      'INSERT INTO organisation_overrides (edition, organisation, version, value) VALUES (?, ?, ?, ?)',
-    ),
-    find: database.prepare('SELECT edition FROM editions WHERE staged = ? AND size = ? AND ends > ?'),
-    giveUp: database.prepare('UPDATE editions SET staged = NULL, ends = 0 WHERE staged = ?'),
-    forget: database.prepare(`UPDATE editions SET staged = NULL, ends = 0 WHERE staged GLOB '${REPLACED}*'`),
-    retire: database.prepare('UPDATE editions SET staged = ?, ends = ? WHERE ends IS NULL'),
-    replaced: database.prepare('SELECT edition FROM editions WHERE staged = ? AND ends > ?'),
-    replacedOf: database.prepare(
-      `SELECT 1 FROM editions JOIN overrides USING (edition) WHERE staged GLOB '${REPLACED}*' AND ends > ? AND user = ?`,
-    ),
-    putInForce: database.prepare('UPDATE editions SET staged = NULL, ends = NULL WHERE edition = ?'),
-  }
-
-  function stage(...[staged, overrides, of]: Parameters<Editions['stage']>): void {
-    const { edition } = sql.grow.get(staged, overrides.length, clock() + STAGED_MS) as { edition: number }
-    for (const [id, { version, value }] of overrides) sql[of].run(edition, id, version, JSON.stringify(value))
+      ...[staged, overrides.length, clock() + STAGED_MS],
+    ) as Edition
+    const into = of === 'users' ? 'overrides (edition, user' : 'organisation_overrides (edition, organisation'
+    for (const [id, { version, value }] of overrides) {
+      file.run(`INSERT INTO ${into}, version, value) VALUES (?, ?, ?, ?)`, edition, id, version, JSON.stringify(value))
+    }
   }
 
   function use(staged: string, count: number, version: number | null): boolean {
     if (count === 0) stage(staged, [], 'users')
-    const found = sql.find.get(staged, count, clock()) as { edition: number } | undefined
+    const whole = 'SELECT edition FROM editions WHERE staged = ? AND size = ? AND ends > ?'
+    const found = file.first<Edition>(whole, staged, count, clock())
     if (version === null || found === undefined) {
-      sql.giveUp.run(staged)
+      file.run('UPDATE editions SET staged = NULL, ends = 0 WHERE staged = ?', staged)
       return false
     }
     // Only one replaced edition is kept for an undo.
-    sql.forget.run()
-    sql.retire.run(`${REPLACED}${version}`, clock() + REPLACED_MS)
-    sql.putInForce.run(found.edition)
+    file.run(`UPDATE editions SET staged = NULL, ends = 0 WHERE staged GLOB '${REPLACED}*'`)
+    const name = `${REPLACED}${version}`
+    file.run('UPDATE editions SET staged = ?, ends = ? WHERE ends IS NULL', name, clock() + REPLACED_MS)
+    file.run('UPDATE editions SET staged = NULL, ends = NULL WHERE edition = ?', found.edition)
     return true
   }
 
   function replacedBy(version: number): number | null {
-    const found = sql.replaced.get(`${REPLACED}${version}`, clock()) as { edition: number } | undefined
-    return found?.edition ?? null
+    const kept = 'SELECT edition FROM editions WHERE staged = ? AND ends > ?'
+    return file.first<Edition>(kept, `${REPLACED}${version}`, clock())?.edition ?? null
   }
 
-  return { stage, use, replacedBy, keepsReplaced: (user) => sql.replacedOf.get(clock(), user) !== undefined }
+  function keepsReplaced(user: string): boolean {
+    const kept = `SELECT 1 FROM editions JOIN overrides USING (edition) WHERE staged GLOB '${REPLACED}*' AND ends > ? AND user = ?`
+    return file.first(kept, clock(), user) !== undefined
+  }
+
+  return { stage, use, replacedBy, keepsReplaced }
 }

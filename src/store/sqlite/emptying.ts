@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { QuotaReset } from '../../control/control-store.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
 import { isAccount } from '../../quota/grant.ts'
@@ -6,7 +5,12 @@ import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/hist
 import type { HistoryScope } from '../../quota/history-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
+import type { SqliteFile } from './database.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
+
+interface Windows {
+  readonly windows: Uint8Array
+}
 
 /** A counter and its owner. */
 interface Place {
@@ -17,14 +21,9 @@ interface Place {
 }
 
 /** Empties windows and moves their runs into the history, within a transaction. @param retention how long runs are kept */
-export function sqliteEmptying(database: DatabaseSync, clock: () => number, retention: () => Retention) {
-  const touchHistories = historyRows(database)
-  const sql = {
-    windowsOf: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
-    shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
-    set: database.prepare('UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = ? AND user = ?'),
-    drop: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
-  }
+export function sqliteEmptying(file: SqliteFile, clock: () => number, retention: () => Retention) {
+  const touchHistories = historyRows(file.database)
+  const at = 'category = ? AND scope = ? AND user = ?'
 
   /** @param left the part of the counter that stays. The rest goes into the history */
   function replace(
@@ -39,8 +38,8 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
     }
     const place = [category, SCOPE_NUMBERS[scope], id]
     const keptMs = kept === null ? 0 : longestKept(kept) * 1000
-    if (left.length === 0) sql.drop.run(...place)
-    else sql.set.run(pack(left), endsAt(left) + keptMs, ...place)
+    if (left.length === 0) file.run(`DELETE FROM counters WHERE ${at}`, ...place)
+    else file.run(`UPDATE counters SET windows = ?, ends = ? WHERE ${at}`, pack(left), endsAt(left) + keptMs, ...place)
   }
 
   return {
@@ -49,7 +48,8 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
       const now = clock()
       const scope = organisation === undefined ? 'global' : 'organisation'
       const id = organisation ?? ''
-      const row = sql.shared.get(category, SCOPE_NUMBERS[scope], id) as { windows: Uint8Array } | undefined
+      const place = [category, SCOPE_NUMBERS[scope], id]
+      const row = file.first<Windows>(`SELECT windows FROM counters WHERE ${at}`, ...place)
       const counter = unpack(row?.windows)
       const { left, used } = empty(counter, windows, all, now)
       const histories = touchHistories()
@@ -62,8 +62,8 @@ export function sqliteEmptying(database: DatabaseSync, clock: () => number, rete
     ofUser(user: string): void {
       const now = clock()
       const histories = touchHistories()
-      const rows = sql.windowsOf.all(user) as unknown as { category: string; windows: Uint8Array }[]
-      for (const { category, windows } of rows) {
+      const own = 'SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'
+      for (const { category, windows } of file.all<Windows & Pick<Place, 'category'>>(own, user)) {
         // A grant is given once, so what was taken from it stays taken.
         if (isAccount(category)) continue
         const counter = unpack(windows)

@@ -1,7 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { type Onces, oncesOf, type Remembered } from '../../quota/once.ts'
-import { type EndingList, type Endings, firstIn, timesOf } from '../endings.ts'
-import { attempt, transactions } from './database.ts'
+import { type Ending, type EndingList, type Endings, firstIn, timesOf } from '../endings.ts'
+import { attempt, type SqliteFile } from './database.ts'
 
 /** Further lists of the table. In Redis the scripts keep them themselves. */
 type OwnList =
@@ -13,23 +12,21 @@ type OwnList =
   | 'claim'
 
 /** The rows of all lists whose entries expire by themselves. The sweeper deletes old rows. Use these functions within a transaction. */
-export function endingRows(database: DatabaseSync) {
-  const find = database.prepare('SELECT text, ends FROM endings WHERE list = ? AND id = ?')
-  const put = database.prepare('INSERT OR REPLACE INTO endings (list, id, text, ends) VALUES (?, ?, ?, ?)')
-  const drop = database.prepare('DELETE FROM endings WHERE list = ? AND id = ?')
+export function endingRows(file: SqliteFile) {
   return {
     /** Finds expired entries too, until they are swept. */
     find: (list: EndingList | OwnList, id: string) =>
-      find.get(list, id) as { readonly text: string; readonly ends: number } | undefined,
+      file.first<Omit<Ending, 'id'>>('SELECT text, ends FROM endings WHERE list = ? AND id = ?', list, id),
     /** @param text `null` deletes the entry */
-    put: (list: EndingList | OwnList, id: string, text: string | null, ends: number) =>
-      void (text === null ? drop.run(list, id) : put.run(list, id, text, ends)),
+    put(list: EndingList | OwnList, id: string, text: string | null, ends: number): void {
+      if (text === null) file.run('DELETE FROM endings WHERE list = ? AND id = ?', list, id)
+      else file.run('INSERT OR REPLACE INTO endings (list, id, text, ends) VALUES (?, ?, ?, ?)', list, id, text, ends)
+    },
   }
 }
 
-export function sqliteEndings(database: DatabaseSync, clock: () => number): Endings {
-  const { writing } = transactions(database)
-  const rows = endingRows(database)
+export function sqliteEndings(file: SqliteFile, clock: () => number): Endings {
+  const rows = endingRows(file)
 
   function lasting(list: EndingList, id: string, now: number) {
     const row = rows.find(list, id)
@@ -64,22 +61,22 @@ export function sqliteEndings(database: DatabaseSync, clock: () => number): Endi
       }),
     readOne: (list, id) => attempt(() => lasting(list, id, clock())),
     put: (entries, forMs) =>
-      attempt(() => writing(() => entries.forEach((entry) => void rows.put(...entry, clock() + forMs)))),
-    putLater: (...entry) => attempt(() => writing(() => putLaterNow(...entry))),
-    take: (list, id) => attempt(() => writing(() => takeNow(list, id))),
+      file.write(() => {
+        for (const entry of entries) rows.put(...entry, clock() + forMs)
+      }),
+    putLater: (...entry) => file.write(() => putLaterNow(...entry)),
+    take: (list, id) => file.write(() => takeNow(list, id)),
     noteTimes: (list, ids, forMs) =>
-      attempt(() =>
-        writing(() => {
-          const now = clock()
-          return ids.map((id) => noteTime(list, id, now, forMs))
-        }),
-      ),
+      file.write(() => {
+        const now = clock()
+        return ids.map((id) => noteTime(list, id, now, forMs))
+      }),
   }
 }
 
 /** The charges that are remembered by a key. Use this within a transaction. */
-export function onceRows(database: DatabaseSync): Onces {
-  const rows = endingRows(database)
+export function onceRows(file: SqliteFile): Onces {
+  const rows = endingRows(file)
   return oncesOf(
     (key) => {
       const row = rows.find('once', key)

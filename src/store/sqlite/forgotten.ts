@@ -1,11 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { userOfPlace } from '../../alerts/alert.ts'
-import type { AuditEntry, Forgetting } from '../../control/control-store.ts'
-import { digestOf, entryWithout, FORGOTTEN_MS, newSalt, valueWithout } from '../../control/forgetting.ts'
-import { isObject } from '../../lib/json.ts'
+import type { Forgetting } from '../../control/control-store.ts'
+import { digestOf, FORGOTTEN_MS, newSalt } from '../../control/forgetting.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { isAccount } from '../../quota/grant.ts'
+import type { Ending } from '../endings.ts'
+import { type NamingList, objectIn, textLeft } from '../forgetting.ts'
 import { pack, unpack } from '../packed-value.ts'
+import type { SqliteFile } from './database.ts'
 
 /** What is left of users who were forgotten: the windows that ran then, under a salted hash of the name. */
 export interface ForgottenRows {
@@ -74,145 +76,75 @@ export async function overwriting<T>(database: DatabaseSync, work: () => Promise
   }
 }
 
-/** The columns that are read, of which each table has some. */
-interface Row {
-  readonly id: string
-  readonly happening: string
-  readonly episode: string
-  readonly version: number
-  readonly before: string
-  readonly after: string
-  readonly edition: number
-  readonly user: string
-  readonly organisation: string
-  readonly value: string
-}
+/** Where JSON may name a user: the table, the columns that identify a row, and the column with the JSON. */
+const PLACES: readonly (readonly [list: NamingList, table: string, key: string, column: string])[] = [
+  ['events', 'alert_events', 'id', 'happening'],
+  ['refusals', 'refusals', 'id', 'episode'],
+  ['settings', 'settings', 'id', 'value'],
+  ['overrides', 'overrides', 'edition, user', 'value'],
+  ['organisationOverrides', 'organisation_overrides', 'edition, organisation', 'value'],
+  ['grants', 'grants', 'id', 'value'],
+]
 
 /** Removes everything that names a user. Call it within a transaction. */
-export function sqliteForgetting(database: DatabaseSync, clock: () => number): (forgetting: Forgetting) => void {
-  const sql = statements(database)
-
+export function sqliteForgetting(file: SqliteFile, clock: () => number): (forgetting: Forgetting) => void {
   /** Windows that run go on under the hash. */
   function keepWindows(user: string, now: number): void {
-    const known = sql.salt.get() as { salt: string; ends: number } | undefined
+    const known = file.first<{ salt: string; ends: number }>('SELECT salt, ends FROM forgotten_salt')
     const salt = known?.salt ?? newSalt()
-    const place = digestOf(salt, user)
+    const digest = digestOf(salt, user)
+    const counters = 'SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'
     let last = now + FORGOTTEN_MS
-    for (const { category, windows } of sql.counters.all(user) as unknown as Counted[]) {
+    for (const { category, windows } of file.all<Counted>(counters, user)) {
       // Grants are deleted with the user, so what was taken from them is not needed.
       const left = isAccount(category) ? [] : running(unpack(windows), now)
       if (left.length === 0) continue
       const ends = endsAt(left)
       last = Math.max(last, ends)
-      sql.keep.run(place, category, pack(left), now, ends)
+      file.put('forgotten', { digest, category, windows: pack(left), since: now, ends })
     }
-    sql.keep.run(place, SINCE, pack([]), now, now + FORGOTTEN_MS)
-    sql.setSalt.run(salt, Math.max(known?.ends ?? 0, last))
+    file.put('forgotten', { digest, category: SINCE, windows: pack([]), since: now, ends: now + FORGOTTEN_MS })
+    file.put('forgotten_salt', { id: 1, salt, ends: Math.max(known?.ends ?? 0, last) })
   }
 
-  /** Rewrites a JSON value if it contains the name. @param set gets the value without the name */
-  function rewrite(value: unknown, forgetting: Forgetting, set: (json: string) => void): void {
-    const known = parsed(value)
-    const next = JSON.stringify(valueWithout(known, forgetting))
-    if (known !== null && next !== JSON.stringify(known)) set(next)
+  function forgetIn([list, table, key, column]: (typeof PLACES)[number], forgetting: Forgetting): void {
+    const here = `WHERE (${key}) = (${key.replaceAll(/\w+/g, '?')})`
+    for (const { text, ...place } of file.all(`SELECT ${key}, ${column} AS text FROM ${table}`)) {
+      const [known, at] = [String(text), Object.values(place)]
+      const left = textLeft(list, String(at.at(-1)), known, forgetting)
+      if (left === null) file.run(`DELETE FROM ${table} ${here}`, ...at)
+      else if (left !== known) file.run(`UPDATE ${table} SET ${column} = ? ${here}`, left, ...at)
+    }
   }
 
-  function rewriteAudit(forgetting: Forgetting): void {
-    for (const row of sql.audit.all() as unknown as Row[]) {
-      const [from, to] = [parsed(row.before), parsed(row.after)]
-      const entry = { ...row, from, to } as unknown as AuditEntry
-      const next = entryWithout(entry, forgetting)
-      const isSame = next.subject === entry.subject && next.why === entry.why
-      const [before, after] = [JSON.stringify(next.from), JSON.stringify(next.to)]
-      if (isSame && before === JSON.stringify(from) && after === JSON.stringify(to)) continue
-      sql.setEntry.run(
-        next.subject,
-        next.why,
-        from === null ? row.before : before,
-        to === null ? row.after : after,
-        row.version,
-      )
+  function forgetInAudit(forgetting: Forgetting): void {
+    const entries = 'SELECT version, what, subject, before, after, why FROM audit'
+    for (const { version = null, before = null, after = null, ...row } of file.all(entries)) {
+      const known = JSON.stringify({ ...row, from: objectIn(String(before)), to: objectIn(String(after)) })
+      const left = textLeft('audit', '', known, forgetting) ?? known
+      if (left === known) continue
+      const { subject, why, from, to } = JSON.parse(left)
+      const texts = [from === null ? before : JSON.stringify(from), to === null ? after : JSON.stringify(to)]
+      const entry = 'UPDATE audit SET subject = ?, why = ?, before = ?, after = ? WHERE version = ?'
+      file.run(entry, subject, why, ...texts, version)
     }
   }
 
   return function forget(forgetting) {
     const { user } = forgetting
     keepWindows(user, clock())
-    for (const statement of sql.own) statement.run(user)
-    for (const { id } of sql.claims.all() as unknown as Row[]) if (userOfPlace(id) === user) sql.dropClaim.run(id)
-    for (const { id, happening } of sql.events.all() as unknown as Row[]) {
-      const about = parsed(happening)
-      if (about?.scope === 'personal' && about.subject === user) sql.dropEvent.run(id)
+    for (const table of ['counters', 'history']) file.run(`DELETE FROM ${table} WHERE scope = 0 AND user = ?`, user)
+    file.run(`DELETE FROM endings WHERE list IN ('known', 'member') AND id = ?`, user)
+    file.run('DELETE FROM tokens WHERE user = ?', user)
+    for (const { id } of file.all<Pick<Ending, 'id'>>(`SELECT id FROM endings WHERE list = 'claim'`)) {
+      if (userOfPlace(id) === user) file.run(`DELETE FROM endings WHERE list = 'claim' AND id = ?`, id)
     }
-    for (const { id, episode } of sql.refusals.all() as unknown as Row[]) {
-      if (parsed(episode)?.user === user) sql.dropRefusal.run(id)
-    }
-    rewriteAudit(forgetting)
-    for (const { value } of sql.settings.all() as unknown as Row[]) {
-      rewrite(value, forgetting, (json) => void sql.setSettings.run(json))
-    }
-    for (const { edition, user: other, value } of sql.overrides.all() as unknown as Row[]) {
-      rewrite(value, forgetting, (json) => void sql.setOverride.run(json, edition, other))
-    }
-    for (const { id, value } of sql.grants.all() as unknown as Row[]) {
-      if (parsed(value)?.user === user) sql.dropGrant.run(id)
-      else rewrite(value, forgetting, (json) => void sql.setGrant.run(json, id))
-    }
-    for (const { edition, organisation, value } of sql.ofOrganisations.all() as unknown as Row[]) {
-      rewrite(value, forgetting, (json) => void sql.setOfOrganisation.run(json, edition, organisation))
-    }
+    for (const place of PLACES) forgetIn(place, forgetting)
+    forgetInAudit(forgetting)
   }
 }
 
 interface Counted {
   readonly category: string
   readonly windows: Uint8Array
-}
-
-/** `null` if the value is no JSON object. */
-function parsed(value: unknown): Record<string, unknown> | null {
-  try {
-    const known: unknown = JSON.parse(String(value))
-    return isObject(known) ? known : null
-  } catch {
-    return null
-  }
-}
-
-function statements(database: DatabaseSync) {
-  const of = (table: string, where = 'user = ?') => database.prepare(`DELETE FROM ${table} WHERE ${where}`)
-  return {
-    salt: database.prepare('SELECT salt, ends FROM forgotten_salt'),
-    setSalt: database.prepare('INSERT OR REPLACE INTO forgotten_salt (id, salt, ends) VALUES (1, ?, ?)'),
-    counters: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
-    keep: database.prepare(
-      'INSERT OR REPLACE INTO forgotten (digest, category, windows, since, ends) VALUES (?, ?, ?, ?, ?)',
-    ),
-    own: [
-      of('counters', 'scope = 0 AND user = ?'),
-      of('history', 'scope = 0 AND user = ?'),
-      of('endings', `list IN ('known', 'member') AND id = ?`),
-      of('overrides'),
-      of('tokens'),
-    ],
-    claims: database.prepare(`SELECT id FROM endings WHERE list = 'claim'`),
-    dropClaim: of('endings', `list = 'claim' AND id = ?`),
-    events: database.prepare('SELECT id, happening FROM alert_events'),
-    dropEvent: of('alert_events', 'id = ?'),
-    refusals: database.prepare('SELECT id, episode FROM refusals'),
-    dropRefusal: of('refusals', 'id = ?'),
-    audit: database.prepare('SELECT version, at, who, what, subject, before, after, why FROM audit'),
-    setEntry: database.prepare('UPDATE audit SET subject = ?, why = ?, before = ?, after = ? WHERE version = ?'),
-    settings: database.prepare('SELECT value FROM settings'),
-    setSettings: database.prepare('UPDATE settings SET value = ?'),
-    overrides: database.prepare('SELECT edition, user, value FROM overrides'),
-    setOverride: database.prepare('UPDATE overrides SET value = ? WHERE edition = ? AND user = ?'),
-    grants: database.prepare('SELECT id, value FROM grants'),
-    setGrant: database.prepare('UPDATE grants SET value = ? WHERE id = ?'),
-    dropGrant: of('grants', 'id = ?'),
-    ofOrganisations: database.prepare('SELECT edition, organisation, value FROM organisation_overrides'),
-    setOfOrganisation: database.prepare(
-      'UPDATE organisation_overrides SET value = ? WHERE edition = ? AND organisation = ?',
-    ),
-  }
 }

@@ -18,8 +18,8 @@ import { addRuns, packedHistoryEnds, type Shown } from '../packed-history.ts'
 import { eachPackedWindow, unpack } from '../packed-value.ts'
 import { shareReads } from '../shared-reads.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
-import { attempt, transactions } from './database.ts'
-import { forgettingDays } from './usage-log.ts'
+import { attempt, type SqliteFile } from './database.ts'
+import { forgetDays } from './usage-log.ts'
 
 /** How many users one step reads. A step holds our event loop for at most two milliseconds. */
 const STEP = 500
@@ -50,8 +50,8 @@ interface Read {
 }
 
 /** @param retention how long runs are kept. By default unknown, so everything in the store is shown */
-export function sqliteHistory(database: DatabaseSync, clock: () => number, retention?: () => Retention): HistoryStore {
-  const { writing, reading } = transactions(database)
+export function sqliteHistory(file: SqliteFile, clock: () => number, retention?: () => Retention): HistoryStore {
+  const { database } = file
   const statements = { personal: prepare(database, 0), organisation: prepare(database, 2) }
 
   function shownOf(scope: HistoryScope, id: string): Shown | null {
@@ -65,7 +65,7 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
     return historyOf(id, { counters: rows, runs }, shownOf(scope, id))
   }
 
-  const readShared = shareReads((asked: readonly Owner[]) => attempt(() => reading(() => readAll(asked))), MOST_READS)
+  const readShared = shareReads((asked: readonly Owner[]) => file.read(() => readAll(asked)), MOST_READS)
 
   function readAll(asked: readonly Owner[]) {
     const [at, counted] = [clock(), whatIsCounted()]
@@ -94,18 +94,16 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
     return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read, shownOf(scope, id))), next }
   }
 
-  const counted = {
-    add: database.prepare('INSERT INTO counted (name, since) VALUES (?, ?)'),
-    forget: database.prepare('DELETE FROM counted WHERE name = ?'),
-  }
-  const kept = keptStates(database)
+  const kept = keptStates(file)
   const whatIsCounted = countedReader(database)
 
   function noteNow(names: readonly string[], isAnew: boolean): boolean {
     const known = whatIsCounted().since
     const gone = [...known.keys()].filter((name) => !names.includes(name))
-    for (const name of gone) counted.forget.run(name)
-    for (const name of names) if (!known.has(name)) counted.add.run(name, countedFrom(name, gone, clock()))
+    for (const name of gone) file.run('DELETE FROM counted WHERE name = ?', name)
+    for (const name of names) {
+      if (!known.has(name)) file.put('counted', { name, since: countedFrom(name, gone, clock()) })
+    }
     if (retention === undefined) return false
     const states = kept.read()
     const changes = keptChanges(states, retention(), clock(), isAnew)
@@ -116,9 +114,9 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
   async function forgetRuns(): Promise<void> {
     if (retention === undefined) return
     const due = await attempt(() => kept.read().get(UNSWEPT))
-    const steps = forgettingSteps(database, retention, clock)
+    const steps = forgettingSteps(file, retention, clock)
     for (const step of steps) {
-      while (await attempt(() => writing(step))) await turn()
+      while (await file.write(step)) await turn()
     }
     await attempt(() => {
       if (kept.read().get(UNSWEPT)?.changedAt === due?.changedAt) kept.forget(UNSWEPT)
@@ -126,11 +124,11 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
   }
 
   return {
-    noteCounted: (names, isAnew = true) => attempt(() => writing(() => noteNow(names, isAnew))),
+    noteCounted: (names, isAnew = true) => file.write(() => noteNow(names, isAnew)),
     forgetRuns,
     readCounted: () => attempt(() => ({ at: clock(), ...whatIsCounted() })),
     readHistory: (scope, id) => readShared({ scope, id }),
-    scanHistory: (scope, cursor) => attempt(() => reading(() => scanNow(scope, cursor ?? ''))),
+    scanHistory: (scope, cursor) => file.read(() => scanNow(scope, cursor ?? '')),
   }
 }
 
@@ -196,23 +194,24 @@ function statesIn(states: Record<string, readonly [seconds: number, least: numbe
 }
 
 /** The stored states of how long runs are kept. */
-export function keptStates(database: DatabaseSync) {
-  const all = database.prepare('SELECT name, seconds, least, changed FROM kept')
-  const put = database.prepare('INSERT OR REPLACE INTO kept (name, seconds, least, changed) VALUES (?, ?, ?, ?)')
-  const forget = database.prepare('DELETE FROM kept WHERE name = ?')
+export function keptStates(file: SqliteFile) {
   type Row = { readonly name: string; readonly seconds: number; readonly least: number; readonly changed: number }
   return {
     read: (): KeptStates =>
       new Map(
-        (all.all() as unknown as Row[]).map(({ name, seconds, least, changed }): [string, KeptSince] => [
-          name,
-          { keptSeconds: seconds, leastSeconds: least, changedAt: changed },
-        ]),
+        file
+          .all<Row>('SELECT name, seconds, least, changed FROM kept')
+          .map(({ name, seconds, least, changed }): [string, KeptSince] => [
+            name,
+            { keptSeconds: seconds, leastSeconds: least, changedAt: changed },
+          ]),
       ),
     note(states: KeptStates): void {
-      for (const [name, state] of states) put.run(name, state.keptSeconds, state.leastSeconds, state.changedAt)
+      for (const [name, { keptSeconds, leastSeconds, changedAt }] of states) {
+        file.put('kept', { name, seconds: keptSeconds, least: leastSeconds, changed: changedAt })
+      }
     },
-    forget: (name: string): void => void forget.run(name),
+    forget: (name: string): void => void file.run('DELETE FROM kept WHERE name = ?', name),
   }
 }
 
@@ -220,49 +219,43 @@ export function keptStates(database: DatabaseSync) {
 const FORGET_STEP = 500
 
 /** Functions that each handle the next rows and return whether there are more: of histories, of counters, and of days of series. */
-function forgettingSteps(database: DatabaseSync, retention: () => Retention, clock: () => number): (() => boolean)[] {
-  const sql = {
-    histories: database.prepare(
-      `SELECT rowid, scope, user, runs FROM history WHERE rowid > ? ORDER BY rowid LIMIT ${FORGET_STEP}`,
-    ),
-    change: database.prepare('UPDATE history SET runs = ?, ends = ? WHERE rowid = ?'),
-    forget: database.prepare('DELETE FROM history WHERE rowid = ?'),
-    counters: database.prepare(
-      `SELECT category, scope, user, windows, ends FROM counters WHERE scope <> ${SCOPE_NUMBERS.global} AND (category, scope, user) > (?, ?, ?)
-       ORDER BY category, scope, user LIMIT ${FORGET_STEP}`,
-    ),
-    delete: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
-    endSooner: database.prepare('UPDATE counters SET ends = ? WHERE category = ? AND scope = ? AND user = ?'),
-  }
+function forgettingSteps(file: SqliteFile, retention: () => Retention, clock: () => number): (() => boolean)[] {
   const most = (scope: number, user: string): number =>
     mostKept(retention(), scope === SCOPE_NUMBERS.personal ? 'personal' : 'organisation', user)
   type Row = CounterRow & HistoryRow & { readonly rowid: number; readonly scope: number; readonly ends: number }
-  const days = forgettingDays(database)
   let behind = 0
   let after: [string, number, string] = ['', -1, '']
   return [
     () => {
-      const rows = sql.histories.all(behind) as unknown as Row[]
+      const next = `SELECT rowid, scope, user, runs FROM history WHERE rowid > ? ORDER BY rowid LIMIT ${FORGET_STEP}`
+      const rows = file.all<Row>(next, behind)
       for (const { rowid, scope, user, runs } of rows) {
         behind = rowid
         const left = addRuns(Buffer.from(runs.buffer, runs.byteOffset, runs.length), '', [], clock(), most(scope, user))
-        if (left.length === 0) sql.forget.run(rowid)
-        else if (!left.equals(runs)) sql.change.run(left, packedHistoryEnds(left), rowid)
+        if (left.length === 0) file.run('DELETE FROM history WHERE rowid = ?', rowid)
+        else if (!left.equals(runs)) {
+          file.run('UPDATE history SET runs = ?, ends = ? WHERE rowid = ?', left, packedHistoryEnds(left), rowid)
+        }
       }
       return rows.length === FORGET_STEP
     },
     () => {
-      const rows = sql.counters.all(...after) as unknown as Row[]
+      const rows = file.all<Row>(
+        `SELECT category, scope, user, windows, ends FROM counters WHERE scope <> ${SCOPE_NUMBERS.global} AND (category, scope, user) > (?, ?, ?)
+         ORDER BY category, scope, user LIMIT ${FORGET_STEP}`,
+        ...after,
+      )
       for (const { category, scope, user, windows, ends } of rows) {
         after = [category, scope, user]
         const sooner = endsAt(unpack(windows)) + 1000 * most(scope, user)
-        if (sooner <= clock()) sql.delete.run(category, scope, user)
-        else if (sooner < ends) sql.endSooner.run(sooner, category, scope, user)
+        const here = 'WHERE category = ? AND scope = ? AND user = ?'
+        if (sooner <= clock()) file.run(`DELETE FROM counters ${here}`, ...after)
+        else if (sooner < ends) file.run(`UPDATE counters SET ends = ? ${here}`, sooner, ...after)
       }
       return rows.length === FORGET_STEP
     },
     () => {
-      days.run(oldestDay(clock(), retention()))
+      forgetDays(file, oldestDay(clock(), retention()))
       return false
     },
   ]

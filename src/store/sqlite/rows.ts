@@ -1,33 +1,10 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { SQLOutputValue } from 'node:sqlite'
 
 /** A row of SQLite. A column may hold any value, whatever type it is declared with. */
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** The rows of a query. */
-export interface RowQuery {
-  all(...values: SQLInputValue[]): Row[]
-  first(...values: SQLInputValue[]): Row | undefined
-  /** Reads row by row. */
-  each(...values: SQLInputValue[]): Iterable<Row>
-}
-
-/** Reads rows so that none spoils the others: a whole number beyond JavaScript's becomes a `bigint`, where node:sqlite would throw. */
-export function rowsOf(database: DatabaseSync, sql: string): RowQuery {
-  const statement = database.prepare(sql)
-  statement.setReadBigInts(true)
-  return {
-    all: (...values) => (statement.all(...values) as Row[]).map(plain),
-    first: (...values) => {
-      const row = statement.get(...values) as Row | undefined
-      return row === undefined ? undefined : plain(row)
-    },
-    *each(...values) {
-      for (const row of statement.iterate(...values)) yield plain(row as Row)
-    },
-  }
-}
-
-function plain(row: Row): Row {
+/** Turns each `bigint` of a row into a number, if JavaScript has that number. */
+export function plain(row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, small(value)]))
 }
 
@@ -39,4 +16,9 @@ function small(value: SQLOutputValue): SQLOutputValue {
 /** A value as the name of a record. */
 export function nameOf(value: SQLOutputValue | undefined): string {
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : String(value)
+}
+
+/** Rows with their names, for a list of records. @param key the column of the name */
+export function named(rows: readonly Row[], key: string): (readonly [string, Row])[] {
+  return rows.map((row) => [nameOf(row[key]), row])
 }

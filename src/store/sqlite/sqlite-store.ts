@@ -8,7 +8,7 @@ import { sqliteAlerts } from './alerts.ts'
 import { checkpointsOf } from './checkpoints.ts'
 import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
-import { attempt, openDatabase } from './database.ts'
+import { attempt, openDatabase, SqliteFile } from './database.ts'
 import { sqliteEndings } from './endings.ts'
 import { sqliteFailures } from './failures.ts'
 import { sqliteGuard } from './guard.ts'
@@ -35,24 +35,25 @@ export interface SqliteStoreOptions {
  * committed data outlives the process, even `kill -9`. A power cut may lose the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
-  const { file, toWrite = false, clock = Date.now, observe = () => {} } = options
+  const { file: path, toWrite = false, clock = Date.now, observe = () => {} } = options
   const retention = options.retention ?? (() => NO_RETENTION)
-  const database = openDatabase(file, toWrite)
-  const stopSweeper = startSweeper(database, clock)
+  const database = openDatabase(path, toWrite)
+  const file = new SqliteFile(database)
+  const stopSweeper = startSweeper(file, clock)
   const records = createRecords(observe)
-  const checkpoints = checkpointsOf(database, file, observe)
+  const checkpoints = checkpointsOf(database, path, observe)
   return {
-    ...sqliteCounters(database, clock, observe, retention, checkpoints),
-    ...sqliteFailures(database, records, clock),
-    ...sqliteAccessKeys(database, records),
-    ...sqliteControl(database, records, { clock, retention }),
-    ...sqliteUsage(database, clock),
-    ...sqliteHistory(database, clock, options.retention),
-    ...sqliteUsageLog(database, records, clock, retention),
-    ...endingLists(sqliteEndings(database, clock), records),
-    ...sqliteGuard(database),
-    ...sqliteAlerts(database, records, clock),
-    ...sqliteReplicas(database, clock),
+    ...sqliteCounters(file, clock, observe, retention, checkpoints),
+    ...sqliteFailures(file, records, clock),
+    ...sqliteAccessKeys(file, records),
+    ...sqliteControl(file, records, { clock, retention }),
+    ...sqliteUsage(file, clock),
+    ...sqliteHistory(file, clock, options.retention),
+    ...sqliteUsageLog(file, records, clock, retention),
+    ...endingLists(sqliteEndings(file, clock), records),
+    ...sqliteGuard(file),
+    ...sqliteAlerts(file, records, clock),
+    ...sqliteReplicas(file, clock),
     isUnreadable: async (list, id) => records.isUnreadable(list, id),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())

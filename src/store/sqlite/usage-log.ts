@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { isCount } from '../../lib/shape.ts'
 import type { Retention } from '../../quota/history.ts'
 import {
@@ -27,22 +26,21 @@ import {
 import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../usage/usage-log-store.ts'
 import { countsOf, episodeOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { attempt, transactions } from './database.ts'
+import { attempt, type SqliteFile } from './database.ts'
 import { endingRows } from './endings.ts'
 import { forgottenRows } from './forgotten.ts'
-import { nameOf, type Row, rowsOf } from './rows.ts'
+import { named, nameOf, type Row } from './rows.ts'
 
 /** Refusals that are read by one step. */
 const STEP = 250
 const DAY_MS = 24 * 60 * 60_000
 
+const SERIES = 'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start'
+const ONE_SERIES = `${SERIES} = ? AND name = ?`
+const ONE_EPISODE = 'SELECT id, episode FROM refusals WHERE id = ?'
+
 /** Series and refusals, record by record. */
-export function usageRecords(database: DatabaseSync, records: Records) {
-  const counts = rowsOf(
-    database,
-    'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start = ? AND name = ?',
-  )
-  const episode = rowsOf(database, 'SELECT id, episode FROM refusals WHERE id = ?')
+export function usageRecords(file: SqliteFile, records: Records) {
   const series = records.list({
     kind: 'series',
     list: 'series',
@@ -50,18 +48,18 @@ export function usageRecords(database: DatabaseSync, records: Records) {
     look: (place) => {
       const [kind = '', when = '', ...name] = place.split(' ')
       const [start = '', zone = ''] = when.split('@')
-      return counts.first(kind, zone, start, name.join(' '))
+      return file.first(ONE_SERIES, kind, zone, start, name.join(' '))
     },
   })
   const refusals = records.list({
     kind: 'refusal',
     list: 'refusals',
     parse: (row: Row, id) => episodeOf(String(row.episode), id),
-    look: (id) => episode.first(id),
+    look: (id) => file.first(ONE_EPISODE, id),
   })
   return {
     series: (rows: readonly Row[]) => series.readAll(rows.map((row) => [placeOf(row), row])),
-    refusals: (rows: readonly Row[]) => refusals.readAll(rows.map((row) => [nameOf(row.id), row])),
+    refusals: (rows: readonly Row[]) => refusals.readAll(named(rows, 'id')),
   }
 }
 
@@ -83,16 +81,14 @@ function entryOf({ kind, zone, start, name, counts }: Row): SeriesEntry | null {
 
 /** Series and refusals, as rows. @param retention how long days are kept */
 export function sqliteUsageLog(
-  database: DatabaseSync,
+  file: SqliteFile,
   lists: Records,
   clock: () => number,
   retention: () => Retention,
 ): UsageLogStore {
-  const { writing } = transactions(database)
-  const sql = statements(database)
-  const records = usageRecords(database, lists)
-  const rows = endingRows(database)
-  const forgotten = forgottenRows(database)
+  const records = usageRecords(file, lists)
+  const rows = endingRows(file)
+  const forgotten = forgottenRows(file.database)
 
   function addNow({ instance, sequence, series, episodes }: UsageFlush): void {
     const last = rows.find('flush', instance)
@@ -105,8 +101,8 @@ export function sqliteUsageLog(
     for (const episode of episodes) {
       if (episode.last > now - KEEP_EPISODES_MS && !isForgotten(episode)) change(episode)
     }
-    sql.forgetSeries.run(oldestStart(now))
-    sql.forgetDays.run(oldestDay(now, retention()))
+    file.run("DELETE FROM series WHERE start < ? AND zone = ''", oldestStart(now))
+    forgetDays(file, oldestDay(now, retention()))
     if (episodes.length > 0) forgetEpisodes(now)
   }
 
@@ -121,7 +117,7 @@ export function sqliteUsageLog(
   }
 
   function add({ by, start, zone, name, counts }: SeriesEntry): void {
-    const known = sql.counts.first(by, zone ?? '', start, name)
+    const known = file.first(ONE_SERIES, by, zone ?? '', start, name)
     const isNew = known === undefined && by === 'route' && name !== OTHER_ROUTES
     // Replicas may differ about which routes are the busiest.
     if (isNew && namesOf(by, start, zone) >= 2 * MOST_ROUTES) {
@@ -132,30 +128,33 @@ export function sqliteUsageLog(
     // What cannot be read is replaced.
     for (const before of known === undefined ? [] : records.series([known])) addCounts(sums, before.counts)
     addCounts(sums, counts)
-    sql.putCounts.run(by, zone ?? '', start, name, packCounts(sums))
+    putSeries(file, { by, start, zone, name, counts: sums })
   }
 
   function namesOf(by: SeriesKind, start: number, zone: string | null): number {
-    return (sql.names.get(by, zone ?? '', start) as { names: number }).names
+    const count = 'SELECT count(*) AS names FROM series WHERE kind = ? AND zone = ? AND start = ?'
+    return (file.first(count, by, zone ?? '', start) as { names: number }).names
   }
 
   function change(more: EpisodeChange): void {
-    const row = sql.episode.first(more.id)
+    const row = file.first(ONE_EPISODE, more.id)
     const [known = null] = row === undefined ? [] : records.refusals([row])
-    const { id, ...episode } = withChange(known, more)
-    sql.putEpisode.run(id, episode.last, JSON.stringify(episode))
+    putEpisode(file, withChange(known, more))
   }
 
   function forgetEpisodes(now: number): void {
-    sql.forgetOld.run(now - KEEP_EPISODES_MS)
-    const { all } = sql.all.get() as { all: number }
-    if (all > MOST_EPISODES) sql.forgetOldest.run(all - MOST_EPISODES)
+    file.run('DELETE FROM refusals WHERE last <= ?', now - KEEP_EPISODES_MS)
+    const { all } = file.first('SELECT count(*) AS "all" FROM refusals') as { all: number }
+    const oldest = 'SELECT id FROM refusals ORDER BY last, id LIMIT ?'
+    if (all > MOST_EPISODES) file.run(`DELETE FROM refusals WHERE id IN (${oldest})`, all - MOST_EPISODES)
   }
 
   async function readEpisodes(behind: Place | null): Promise<Episode[]> {
     let { last, id } = behind ?? { last: Number.MAX_SAFE_INTEGER, id: '' }
     for (;;) {
-      const rows = await attempt(() => sql.page.all(last, last, id, STEP))
+      const page =
+        'SELECT id, last, episode FROM refusals WHERE last < ? OR (last = ? AND id < ?) ORDER BY last DESC, id DESC LIMIT ?'
+      const rows = await attempt(() => file.all(page, last, last, id, STEP))
       const found = records.refusals(rows)
       const end = rows.at(-1)
       if (found.length > 0 || end === undefined) return found
@@ -164,14 +163,18 @@ export function sqliteUsageLog(
   }
 
   return {
-    addUsage: (flush) => attempt(() => writing(() => addNow(flush))),
+    addUsage: (flush) => file.write(() => addNow(flush)),
     readSeries: (question) =>
       attempt(() => {
         const { by, name, step, days } = question
         const at = clock()
         const starts = startsOf(question, at, retention())
         const range = [by, days?.zone ?? '', starts[0] ?? 0, starts.at(-1) ?? -1] as const
-        const rows = records.series(name === undefined ? sql.read.all(...range) : sql.readNamed.all(...range, name))
+        const found =
+          name === undefined
+            ? file.all(`${SERIES} BETWEEN ? AND ?`, ...range)
+            : file.all(`${SERIES} BETWEEN ? AND ? AND name = ?`, ...range, name)
+        const rows = records.series(found)
         return { at, rows: days === undefined ? inSteps(rows, step) : inOrder(rows) }
       }),
     async readRefusals(filter, page) {
@@ -182,41 +185,15 @@ export function sqliteUsageLog(
   }
 }
 
-/** Takes days away that begin before a moment. */
-export function forgettingDays(database: DatabaseSync) {
-  return database.prepare("DELETE FROM series WHERE start <= ? AND zone <> ''")
+export function putSeries(file: SqliteFile, { by, zone, start, name, counts }: SeriesEntry): void {
+  file.put('series', { kind: by, zone: zone ?? '', start, name, counts: packCounts(counts) })
 }
 
-function statements(database: DatabaseSync) {
-  return {
-    counts: rowsOf(
-      database,
-      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start = ? AND name = ?',
-    ),
-    names: database.prepare('SELECT count(*) AS names FROM series WHERE kind = ? AND zone = ? AND start = ?'),
-    putCounts: database.prepare(
-      'INSERT OR REPLACE INTO series (kind, zone, start, name, counts) VALUES (?, ?, ?, ?, ?)',
-    ),
-    forgetSeries: database.prepare("DELETE FROM series WHERE start < ? AND zone = ''"),
-    forgetDays: forgettingDays(database),
-    read: rowsOf(
-      database,
-      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start BETWEEN ? AND ?',
-    ),
-    readNamed: rowsOf(
-      database,
-      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start BETWEEN ? AND ? AND name = ?',
-    ),
-    episode: rowsOf(database, 'SELECT id, episode FROM refusals WHERE id = ?'),
-    putEpisode: database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)'),
-    all: database.prepare('SELECT count(*) AS "all" FROM refusals'),
-    forgetOld: database.prepare('DELETE FROM refusals WHERE last <= ?'),
-    forgetOldest: database.prepare(
-      'DELETE FROM refusals WHERE id IN (SELECT id FROM refusals ORDER BY last, id LIMIT ?)',
-    ),
-    page: rowsOf(
-      database,
-      `SELECT id, last, episode FROM refusals WHERE last < ? OR (last = ? AND id < ?) ORDER BY last DESC, id DESC LIMIT ?`,
-    ),
-  }
+export function putEpisode(file: SqliteFile, { id, ...episode }: Episode): void {
+  file.put('refusals', { id, last: episode.last, episode: JSON.stringify(episode) })
+}
+
+/** Takes days away that begin before a moment. */
+export function forgetDays(file: SqliteFile, before: number): void {
+  file.run("DELETE FROM series WHERE start <= ? AND zone <> ''", before)
 }

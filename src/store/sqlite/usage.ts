@@ -1,16 +1,16 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import type { Counter } from '../../quota/counter.ts'
 import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
 import { unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
-import { attempt } from './database.ts'
+import { attempt, type SqliteFile } from './database.ts'
 
 /** Users that one step reads. A step holds our event loop for a millisecond or two. */
 const STEP = 125
 
-export function sqliteUsage(database: DatabaseSync, clock: () => number): UsageStore {
-  const users = stepOf(database, SCOPE_NUMBERS.personal)
-  const organisations = stepOf(database, SCOPE_NUMBERS.organisation)
+export function sqliteUsage(file: SqliteFile, clock: () => number): UsageStore {
+  const users = stepOf(file, SCOPE_NUMBERS.personal)
+  const organisations = stepOf(file, SCOPE_NUMBERS.organisation)
 
   function scanNow(step: StatementSync, cursor: string | null): UsedStep {
     const rows = step.all(cursor ?? '') as unknown as Row[]
@@ -30,7 +30,7 @@ export function sqliteUsage(database: DatabaseSync, clock: () => number): UsageS
 }
 
 /** The scope stands in the text as a number, because SQLite uses a partial index only for a query that names its rows. */
-function stepOf(database: DatabaseSync, scope: number): StatementSync {
+function stepOf({ database }: SqliteFile, scope: number): StatementSync {
   return database.prepare(
     `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user IN
        (SELECT DISTINCT user FROM counters WHERE scope = ${scope} AND user > ? ORDER BY user LIMIT ${STEP})

@@ -1,9 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Versioned } from '../../control/state.ts'
 import type { RecordKind } from '../../observe/observation.ts'
 import type { OverridesStep } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
-import { nameOf, type Row, rowsOf } from './rows.ts'
+import type { SqliteFile } from './database.ts'
+import { nameOf, type Row } from './rows.ts'
 
 /** Rows that one step reads. */
 const STEP = 500
@@ -21,25 +21,15 @@ interface VersionedTable<T> {
 
 /** The functions belong into a transaction. */
 export function versionedRows<T>(
-  database: DatabaseSync,
+  file: SqliteFile,
   records: Records,
   { kind, table, key, parse, edition }: VersionedTable<T>,
 ) {
   const [column, place, where] =
     edition === undefined ? ['', '', ''] : ['edition, ', `${edition}, `, `edition = ${edition} AND `]
-  const some = (of: string) =>
-    rowsOf(
-      database,
-      `SELECT ${key} AS id, version, value FROM ${table} WHERE ${of}${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
-    )
-  const find = rowsOf(database, `SELECT version, value FROM ${table} WHERE ${where}${key} = ?`)
-  const inForce = some(where)
-  const ofEdition = edition === undefined ? inForce : some('edition = ? AND ')
-  const set = database.prepare(
-    `INSERT OR REPLACE INTO ${table} (${column}${key}, version, value) VALUES (${place}?, ?, ?)`,
-  )
-  const drop = database.prepare(`DELETE FROM ${table} WHERE ${where}${key} = ?`)
-  const list = records.list({ kind, list: table, parse: versionedBy(parse), look: (id: string) => find.first(id) })
+  const find = (id: string): Row | undefined =>
+    file.first(`SELECT version, value FROM ${table} WHERE ${where}${key} = ?`, id)
+  const list = records.list({ kind, list: table, parse: versionedBy(parse), look: find })
 
   function readable(rows: readonly Row[]): [id: string, value: Versioned<T>][] {
     return rows.flatMap((row) => {
@@ -51,20 +41,29 @@ export function versionedRows<T>(
   return {
     /** One of those in force. `null` also for one that cannot be read. */
     one(id: string): Versioned<T> | null {
-      const row = find.first(id)
+      const row = find(id)
       return row === undefined ? null : list.read(id, row)
     },
     /** @param from where the last step ended; `null` begins @param other an edition. Default that in force */
     step(from: string | null, other?: number): OverridesStep<T> {
-      const rows = other === undefined ? inForce.all(from ?? '') : ofEdition.all(other, from ?? '')
+      const of = other === undefined ? where : 'edition = ? AND '
+      const rows = file.all(
+        `SELECT ${key} AS id, version, value FROM ${table} WHERE ${of}${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
+        ...[...(other === undefined ? [] : [other]), from ?? ''],
+      )
       const last = rows.length === STEP ? rows.at(-1)?.id : null
       return { overrides: readable(rows), next: typeof last === 'string' ? last : null }
     },
     /** Those that can be read. */
     readable,
     /** @param json `null` takes it away */
-    put: (id: string, version: number, json: string | null) =>
-      void (json === null ? drop.run(id) : set.run(id, version, json)),
+    put(id: string, version: number, json: string | null): void {
+      if (json === null) file.run(`DELETE FROM ${table} WHERE ${where}${key} = ?`, id)
+      else {
+        const values = `(${column}${key}, version, value) VALUES (${place}?, ?, ?)`
+        file.run(`INSERT OR REPLACE INTO ${table} ${values}`, id, version, json)
+      }
+    },
   }
 }
 

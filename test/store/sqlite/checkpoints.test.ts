@@ -6,7 +6,7 @@ import { afterAll, afterEach, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Charge } from '../../../src/quota/charge.ts'
 import { type Checkpoints, checkpointsOf } from '../../../src/store/sqlite/checkpoints.ts'
-import { openDatabase, transactions } from '../../../src/store/sqlite/database.ts'
+import { openDatabase, SqliteFile } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
 
@@ -33,7 +33,7 @@ function start(thread?: URL) {
   database.exec('CREATE TABLE pages (id INTEGER PRIMARY KEY, value BLOB)')
   const checkpoints: Checkpoints = checkpointsOf(database, file, (one) => seen.push(one), thread)
   open.push({ close: async () => database.close() }, checkpoints)
-  const { writing } = transactions(database)
+  const { writing } = new SqliteFile(database)
   const insert = database.prepare('INSERT OR REPLACE INTO pages VALUES (?, ?)')
   /** So many batches, each of four new pages in the log. */
   async function write(batches: number): Promise<void> {

@@ -7,7 +7,7 @@ import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
 import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { createRecords } from '../../../src/store/records.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { openDatabase, SqliteFile } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { alertStoreSuite } from '../../alerts/alert-store.suite.ts'
 import {
@@ -205,7 +205,7 @@ describe('the embedded store', () => {
       const database = openDatabase(':memory:')
       return {
         store: sqliteControl(
-          database,
+          new SqliteFile(database),
           createRecords(() => {}),
           { clock: Date.now, bounds },
         ),
