@@ -31,7 +31,7 @@ export function App() {
       </main>
     )
   }
-  // While somebody signs in again the page waits behind, with what was typed.
+  // While somebody signs in again the page stays behind the sign-in, with everything that was typed.
   return (
     <>
       {state === 'out' && <SignIn again={who !== null} />}
@@ -73,7 +73,7 @@ function listOf(kind: 'users' | 'organisations'): ComponentType {
 
 type OfId = { readonly id: string }
 
-/** Each is loaded when it is opened for the first time. Lists and those they list have pages of their own. */
+/** Each page is loaded when it is first opened. Lists and single entries have different pages. */
 const LISTS: Readonly<Record<Page, ComponentType>> = {
   overview: lazy(async () => ({ default: (await import('./pages/overview/overview.tsx')).OverviewPage })),
   errors: lazy(async () => ({ default: (await import('./pages/errors/page.tsx')).ErrorsPage })),
@@ -107,8 +107,8 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
 }
 
 /**
- * A new place takes the focus to its heading, as the load of a page would. What is looked for on it does not. Back comes to where the page
- * was left.
+ * A new place moves the focus to its heading, as loading a page would. A change of what is searched for does not. Back returns to where
+ * the page was left.
  */
 function useFocusAtPlace({ page, rest }: Place): void {
   const first = useRef(true)
@@ -122,9 +122,9 @@ function useFocusAtPlace({ page, rest }: Place): void {
 }
 
 /**
- * After the sign-in the focus goes to what had it before the session was over or, if that is not there or cannot have it, to the
- * heading of the page.
- * @returns where what has the focus is to be kept: what is pressed may lose it by being disabled before the session is known to be over
+ * After a sign-in the focus returns to where it was, or to the heading of the page if that is impossible.
+ * @returns where to keep the focused element, because a pressed button may lose the focus by being disabled before the session is known
+ * to be over
  */
 function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | null> {
   const used = useRef<HTMLElement>(null)
@@ -134,7 +134,7 @@ function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | n
       used.current?.focus()
       if (document.activeElement === document.body) void headingOf(0)
     }
-    // While a link signs somebody in, nobody is in yet.
+    // While a link signs somebody in, nobody is signed in yet.
     if (state !== 'asking') wasOut.current = state === 'out'
   }, [state])
   return used
@@ -144,10 +144,10 @@ function headingFound(): HTMLElement | null {
   return document.querySelector<HTMLElement>('main h1')
 }
 
-/** Looks of the screen that a page which is on its way may take: some seconds. */
+/** How many frames a page may take to load: some seconds. */
 const MOST_LOOKS = 600
 
-/** Comes to a height of the page, and gives its heading the focus, once both are there. Whoever scrolls or goes on meanwhile is left alone. */
+/** Scrolls to a height of the page and focuses its heading, once both exist and nobody has scrolled or gone on. */
 async function headingOf(top: number): Promise<void> {
   const here = location.hash
   window.scrollTo(0, 0)
@@ -155,7 +155,7 @@ async function headingOf(top: number): Promise<void> {
     const heading = headingFound()
     if (heading !== null && document.activeElement !== heading) heading.focus({ preventScroll: true })
     const isThere = document.documentElement.scrollHeight >= top + window.innerHeight
-    // The heading of the page before is hidden, and takes no focus, while this page is on its way.
+    // The heading of the previous page is hidden while this page is loading, and cannot take the focus.
     if (heading !== null && document.activeElement === heading && isThere) return window.scrollTo(0, top)
     await new Promise(requestAnimationFrame)
   }

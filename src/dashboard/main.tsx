@@ -13,10 +13,10 @@ import { Guarded } from './ui/guarded.tsx'
 const root = document.getElementById('root')
 if (root === null) throw new Error('no #root')
 
-// What is seen first stays until there are words for the page.
+// The first screen stays until the texts of the page are there.
 await speak(firstLanguage())
 
-// The theme is Mantine's own and is changed by app.css only: a theme object, its variables and global classes would be put
+// The theme is Mantine's own, and only app.css changes it. A theme object, its variables and global classes would be put
 // into a <style> element, which a strict Content-Security-Policy forbids. The default variables are in kit.css.
 createRoot(root).render(
   <StrictMode>

@@ -1,9 +1,9 @@
 import type { ErrorResponse } from '../../contract/api.ts'
 import { isOwn } from './is-api-response.ts'
 
-/** The one way to the admin API. The session is a cookie that the page cannot read; nothing is kept here. */
+/** The only way to the admin API. The session is a cookie that the page cannot read, and nothing is kept here. */
 
-/** The API answered with 400 or above. */
+/** The API responded with 400 or above. */
 export class ApiError extends Error {
   readonly status: number
   readonly response: ErrorResponse
@@ -14,9 +14,9 @@ export class ApiError extends Error {
   }
 }
 
-/** Nothing of the API's own came back: no connection, or somebody else in between answered. */
+/** There was no response of the API: no connection, or somebody in between responded. */
 export class LostError extends Error {
-  /** With which somebody in between answered; `null` if nobody did. */
+  /** The status with which somebody in between responded; `null` without a response. */
   readonly status: number | null
   constructor(status: number | null, cause: unknown) {
     super('no answer', { cause })
@@ -24,10 +24,10 @@ export class LostError extends Error {
   }
 }
 
-/** The same for the answer to a change: it may have been made. */
+/** The response to a change is missing, so the change may have been made. */
 export class UnknownError extends LostError {}
 
-/** Whether something may have been changed though nobody said so: it is to be read again. */
+/** Whether something may have changed without a response, so that it has to be read again. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof UnknownError || (error instanceof ApiError && error.response.error === 'outcome_unknown')
 }
@@ -36,40 +36,40 @@ export interface Answered<T> {
   readonly data: T
   /** The version, for If-Match. */
   readonly etag: string | null
-  /** The field ETag as it came, for If-None-Match. */
+  /** The ETag field as it came, for If-None-Match. */
   readonly tag: string | null
 }
 
 export interface Options {
   readonly body?: unknown
   readonly ifMatch?: string | null
-  /** By which a change that is sent again is known as the one before. */
+  /** The key that identifies a change which is sent again. */
   readonly idempotencyKey?: string
-  /** The last response of the same path: the API may say that it still is. */
+  /** The last response of the same path, which may still be valid. */
   readonly known?: Answered<unknown> | undefined
   readonly signal?: AbortSignal
-  /** How long to wait for the whole answer. */
+  /** How long to wait for the whole response. */
   readonly patienceMs?: number
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** `again`: whoever polls should ask now, because of a new session or a mended connection. `unauthorized`: the session is over. */
+/** `again`: polls should ask now, because of a new session or a restored connection. `unauthorized`: the session is over. */
 export const bell = new EventTarget()
 export function ring(what: 'again' | 'unauthorized'): void {
   bell.dispatchEvent(new Event(what))
 }
 
-/** Where one signs in and out, and asks who is signed in. */
+/** Signs in and out, and says who is signed in. */
 export const SESSION = '/api/session'
 
-/** Where a sign-in by the provider begins. */
+/** Begins a sign-in at the provider. */
 export const PROVIDER = '/api/session/provider'
 
-/** Who would be refused under a change. */
+/** Says who would be refused after a change. */
 export const PREVIEW = '/api/quota/preview'
 
-/** What a change would have met in the last 24 hours. */
+/** Says what a change would have refused in the last 24 hours. */
 
 function isChange(method: Method, path: string): boolean {
   return method !== 'GET' && ![SESSION, PROVIDER, PREVIEW].includes(path)
@@ -77,7 +77,7 @@ function isChange(method: Method, path: string): boolean {
 
 const PATIENCE_MS = 15_000
 
-/** @throws ApiError, LostError, UnknownError; what the signal throws where the caller gave up */
+/** @throws ApiError, LostError, UnknownError, or the reason of the signal if the caller gave up */
 export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
   const { body, ifMatch, idempotencyKey, known, signal, patienceMs = PATIENCE_MS } = options
   const headers = new Headers({ accept: 'application/json' })
@@ -115,15 +115,15 @@ export async function call<T>(method: Method, path: string, options: Options = {
 }
 
 /**
- * The tag is of a version, not of bytes; but a proxy that compresses makes it weak, which If-Match never matches, or writes how behind
- * it (Apache's mod_deflate: `"7-gzip"`).
+ * The tag is of a version, not of bytes. But a proxy that compresses makes it weak, so that If-Match never matches it, or adds the
+ * coding to it (Apache's mod_deflate: `"7-gzip"`).
  */
 function versionOf({ headers }: Response): string | null {
   const [, version] = /^(?:W\/)?"(\d+)/.exec(headers.get('etag') ?? '') ?? []
   return version === undefined ? null : `"${version}"`
 }
 
-/** How far the clock of the listener is ahead of ours, in milliseconds; to the second, as far as its last answer lets know. */
+/** By how many milliseconds the listener's clock is ahead of ours, by its last response, to the second. */
 let ahead = 0
 
 function hearClock({ headers }: Response): void {
@@ -131,7 +131,7 @@ function hearClock({ headers }: Response): void {
   if (!Number.isNaN(at)) ahead = at - Date.now()
 }
 
-/** Milliseconds since the epoch, by the clock of the listener: that of a browser may be wrong by hours. */
+/** Milliseconds since the epoch by the listener's clock, because a browser's clock may be wrong by hours. */
 export function serverNow(): number {
   return Date.now() + ahead
 }

@@ -1,11 +1,11 @@
 import type * as api from '../../contract/api.ts'
 
 /**
- * Whether the API itself gave an answer, or somebody in between: a proxy that wants a sign-in of its own, a maintenance page, another
- * service at the address.
+ * Whether a response comes from the API itself. Somebody in between may respond instead: a proxy with its own sign-in, a maintenance
+ * page, or another service at the address.
  */
 
-/** What an answer has, by its path; the first that fits counts. */
+/** The members of a response, by its path. The first pattern that matches counts. */
 const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^session$/, members<api.SessionResponse>('name', 'role')],
   [/^session\/provider$/, members<api.SignInBegunResponse>('to')],
@@ -42,11 +42,11 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^audit$/, members<api.AuditResponse>('entries', 'next')],
 ]
 
-/** What DELETE of these answers is not what they are. */
+/** Paths whose DELETE does not respond with what GET has. */
 const TAKEN_AWAY = /^(?:(?:users|organisations)\/[^/]+\/override|quota\/scheduled\/[^/]+)$/
 const ENDS = members<api.TakenAwayResponse>('ends')
 
-/** Of the paths whose lists are not what they make: what is made. */
+/** Paths that list things: the member with the thing that they create. */
 const MADE = {
   tokens: members<api.NewTokenResponse>('id', 'user', 'state'),
   grants: members<api.GrantResponse>('id', 'taken'),
@@ -56,7 +56,7 @@ function members<T>(...names: readonly (keyof T & string)[]): readonly string[] 
   return names
 }
 
-/** @param said the body, parsed; `null` for none */
+/** @param said the parsed body; `null` for none */
 export function isOwn(path: string, status: number, said: unknown): boolean {
   if (status >= 400)
     return has(said, ['error', 'msg']) && typeof said.error === 'string' && typeof said.msg === 'string'

@@ -4,29 +4,29 @@ import { backoffMs } from '../logic/backoff.ts'
 import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
 import { isAtRest } from './rest.ts'
 
-/** What was read from the API, by path, and when it is read again. */
+/** What was read from the API, by path, and when to read it again. */
 
-/** The latest response of a path, and what became of the attempts since. */
+/** The latest response of a path, and the attempts since then. */
 export interface Seen<T> {
   readonly data: T | null
   readonly etag: string | null
   readonly tag: string | null
-  /** Why the last attempt failed; `null` if it did not. */
+  /** Why the last attempt failed; `null` if it succeeded. */
   readonly error: Error | null
-  /** Attempts in a row that failed. */
+  /** How many consecutive attempts failed. */
   readonly failures: number
 }
 
 export const NOTHING: Seen<never> = { data: null, etag: null, tag: null, error: null, failures: 0 }
 
-/** For a page that one comes back to while there are no responses. */
+/** How long a response is kept for a page to which one comes back while there are no new ones. */
 const KEPT_MS = 30 * 60_000
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       gcTime: KEPT_MS,
-      // Whether the gateway can be reached is no question of the internet.
+      // Whether the gateway can be reached does not depend on the internet.
       networkMode: 'always',
       refetchOnReconnect: 'always',
       refetchOnWindowFocus: 'always',
@@ -35,26 +35,26 @@ const queries = new QueryClient({
   },
 })
 
-// What a change sets beside its response is drawn with it, not before it.
+// Changes that a response causes are drawn together with it.
 notifyManager.setScheduler(queueMicrotask)
 
 export function Queries({ children }: { readonly children: ReactNode }) {
   return <QueryClientProvider client={queries}>{children}</QueryClientProvider>
 }
 
-/** Over when reading may go on; `null` if it may now. */
+/** Resolves when reading may go on; `null` if it may now. */
 let held: PromiseWithResolvers<void> | null = null
 
 /**
- * Until somebody signs in nothing is read but who is signed in: what is under way is given up, and what is due waits. So a session that
- * ends has no reading that it would be refused to, also in the moment before its pages are gone.
+ * Until somebody signs in, only the session is read: other reading is given up or waits. So after the end of a session nothing is read
+ * that would be refused, even before its pages are gone.
  */
 export async function stopReading(): Promise<void> {
   held ??= Promise.withResolvers()
   await queries.cancelQueries({ predicate: isOfSession })
 }
 
-/** Reading goes on: somebody signed in, or could not sign out. */
+/** Goes on reading, after somebody signed in or could not sign out. */
 export function readOn(): void {
   held?.resolve()
   held = null
@@ -64,7 +64,7 @@ function isOfSession({ queryKey }: Query): boolean {
   return queryKey[0] !== SESSION
 }
 
-/** Reads a path. A failure is part of the result, beside the last values. @throws what the signal throws if nobody wants to know any more */
+/** Reads a path. A failure is part of the result, beside the last values. @throws the reason of the signal if nobody waits */
 export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T>> {
   try {
     if (path !== SESSION) await held?.promise
@@ -81,40 +81,40 @@ export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T
 }
 
 export interface Pace {
-  /** Milliseconds between two readings, while the tab is used. */
+  /** Milliseconds between two readings while the tab is used. */
   readonly everyMs: number
-  /** While nobody uses it, if that is longer. */
+  /** The pause while nobody uses the tab, if it is longer. */
   readonly restMs: number
 }
 
-/** Milliseconds until a path is read again by itself; `false` if only the bell makes that worth it: there is no session. */
+/** Milliseconds until a path is read again by itself; `false` if it waits for the bell, because there is no session. */
 export function pauseAfter(seen: Seen<unknown> | undefined, { everyMs, restMs }: Pace): number | false {
   if (seen === undefined || seen.error === null) return isAtRest() ? Math.max(everyMs, restMs) : everyMs
   if (seen.error instanceof ApiError && seen.error.status === 401) return false
   return backoffMs(seen.failures)
 }
 
-/** Reads a path now, in the place of an attempt that is under way; over when the response is here, or will not be soon. */
+/** Reads a path now, in place of an attempt under way. Resolves with the response, or when it will not come soon. */
 export async function readAgain(path: string): Promise<void> {
   const only = { queryKey: [path], exact: true }
   void queries.cancelQueries(only)
   await queries.refetchQueries(only)
 }
 
-/** Has the response of a change: newer than anything that is under way. */
+/** Stores the response to a change, which is newer than anything under way. */
 export function putSeen<T>(path: string, { data, etag, tag }: Answered<T>): void {
   void queries.cancelQueries({ queryKey: [path], exact: true })
   queries.setQueryData<Seen<T>>([path], { data, etag, tag, error: null, failures: 0 })
 }
 
-/** Of one who signs out nothing stays, nor comes later. */
+/** After a sign-out nothing is kept, and nothing comes later. */
 export function forget(): void {
   queries.removeQueries({ predicate: isOfSession })
 }
 
 bell.addEventListener('again', hurry)
 
-/** Reads what is shown now. What failed a moment ago is given that moment: the bell never makes a storm of attempts that fail. */
+/** Reads what is shown now. A path that failed a moment ago waits, so that the bell never causes a storm of failing attempts. */
 function hurry(): void {
   if (document.hidden) return
   for (const { queryKey, state } of queries.getQueryCache().findAll({ type: 'active' })) {

@@ -1,8 +1,8 @@
 import { ring } from './client.ts'
 
-/** Whether anybody uses the tab: one that is only on a screen reads more seldom. */
+/** Tells whether anybody uses the tab. A tab that is only visible reads less often. */
 
-/** Without a pointer, key or touch for so long, in milliseconds, a tab is at rest. */
+/** After this many milliseconds without a pointer, key or touch a tab is at rest. */
 const REST_AFTER_MS = 30_000
 
 const USES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focus'] as const
@@ -13,7 +13,7 @@ export function isAtRest(): boolean {
   return Date.now() - usedAt > REST_AFTER_MS
 }
 
-/** Whoever comes back sees what is so now. */
+/** A person who comes back sees the present state. */
 function use(): void {
   const wasAtRest = isAtRest()
   usedAt = Date.now()

@@ -9,9 +9,9 @@ import { leaveFor, useSignInLink } from './use-sign-in-link.ts'
 export interface Somebody {
   readonly name: string
   readonly role: Role
-  /** That the role lead is for; `null` for other roles. */
+  /** The organisation of a lead; `null` for other roles. */
   readonly organisation: string | null
-  /** Whether this page can end it: not if a proxy in front signs people in. */
+  /** Whether this page can end the session. It cannot if a proxy in front signs people in. */
   readonly canSignOut: boolean
 }
 
@@ -22,17 +22,17 @@ function somebody(session: SessionResponse | null): Somebody | null {
 }
 
 export interface Session {
-  /** Who is signed in; of the last session, while somebody must sign in again. */
+  /** Who is signed in, or was signed in until the session ended. */
   readonly who: Somebody | null
-  /** `asking` before the first answer. */
+  /** `asking` before the first response. */
   readonly state: 'asking' | 'in' | 'out'
-  /** @throws ApiError where the token is not good */
+  /** @throws ApiError if the token is not valid */
   signIn(token: string): Promise<void>
   /** Host of the provider where people sign in; `null` for none. */
   readonly provider: string | null
-  /** Leaves the page for the provider. @throws ApiError where it does not sign anybody in now */
+  /** Leaves the page for the provider. @throws ApiError if it signs nobody in now */
   signInByProvider(): Promise<void>
-  /** Why the sign-in link or the return that the page was opened by signed nobody in, or whom the proxy names is nobody here; `null` otherwise. */
+  /** Why a sign-in link or the return from the provider failed, or why the person named by the proxy has no role; else `null`. */
   readonly linkError: Error | null
   signOut(): Promise<void>
 }
@@ -46,7 +46,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const link = useSignInLink(enter)
   const now = somebody(data)
   const asking = data === null && !(error instanceof ApiError)
-  // While somebody signs in again the page waits behind: it is not to be lost for a link.
+  // While somebody signs in again the page stays behind the sign-in. A link must not discard it.
   const entering = link.isOpening && now === null && last === null
   const state = left ? 'out' : asking || entering ? 'asking' : now === null ? 'out' : 'in'
 
@@ -56,7 +56,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   }, [data])
   const { error: linkError, dismiss } = link
   useEffect(() => {
-    // Whoever is signed in all the same need not know, nor whoever signs in later.
+    // The error does not matter to somebody who is or gets signed in.
     if (state === 'in' && linkError !== null) dismiss()
   }, [state, linkError, dismiss])
   useEffect(() => {
@@ -64,7 +64,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     return () => bell.removeEventListener('unauthorized', reload)
   }, [reload])
 
-  /** Over when it is known who is signed in. */
+  /** Resolves when it is known who is signed in. */
   async function enter(body: { readonly token: string } | SignInAddress): Promise<void> {
     await call('POST', SESSION, { body })
     readOn()
@@ -111,12 +111,12 @@ export function useMayChange(): boolean {
   return useSession().who?.role !== 'viewer'
 }
 
-/** The organisation that somebody leads, who sees nothing of what is the operator's; `null` for who sees everything. */
+/** The organisation of a lead, who sees nothing that is the operator's; `null` for everybody else. */
 export function useLed(): string | null {
   return useSession().who?.organisation ?? null
 }
 
-/** As `usePoll`, of what a lead may not see: for a lead it stays unknown. */
+/** Like `usePoll`, for what a lead may not see. For a lead it stays unknown. */
 export function useOperatorsPoll<T>(path: string | null, everyMs: number): Polled<T> {
   return usePoll<T>(useLed() === null ? path : null, everyMs)
 }

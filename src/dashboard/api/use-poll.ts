@@ -4,26 +4,26 @@ import type { Answered } from './client.ts'
 import { look, NOTHING, pauseAfter, putSeen, readAgain, type Seen } from './queries.tsx'
 
 export interface Polled<T> {
-  /** The latest response, also of an earlier look at the page; `null` before the first. */
+  /** The latest response, perhaps from an earlier visit; `null` before the first. */
   readonly data: T | null
   readonly etag: string | null
-  /** Why the last attempt failed; `null` if it did not. */
+  /** Why the last attempt failed; `null` if it succeeded. */
   readonly error: Error | null
-  /** Asks now. */
+  /** Reads now. */
   readonly reload: () => void
-  /** Asks now, and is over when the response is here, or will not be soon. */
+  /** Reads now. Resolves with the response, or when it will not come soon. */
   readonly read: () => Promise<void>
-  /** Has the response of a change: newer than anything that is under way. */
+  /** Stores the response to a change, which is newer than anything under way. */
   readonly take: (response: Answered<T>) => void
 }
 
-/** So often a tab that nobody uses reads what is on it, in milliseconds. A change at run time is read at once all the same. */
+/** How often an unused tab reads what it shows, in milliseconds. A change at run time is still read at once. */
 const REST_MS = 120_000
 
 /**
- * Asks again and again while the page is seen: after `everyMs`, later and later while there is no response, and at once when the bell
- * rings, the browser is online again or the page is looked at. All who read one path share its requests.
- * @param path `null` asks nothing
+ * Reads repeatedly while the page is visible: after `everyMs`, later and later without a response, and at once when the bell rings,
+ * the browser is online again or the page is looked at. All readers of one path share its requests.
+ * @param path `null` reads nothing
  * @param restMs the least pause while nobody uses the tab
  */
 export function usePoll<T>(path: string | null, everyMs: number, restMs = REST_MS): Polled<T> {

@@ -3,18 +3,18 @@ import { hashOf } from '../logic/location.ts'
 import { type SignInAddress, signInAddress } from '../logic/sign-in-link.ts'
 
 export interface SignInLink {
-  /** Whether the page was opened by a link, or a link was entered, and it is not known yet who is signed in by it. */
+  /** Whether a sign-in link was opened, and it is not known yet who is signed in by it. */
   readonly isOpening: boolean
-  /** Why the last link signed nobody in; `null` if it did, or there was none. */
+  /** Why the last link signed nobody in; `null` if it did, or if there was none. */
   readonly error: Error | null
-  /** Nothing more is said of the link: the token is tried. */
+  /** Forgets the link, because the token is tried. */
   readonly dismiss: () => void
 }
 
-/** Where the page was when it went to the provider, for as long as it is there. */
+/** Keeps the place of the page while it is at the provider. */
 const LEFT = 'tollgate.left'
 
-/** Leaves for a provider, to come back to this place. */
+/** Leaves for a provider, and comes back to this place. */
 export function leaveFor(provider: string): void {
   sessionStorage.setItem(LEFT, location.hash)
   location.assign(provider)
@@ -27,8 +27,8 @@ function placeLeft(): string {
 }
 
 /**
- * Signs in by the link that is in the address, also by one that is entered while the page is open, and by what a provider put there.
- * It is taken out of the address before anything is sent: it is not to be seen, kept as a bookmark or sent again by a reload.
+ * Signs in with a link in the address, even if it is entered while the page is open, or with the result of a provider. It is first
+ * removed from the address, so that it cannot be seen, bookmarked or sent again by a reload.
  */
 export function useSignInLink(signIn: (by: SignInAddress) => Promise<void>): SignInLink {
   const [isOpening, setOpening] = useState(() => signInAddress(location) !== null)
@@ -38,7 +38,7 @@ export function useSignInLink(signIn: (by: SignInAddress) => Promise<void>): Sig
     const by = signInAddress(location)
     if (by === null) return
     history.replaceState(null, '', 'returned' in by ? `/${placeLeft()}` : hashOf('overview'))
-    // Replacing makes no event of its own.
+    // Replacing the address fires no event by itself.
     window.dispatchEvent(new HashChangeEvent('hashchange'))
     setOpening(true)
     setError(null)

@@ -9,7 +9,7 @@ import { users } from './en/users.ts'
 
 export { reasons as enReasons } from './en/reasons.ts'
 
-/** All words of the page, by area. A key stands in one of them. The other languages have the same keys. */
+/** All texts of the page by area. Each key is in exactly one area. Other languages have the same keys. */
 export const en = {
   ...common,
   ...overview,
@@ -23,11 +23,11 @@ export const en = {
 
 export type TextKey = keyof typeof en
 
-/** What follows a beginning in those keys that have it. */
+/** The rest of those keys that begin with a text. */
 export type NameIn<Key extends string, Begin extends string> = Key extends `${Begin}${infer Name}` ? Name : never
 
-/** What is wrong with something that was typed. */
+/** What is wrong with a typed text. */
 export type Problem = Extract<TextKey, `problem.${string}`>
 
-/** By the path of the API; the whole has the empty one. */
+/** By the path in the API; empty for the whole. */
 export type Problems = Readonly<Record<string, Problem>>

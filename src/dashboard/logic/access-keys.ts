@@ -1,7 +1,7 @@
 import type { TokenResponse } from '../../contract/api.ts'
 import type { Fields } from './location.ts'
 
-/** Access keys that are looked for, as the address has it. Pure. */
+/** Searches access keys by the fields of the address. Pure. */
 
 export type KeyState = TokenResponse['state']
 export const KEY_STATES = ['valid', 'expired', 'revoked'] as const satisfies KeyState[]
@@ -11,11 +11,11 @@ export const UNUSED_DAYS = ['7', '30', '90'] as const
 const DAY_MS = 86_400_000
 
 export interface KeyWish {
-  /** Part of the user or of the name of the key, as it was typed. */
+  /** A part of the user or of the key's name, as typed. */
   readonly query: string
   /** Empty for any. */
   readonly state: KeyState | ''
-  /** Days for which nobody has used the key, nor made it; empty for any. */
+  /** For how many days the key was neither used nor made; empty for any. */
   readonly unused: (typeof UNUSED_DAYS)[number] | ''
 }
 
@@ -27,7 +27,7 @@ export function keyWishOf({ query = '', state, unused }: Fields): KeyWish {
   }
 }
 
-/** In the order in which they came. @param now milliseconds since the epoch */
+/** In their original order. @param now milliseconds since the epoch */
 export function foundKeys(
   keys: readonly TokenResponse[],
   { query, state, unused }: KeyWish,

@@ -1,6 +1,6 @@
 import type { AlertsResponse } from '../../contract/api.ts'
 
-/** What became of each configured alert, from its newest events. Pure. */
+/** The state of each configured alert, from its newest events. Pure. */
 
 type Alert = AlertsResponse['alerts'][number]
 type AlertEvent = AlertsResponse['events'][number]
@@ -9,11 +9,11 @@ export interface AlertState {
   readonly alert: Alert
   /** The newest event; `null` if none is known. */
   readonly latest: AlertEvent | null
-  /** Whether the window or half hour of the newest event goes on still. */
+  /** Whether the window or half hour of the newest event is still going on. */
   readonly raised: boolean
-  /** When the receiver last took one, in ISO 8601; `null` if it took none that is known. */
+  /** When the receiver last accepted an event, in ISO 8601; `null` if none is known. */
   readonly delivered: string | null
-  /** Why the receiver did not take the newest event that it was asked to take; `null` if it took it. */
+  /** Why the receiver did not accept the newest event that was sent; `null` if it did. */
   readonly failing: string | null
 }
 
@@ -35,7 +35,7 @@ export function alertStates(
   })
 }
 
-/** The alerts with events whose window or half hour goes on still, the events newest first and the higher threshold before the lower. */
+/** The alerts with events that are still going on. Events are newest first, and a higher threshold before a lower one. */
 export function raisedAlerts(
   { events }: Pick<AlertsResponse, 'events'>,
   now: number,
@@ -46,7 +46,7 @@ export function raisedAlerts(
   )
 }
 
-/** Two thresholds may be reached at one moment. */
+/** Two thresholds may be reached at the same moment. */
 function latestFirst(a: AlertEvent, b: AlertEvent): number {
   return Date.parse(b.at) - Date.parse(a.at) || b.threshold - a.threshold
 }

@@ -25,10 +25,10 @@ export const KINDS = [
   'user_forgotten',
 ] as const satisfies readonly Kind[]
 
-/** What an entry of the audit is about, so that it can be put into a sentence of any language. */
+/** The content of an audit entry, for a sentence in any language. */
 export interface Story {
   readonly sentence: Sentence
-  /** Whoever had asked for what the schedule or the guard did. */
+  /** Who had requested what the schedule or the guard did. */
   readonly by?: string
   /** The number of the change that was undone. */
   readonly undone?: number
@@ -39,12 +39,12 @@ export interface Story {
   readonly counts?: Readonly<Record<string, number>>
   /** 0 to 1. */
   readonly share?: number
-  /** The one value that was changed, if the sentence is about it. */
+  /** The one changed value, if the sentence is about it. */
   readonly change?: Change
-  /** The values that were changed, if the sentence is not about one. */
+  /** The changed values, if the sentence is not about a single one. */
   readonly changes: readonly Change[]
   readonly notes: readonly Note[]
-  /** The reason that was given, without what the sentence says already. */
+  /** The given reason, without what the sentence already says. */
   readonly why: string | null
 }
 
@@ -53,23 +53,23 @@ export type Sentence = NameIn<TextKey, 'audit.say.'>
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
 
-/** `undefined` where the file, or the default, counts. */
+/** `undefined` if the file, or the default, applies. */
 export interface Change extends Difference {
-  /** What holds where nothing is set: what the file has now, of an override the default. `undefined` if it is not known. */
+  /** The value without any change: the file's present value or, for an override, the default. `undefined` if unknown. */
   readonly file: unknown
 }
 
-/** What a change of the settings comes with. */
+/** A side effect of a change of the settings. */
 export type Note =
   | { readonly kind: 'until'; readonly at: string }
   | { readonly kind: 'guarded'; readonly at: string; readonly share: number }
   | { readonly kind: 'guardEnded' }
-  /** The end of an earlier change, whose value is set for good. */
+  /** An earlier change loses its end, because its value is now permanent. */
   | { readonly kind: 'dropped'; readonly at: string }
-  /** The end of what was set already, with the same value. */
+  /** The end of what was set already moves, with the same value. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string }
 
-/** @param file what the file says now; `null` if it is not known */
+/** @param file the file's present values; `null` if unknown */
 export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
   switch (entry.what) {
     case 'settings':
@@ -106,7 +106,7 @@ function storyOfGrant({ to, why }: Entry): Story {
   return { ...plain('grant.given', why), counts: { tokens }, ...(until !== undefined && { at: until }) }
 }
 
-/** What the audit calls a user who was forgotten. */
+/** The name of a forgotten user in the audit. */
 const FORGOTTEN = /^forgotten-[0-9a-f]{12}$/
 
 /** Whether POST /api/audit/ID/undo can put back what the entry replaced. */
@@ -117,12 +117,12 @@ export function isUndoable(entry: Entry): boolean {
   return !(entry.why ?? '').startsWith('keeps') || entry.who !== 'guard'
 }
 
-/** Whether all that a change set has ended by itself, so that everything is as if it had not been made. @param at milliseconds since the epoch */
+/** Whether everything that a change set has ended by itself, as if it had not been made. @param at milliseconds since the epoch */
 export function isOver({ from, to }: Entry, at: number): boolean {
   return leftAt(to, at) !== leftAt(to, Number.NEGATIVE_INFINITY) && leftAt(from, at) === leftAt(to, at)
 }
 
-/** What has not ended. An override alone has its end beside its values. */
+/** What has not ended. A single override has its end among its values. */
 function leftAt(value: unknown, at: number): string {
   const hasEnded = (until: unknown) => typeof until === 'string' && Date.parse(until) <= at
   const permanent = permanentIn(value)
@@ -130,19 +130,19 @@ function leftAt(value: unknown, at: number): string {
   return JSON.stringify([hasEnded(permanent?.expiresAt) ? null : permanent, ...layers])
 }
 
-/** What an undo puts back: each value as it is after the change, and as it was before. */
+/** What an undo restores: each value after the change, and before it. */
 export function comesBack(entry: Entry, file: SettingsResponse | null): readonly Change[] {
   return changesIn(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
 }
 
-/** What a change of the settings or of an override made different. */
+/** The differences that a change of the settings or of an override made. */
 export function changesIn(entry: Entry, file: SettingsResponse | null): readonly Change[] {
-  // There may be thousands of them.
+  // There may be thousands.
   if (entry.what === 'overrides') return []
   return entry.what === 'settings' ? changesOf(entry, file) : overrideChanges(entry)
 }
 
-/** Whose windows a `quota_reset` has emptied: those of a category, and of one organisation if it names one. */
+/** The category whose windows a `quota_reset` has emptied, and the organisation if it names one. */
 export function emptiedIn({ subject }: Entry): { readonly category: string; readonly organisation: string } {
   const [, category = '', organisation = ''] = /^[^:]*:([^:]*):?(.*)$/s.exec(subject ?? '') ?? []
   return { category, organisation }
@@ -167,7 +167,7 @@ function storyOfSettings(entry: Entry, file: SettingsResponse | null): Story {
   return { ...plain(`one.${kindOf(first)}`, entry.why), change: first, notes }
 }
 
-/** The values in force that a change has changed, in the moment in which it was made. */
+/** The values in force that a change has changed at its moment. */
 function changesOf(entry: Entry, file: SettingsResponse | null, before = Date.parse(entry.at)): readonly Change[] {
   return leaves(settingsAt(entry.from, before), settingsAt(entry.to, Date.parse(entry.at)), file)
 }
@@ -181,7 +181,7 @@ function kindOf({ from, to, file }: Change): OneChange {
   return before === undefined ? 'set' : 'changed'
 }
 
-/** Of a change that sets no value now, but what is to come or to end. */
+/** The story of a change that sets nothing now, but affects what begins or ends later. */
 function storyOfLayers(entry: Entry): Story {
   const at = Date.parse(entry.at)
   const isToCome = ({ from }: Layer): boolean => from !== null && Date.parse(from) > at
@@ -223,7 +223,7 @@ function storyOfSchedule(entry: Entry, file: SettingsResponse | null = null): St
 function storyOfGuard(entry: Entry, changes: readonly Change[]): Story {
   const why = entry.why ?? ''
   const by = { by: /^\w+(?: back)? the change of (.*?)(?:: |$)/.exec(why)?.[1] ?? '' }
-  // The figures stand nowhere else.
+  // The figures are only in this text.
   const [, share, requests] = /: ([\d.]+) % of (\d+) weighed requests/.exec(why) ?? []
   const counted = share === undefined ? {} : { share: Number(share) / 100, counts: { requests: Number(requests) } }
   if (why.startsWith('keeps')) return { ...plain('guard.keeps', null), ...by, ...counted }
@@ -231,7 +231,7 @@ function storyOfGuard(entry: Entry, changes: readonly Change[]): Story {
   return { ...plain('guard.counted', null), ...by, ...counted, changes }
 }
 
-/** Ends that the change adds and drops, how it is guarded, and guards that it has ended. */
+/** Ends that the change adds and removes, its own guard, and guards that it has ended. */
 function notesOf(entry: Entry): Note[] {
   const { from, to } = entry
   const added = missingIn(from, to)
@@ -242,7 +242,7 @@ function notesOf(entry: Entry): Note[] {
   ]
 }
 
-/** Of two ends of the same value the one has taken the place of the other. */
+/** If two ends belong to the same value, one has replaced the other. */
 function endNotes(from: unknown, to: unknown): Note[] {
   const dropped = [...endsIn(to, from)]
   const notes = endsIn(from, to).map((layer): Note => {
@@ -254,7 +254,7 @@ function endNotes(from: unknown, to: unknown): Note[] {
   return [...notes, ...dropped.map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' }))]
 }
 
-/** Of overrides the reason may be another one. */
+/** For overrides the reason may differ. */
 function isSame({ value: a }: Layer, { value: b }: Layer): boolean {
   return differences({ ...a, reason: '' }, { ...b, reason: '' }).length === 0
 }
@@ -263,7 +263,7 @@ function guardNote({ until, refused }: NonNullable<Layer['guard']>): Note {
   return { kind: 'guarded', at: until, share: refused }
 }
 
-/** Those that ran, of layers that the change has not taken away as a whole by their undo. */
+/** Guards that ran, in layers that the change has not removed as a whole by undoing them. */
 function guardsEnded({ from, to }: Entry): Note[] {
   const still = new Set(layersIn(to).flatMap(({ id, guard }) => (guard === undefined ? [] : [id])))
   return layersIn(from).flatMap(({ id, guard }): Note[] =>
@@ -271,13 +271,13 @@ function guardsEnded({ from, to }: Entry): Note[] {
   )
 }
 
-/** Layers of `there` that `here` has not. */
+/** Layers of `there` that `here` lacks. */
 function missingIn(here: unknown, there: unknown): readonly Layer[] {
   const known = new Set(layersIn(here).map(({ id }) => id))
   return layersIn(there).filter(({ id }) => !known.has(id))
 }
 
-/** Layers with an end that `here` has not, or without that end. */
+/** Layers with an end that `here` lacks, or has without this end. */
 function endsIn(here: unknown, there: unknown): readonly Layer[] {
   const known = new Set(layersIn(here).map(({ id, until }) => `${id} ${until}`))
   return layersIn(there).filter(({ id, until }) => until !== null && !known.has(`${id} ${until}`))
@@ -285,7 +285,7 @@ function endsIn(here: unknown, there: unknown): readonly Layer[] {
 
 function storyOfOverride(entry: Entry): Story {
   const changes = overrideChanges(entry)
-  // The end of what is in force stands among the changes.
+  // The end of what is in force is among the changes.
   const notes = endNotes(entry.from, entry.to).filter(({ kind }) => kind !== 'until')
   const undone = UNDO.exec(entry.why ?? '')
   if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
@@ -294,7 +294,7 @@ function storyOfOverride(entry: Entry): Story {
   return { ...plain(sentence, entry.why), changes, notes }
 }
 
-/** Without the reason, which is that of the entry, and without what is off before and after. */
+/** Without the reason, which belongs to the entry, and without what is off before and after. */
 function overrideChanges({ at, from: before, to: after }: Entry): readonly Change[] {
   const [from, to] = [overrideAt(before, Date.parse(at)), overrideAt(after, Date.parse(at))]
   return leaves(from, to, null).filter(
@@ -314,14 +314,14 @@ function tokensIn(value: unknown): number {
   return Array.isArray(tokens) ? tokens.length : 0
 }
 
-/** The access key that another one replaced, and its end. */
+/** The replaced access key and its end. */
 function rotationIn(value: unknown): Pick<Story, 'sentence' | 'at' | 'old'> | null {
   const { replaces } = (value ?? {}) as { readonly replaces?: { readonly id?: unknown; readonly expiresAt?: unknown } }
   if (typeof replaces?.expiresAt !== 'string') return null
   return { sentence: 'token_rotated', at: replaces.expiresAt, old: String(replaces.id) }
 }
 
-/** Whether a link was made of an access key when it was created. */
+/** Whether an access key was created with a link. */
 export function wasMadeByLink(entry: Entry | null): boolean {
   return (entry?.to as { readonly linkUntil?: unknown } | null | undefined)?.linkUntil !== undefined
 }

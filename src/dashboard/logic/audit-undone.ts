@@ -1,9 +1,9 @@
-/** Why the undo of a change was made, as the API writes it: the number of that change, and the reason that was given. */
+/** The reason of an undo as the API writes it, with the number of the undone change and the given reason. */
 export const UNDO = /^undo of (\d+)(?:: (.*))?$/s
 
 /**
- * Which change has undone which, by the number of the undone one. A change whose undo was undone itself is in force again.
- * @param entries in any order, each as often as it likes
+ * The undoing change, by the number of the undone one. A change whose undo was itself undone is in force again.
+ * @param entries in any order, with repetitions
  */
 export function undoneBy(
   entries: readonly { readonly version: number; readonly why: string | null }[],

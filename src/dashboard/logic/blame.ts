@@ -2,24 +2,24 @@ import { type Counted, shareOf } from './route-usage.ts'
 import type { SeriesPoint } from './series.ts'
 import { ALARMING } from './status.ts'
 
-/** Whether requests failed, and by whom: the upstream or the gateway. Pure. */
+/** Whether requests failed, and whether the upstream or the gateway is to blame. Pure. */
 
-/** The other one has a share of the failures that is too small to be named with it. */
+/** With this share of the failures one side is blamed alone. */
 const NEARLY_ALL = 0.9
 
-/** Failures of one of both. */
+/** The failures of one side. */
 export interface Part {
   readonly count: number
-  /** Of the requests that it had: the forwarded ones, or all. */
+  /** The requests that count for it: the forwarded ones, or all. */
   readonly whole: number
   /** 0 to 1. */
   readonly share: number
 }
 
 export interface Blame {
-  /** 5xx and no response, of the forwarded requests. */
+  /** 5xx and no response, as a part of the forwarded requests. */
   readonly upstream: Part
-  /** 5xx of the gateway itself, of all requests. */
+  /** 5xx of the gateway itself, as a part of all requests. */
   readonly gateway: Part
   readonly whose: 'nobody' | 'upstream' | 'gateway' | 'both'
   readonly isAlarming: boolean
@@ -42,10 +42,10 @@ function partOf(count: number, whole: number): Part {
   return { count, whole, share: shareOf(count, whole) ?? 0 }
 }
 
-/** Values of a half-hour in the chart of failures, in the order of its series. */
+/** The values of a half-hour in the chart of failures, in the order of its series. */
 export const VALUES = ['status0', 'status5xx', 'gateway5xx', 'forwarded', 'status4xx'] as const
 
-/** The step in which each of both failed most: the earlier one of two alike; `null` without failures. */
+/** The step in which each side failed most, the earlier one if two are equal; `null` without failures. */
 export function worstSteps(points: readonly SeriesPoint[]) {
   return {
     upstream: worst(points, ([status0 = 0, status5xx = 0]) => status0 + status5xx),

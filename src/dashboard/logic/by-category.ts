@@ -1,4 +1,4 @@
-/** What is listed by category, as one list. */
+/** Lists by category as one list. */
 export function inOneList<T>(
   byCategory: Readonly<Record<string, readonly T[]>>,
 ): (T & { readonly category: string })[] {

@@ -2,10 +2,10 @@ import type { UsageResponse } from '../../contract/api.ts'
 import { type Range, type Step, stepOf, timeQuery } from './range.ts'
 import { PART_TONES, pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
 
-/** What was used over time, by category. Pure. */
+/** Usage over time, by category. Pure. */
 
 interface CategoryUsage {
-  /** Those with the most tokens first, at most five; of more the last one is `null` and stands for all others. */
+  /** Most tokens first, at most five. If there are more, the last one is `null` and stands for the rest. */
   readonly categories: readonly (string | null)[]
   /** One value for each category. */
   readonly points: readonly SeriesPoint[]
@@ -13,7 +13,7 @@ interface CategoryUsage {
 
 type Response = Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>
 
-/** @param now milliseconds since the epoch: what is to come is left out */
+/** @param now milliseconds since the epoch. Later steps are left out */
 export function categoryUsageOf(response: Response, now: number): CategoryUsage {
   const all = categoriesOf(response.rows)
   const most = PART_TONES.length
@@ -47,10 +47,10 @@ function categoriesOf(rows: readonly UsageRow[]): readonly string[] {
 }
 
 export type Owner = { readonly user: string } | { readonly organisation: string }
-/** Whose usage is drawn: of all, of one user or of one organisation. */
+/** Whose usage is drawn: everybody's, one user's or one organisation's. */
 export type Whose = { readonly all: true } | Owner
 
-/** The question to GET /api/usage. For one user or organisation a day has steps of an hour, and a week has steps of a day. */
+/** The question to GET /api/usage. For one owner a day has hourly steps, and a week daily ones. */
 export function categoryPath(whose: Whose, range: Range, now: number): string {
   if ('all' in whose) return pathOf('by=category', stepOf(range, now), timeQuery(range))
   const kind = 'user' in whose ? 'user' : 'organisation'
@@ -64,7 +64,7 @@ function pathOf(of: string, step: Step, time: string): string {
 }
 
 const DAY_MS = 86_400_000
-/** Days are compared with those of the week before, which have the same names; what is shorter with the day before. */
+/** Days are compared with those a week earlier, which have the same names, and shorter steps with the previous day. */
 const SHIFT_MS = { '30m': DAY_MS, '1h': DAY_MS, '1d': 7 * DAY_MS } as const
 
 /** The same question for the time before. @param points what is drawn */

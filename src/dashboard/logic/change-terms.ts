@@ -3,7 +3,7 @@ import { isSoft } from '../../quota/limit-value.ts'
 import type { Problem, Problems } from '../i18n/en.ts'
 import { type Expiry, expiryOf } from './override.ts'
 
-/** How a change of the settings is made: when, for how long, guarded by what, and why. */
+/** How a change of the settings is made: when, for how long, with which guard, and why. */
 
 export const GUARD_TIMES = ['10m', '30m', '1h', '6h', '1d'] as const
 export type GuardTime = (typeof GUARD_TIMES)[number]
@@ -13,9 +13,9 @@ export interface Terms {
   readonly reason: string
   /** How long requests are counted; empty for no guard. */
   readonly guard: GuardTime | ''
-  /** The share of refused requests above which the change is taken back, in percent. */
+  /** The share of refused requests, in percent, at which the change is taken back. */
   readonly refused: string
-  /** In the zone of the browser, `2026-11-21T18:00`; empty for now. */
+  /** In the browser's zone, `2026-11-21T18:00`; empty for now. */
   readonly from: string
   readonly until: Expiry
 }
@@ -24,7 +24,7 @@ export const NO_TERMS: Terms = { reason: '', guard: '', refused: '5', from: '', 
 
 export type TermsBody = Pick<QuotaPatch, 'reason' | 'guard' | 'from' | 'until'>
 
-/** Terms as a part of the body of the change. @param now milliseconds since the epoch */
+/** Terms as a part of the change's body. @param now milliseconds since the epoch */
 export function termsBodyOf(terms: Terms, now: number): { readonly body: TermsBody; readonly problems: Problems } {
   const reason = terms.reason.trim()
   const from = terms.from === '' ? null : expiryOf({ kind: 'at', local: terms.from }, now)
@@ -50,7 +50,7 @@ function isShare(text: string): boolean {
   return /^\d+(\.\d+)?$/.test(text.trim()) && percent > 0 && percent < 100
 }
 
-/** The values of a patch by their dotted path, as the fields of the page have them. */
+/** The values of a patch by their dotted path, in the form of the page's fields. */
 export function leavesOf(patch: Readonly<Record<string, unknown>>, above = ''): [path: string, value: unknown][] {
   return Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
     const path = above === '' ? key : `${above}.${key}`

@@ -1,9 +1,9 @@
 import type { UsageResponse } from '../../contract/api.ts'
 import { pointsOf, type SeriesPoint, totalOf, type UsageRow } from './series.ts'
 
-/** What happened in 24 hours, beside the same hours of the day before. Pure. */
+/** What happened in 24 hours, compared with the same hours of the previous day. Pure. */
 
-/** What is asked of GET /api/usage for it. */
+/** The question to GET /api/usage for this. */
 export const TWO_DAYS_PATH = '/api/usage?by=all&step=30m&from=48h&limit=1000'
 
 export const FIGURES = ['requests', 'refused', 'tokens', 'failed'] as const
@@ -13,13 +13,13 @@ export interface Figure {
   readonly name: FigureName
   /** Of the last 24 hours. */
   readonly sum: number
-  /** Its part of that of the day before that it is more, and below 0 less; `null` if that had none. */
+  /** The relative change since the previous day, below 0 for a decrease; `null` if that day had nothing. */
   readonly change: number | null
-  /** By hour, the oldest first. */
+  /** By hour, oldest first. */
   readonly hours: readonly number[]
 }
 
-/** Half hours of a day. */
+/** How many half hours a day has. */
 const A_DAY = 48
 
 const PICKS: Readonly<Record<FigureName, (row: UsageRow) => number>> = {
@@ -30,7 +30,7 @@ const PICKS: Readonly<Record<FigureName, (row: UsageRow) => number>> = {
   failed: ({ status0 = 0, status5xx = 0 }) => status0 + status5xx,
 }
 
-/** The half hour that runs still is compared with as much of the one a day before. */
+/** The present half hour is compared with an equal part of the one a day before. */
 export function figuresOf(response: Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>): readonly Figure[] {
   const points = pointsOf(response, (row) => FIGURES.map((name) => PICKS[name](row)))
   const today = points.slice(-A_DAY)
@@ -46,7 +46,7 @@ export function figuresOf(response: Pick<UsageResponse, 'from' | 'to' | 'step' |
   })
 }
 
-/** The part of a step that is over, 0 to 1. */
+/** The part of a step that has passed, 0 to 1. */
 function passed(point: SeriesPoint | undefined, at: number): number {
   if (point === undefined) return 1
   const length = point.to.getTime() - point.from.getTime()

@@ -1,9 +1,9 @@
 import { isSoft } from '../../quota/limit-value.ts'
 
-/** What of two JSON values differs, leaf by leaf, for the audit. A soft limit is one. */
+/** The differences of two JSON values, leaf by leaf, for the audit. A soft limit is one leaf. */
 
 export interface Difference {
-  /** Dotted; empty where the values as a whole differ. */
+  /** With dots; empty if the values differ as a whole. */
   readonly path: string
   /** `undefined` if there was or is nothing. */
   readonly from: unknown

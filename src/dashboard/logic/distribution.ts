@@ -4,29 +4,29 @@ import { MAX_LIMIT, multiplied } from '../../quota/multiplied.ts'
 import { moved } from './series.ts'
 import { type Draft, fieldOf, limitIn, type Place } from './settings.ts'
 
-/** A limit that is dragged over the users below it. */
+/** Moves a limit over the distribution of users below it. */
 
-/** So far the axis goes, in shares of the limit in force. */
+/** The end of the axis, as a share of the limit in force. */
 export const AXIS = 1.5
 
 /** A limit of the form as a line over the users. */
 export interface LimitLine {
-  /** The field that the line sets, by its path, and its value in tokens. */
+  /** The path and the value, in tokens, of the field that the line sets. */
   readonly path: string
   readonly field: number
-  /** What the field makes of it under the mode of the form. */
+  /** The limit that the field makes under the mode of the form. */
   readonly limit: number
-  /** What the settings make of it now: the limit of everybody who has no other by a plan or an override. */
+  /** The present limit from the settings, for everybody without a plan or an override. */
   readonly inForce: number
-  /** The greatest value of the field within the axis. */
+  /** The highest value of the field on the axis. */
   readonly max: number
-  /** A step by a key: about one in a hundred of the limit. */
+  /** The step of a key: about a hundredth of the limit. */
   readonly step: number
 }
 
 const NO_DRAFT: Draft = {}
 
-/** `null` if nothing limits the place, or its field has no limit yet. */
+/** `null` if nothing limits the place, or if its field has no limit yet. */
 export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: Place): LimitLine | null {
   const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
   const known = MODES.find((each) => each === mode) ?? quota.mode
@@ -47,24 +47,25 @@ export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: P
   }
 }
 
-/** Where the line stands on the axis, 0 to 1. */
+/** The position of the line on the axis, 0 to 1. */
 export function positionOf({ limit, inForce }: Pick<LimitLine, 'limit' | 'inForce'>): number {
   return Math.min(1, limit / (AXIS * inForce))
 }
 
-/** The value of the field at a place on the axis, 0 to 1. */
+/** The value of the field at a position on the axis, 0 to 1. */
 export function fieldAt({ max }: Pick<LimitLine, 'max'>, position: number): number {
   return Math.round(max * Math.min(1, Math.max(0, position)))
 }
 
-/** The value that a key makes of the field; `null` for a key that is none of a slider's. */
+/** The value of the field after a key; `null` if a slider does not use the key. */
 export function steppedField({ field, max, step }: LimitLine, key: string): number | null {
   return moved(key, field, { max, step, page: 10 * step })
 }
 
 /**
- * How many have no room for the cheapest request under a limit, as the preview counts them: exact up to 100 users, else to one in a hundred.
- * @param found what is used now, of which percentile P is what P of 100 users have used at most
+ * How many users have no room for the cheapest request under a limit, counted like the preview. It is exact up to 100 users, and else to a
+ * hundredth.
+ * @param found present usage, with percentiles: P of 100 users have used at most percentile P
  * @param cost of that request
  */
 export function usersFull(

@@ -1,16 +1,16 @@
 import { COUNTS, type Counted, countedIn } from './route-usage.ts'
 import { totalOf, type UsageRow } from './series.ts'
 
-/** The routes that fail, and what failed without one. Pure. */
+/** The routes with failures, and failures without a route. Pure. */
 
 export interface FailingRoute extends Counted {
-  /** `null`: requests of no route. */
+  /** `null` for requests without a route. */
   readonly route: string | null
 }
 
 /**
- * Those of which a request failed, the most first.
- * @param rows one for each route @param all of all requests together; what is in no route is a row of its own
+ * Routes with failed requests, most failures first.
+ * @param rows one for each route @param all for all requests together. The difference becomes a row of its own
  */
 export function failingRoutes(rows: readonly UsageRow[], all: UsageRow | undefined): readonly FailingRoute[] {
   const routes = rows.map((row) => ({ route: row.route ?? '', ...countedIn(row) }))
@@ -23,7 +23,7 @@ function failedOf({ status5xx, status0, gateway5xx }: Counted): number {
   return status5xx + status0 + gateway5xx
 }
 
-/** Both are read a moment apart: the sum of the routes may be the newer one. */
+/** Both are read a moment apart, so the sum of the routes may be newer. */
 function withoutRoute(routes: readonly Counted[], all: Counted): FailingRoute {
   const rest = COUNTS.map((field) => [field, Math.max(0, all[field] - totalOf(routes.map((row) => row[field])))])
   return { ...all, ...Object.fromEntries(rest), route: null, p95: null }

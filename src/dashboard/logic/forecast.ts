@@ -10,11 +10,11 @@ import { HALF_HOUR_MS } from './half-hour.ts'
 
 export type { Forecast }
 
-/** When a shared window will be full, if its tokens go on being used as in the latest half hour. Pure. */
+/** When a shared window will be full if its tokens are used as in the latest half hour. Pure. */
 
 type Window = Pick<WindowResponse, 'limit' | 'over' | 'used' | 'startedAt' | 'resetAt'>
 
-/** Of a window as the API has it. */
+/** For a window in the form of the API. */
 export function forecastOf(
   window: Window,
   { shorter = [], ...sources }: Omit<ForecastSources, 'shorter'> & { readonly shorter?: readonly Window[] },
@@ -22,7 +22,7 @@ export function forecastOf(
   return forecastOfRun(runOf(window), { ...sources, shorter: shorter.map(runOf) })
 }
 
-/** A window is full once nothing passes beyond its limit either. */
+/** A window is full only if nothing passes beyond its limit either. */
 function runOf({ limit, over = 0, used, startedAt, resetAt }: Window): Run {
   return { limit: limit + over, used, startedAt: timeOf(startedAt), endsAt: timeOf(resetAt) }
 }
@@ -32,10 +32,9 @@ function timeOf(text: string | null): number | null {
 }
 
 /**
- * Tokens of a category that are used in a millisecond: of the latest half hour. If even the oldest run is younger than that, all that was
- * used in it.
- * @param windows those of the category
- * @param recent tokens of the latest half hour; `null` if they are not known
+ * Tokens of a category used per millisecond in the latest half hour, or in the oldest run if that is younger.
+ * @param windows of the category
+ * @param recent tokens of the latest half hour; `null` if unknown
  * @returns `null` if no run is old enough
  */
 export function rateOf(windows: readonly Window[], recent: number | null, at: number): number | null {
@@ -48,10 +47,10 @@ export function rateOf(windows: readonly Window[], recent: number | null, at: nu
   return recent === null ? null : Math.max(0, recent) / HALF_HOUR_MS
 }
 
-/** What is asked of GET /api/usage for `recentTokens`: this half hour, and the one before. */
+/** The question to GET /api/usage for `recentTokens`: this half hour and the previous one. */
 export const RECENT_PATH = '/api/usage?by=category&step=30m&from=60m&limit=1000'
 
-/** Tokens that a category used in the latest 30 minutes: of the half hour before this one the part that lies in them. */
+/** Tokens that a category used in the latest 30 minutes, with the part of the previous half hour that is in them. */
 export function recentTokens({ rows }: Pick<UsageResponse, 'rows'>, category: string, at: number): number {
   const current = Math.floor(at / HALF_HOUR_MS) * HALF_HOUR_MS
   const weights = new Map([

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Numbers and times in the form that people read. */
 
 export type Language = 'en' | 'zh'
 const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', zh: 'zh-CN' }
@@ -7,38 +7,38 @@ export function formatNumber(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 2 }).format(value)
 }
 
-/** With every figure that it has. */
+/** With all its digits. */
 export function formatExact(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: 20 }).format(value)
 }
 
-/** `1,500`, `12.5K`, `3M`: for an axis, which has little room. */
+/** `1,500`, `12.5K`, `3M`, for an axis with little room. */
 export function formatShort(language: Language, value: number): string {
   if (value < 10_000) return formatNumber(language, value)
-  // Not of Britain: a million is "1m" there.
+  // Not in British English, where a million is "1m".
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
 }
 
-/** `12.5`, `0.0`, `1,234.5`: always one place behind the point, so that it does not jump with each look. */
+/** `12.5`, `0.0`, `1,234.5`: always one decimal, so that its width does not change. */
 export function formatRate(language: Language, perSecond: number): string {
   const options = { minimumFractionDigits: 1, maximumFractionDigits: 1 }
   if (perSecond > 0 && perSecond < 0.05) return `< ${new Intl.NumberFormat(LOCALES[language], options).format(0.1)}`
   return new Intl.NumberFormat(LOCALES[language], options).format(perSecond)
 }
 
-/** Rounded down: what is not full is not shown as 100 %. @param share 0 to 1 */
+/** Rounded down, so that 100 % means full. @param share 0 to 1 */
 export function formatShare(language: Language, share: number): string {
   const options = { style: 'percent', maximumSignificantDigits: 3, roundingMode: 'floor' } as const
   return new Intl.NumberFormat(LOCALES[language], options).format(share)
 }
 
-/** In the browser's time zone, or the one given. */
+/** In the browser's time zone, or in the given one. */
 export function formatTime(language: Language, at: Date | string, timeZone?: string): string {
   const options = { dateStyle: 'medium', timeStyle: 'medium', ...(timeZone !== undefined && { timeZone }) } as const
   return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(at))
 }
 
-/** The end of a window in whole seconds, rounded up as the 429 rounds it, so that whoever waits for it is never too early. */
+/** The end of a window in whole seconds, rounded up like in a 429, so that a client that waits for it is never too early. */
 export function wholeSecond(at: string): string {
   return new Date(Math.ceil(Date.parse(at) / 1000) * 1000).toISOString()
 }
@@ -48,7 +48,7 @@ export function formatClock(language: Language, at: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], { timeStyle: 'medium' }).format(at)
 }
 
-/** The time of day to the minute, with the weekday if that is another day than `now`. In the browser's time zone. */
+/** The time of day to the minute, with the weekday if it is not the day of `now`. In the browser's time zone. */
 export function formatMinute(language: Language, at: Date, now: Date): string {
   const isToday = at.toDateString() === now.toDateString()
   const day = isToday ? {} : ({ weekday: 'short' } as const)
@@ -56,13 +56,13 @@ export function formatMinute(language: Language, at: Date, now: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
-/** A day to come, with its weekday: `Sat 28 Nov`. In the browser's time zone. */
+/** A future day with its weekday: `Sat 28 Nov`. In the browser's time zone. */
 export function formatDay(language: Language, at: Date): string {
   const options = { weekday: 'short', day: 'numeric', month: 'short' } as const
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
-/** `November 2026`, and of a month that begins with another day than the first `15 Nov – 14 Dec 2026`. @param to the day behind it */
+/** `November 2026`, or `15 Nov – 14 Dec 2026` for a month that begins on another day. @param to the day after it */
 export function formatMonth(language: Language, { from, to }: { readonly from: string; readonly to: string }): string {
   const isCalendars = from.endsWith('-01')
   const options = isCalendars ? ({ month: 'long' } as const) : ({ day: 'numeric', month: 'short' } as const)
@@ -71,14 +71,14 @@ export function formatMonth(language: Language, { from, to }: { readonly from: s
   return isCalendars ? format.format(first) : format.formatRange(first, last)
 }
 
-/** `1 Nov 2026`, and with `time` the minute too. In the browser's time zone. @param at milliseconds since the epoch */
+/** `1 Nov 2026`, and the minute too if `withTime`. In the browser's time zone. @param at milliseconds since the epoch */
 export function formatDate(language: Language, at: number, withTime: boolean): string {
   const time = withTime ? ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const) : {}
   const options = { day: 'numeric', month: 'short', ...(!withTime && { year: 'numeric' as const }), ...time } as const
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
-/** A step of a chart: the day once, both ends; of a whole day, which may have 23 hours, the day alone. */
+/** A step of a chart: its day once, and both ends. A whole day, which may have 23 hours, is only its day. */
 export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
   const zone = timeZone === undefined ? {} : { timeZone }
   const day = new Intl.DateTimeFormat(LOCALES[language], { weekday: 'short', month: 'short', day: 'numeric', ...zone })
@@ -99,7 +99,7 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units, rounded up so that it is never too early. */
+/** `2 hours 5 minutes`, `5 minutes`, `12 seconds`: the two largest units, rounded up, so that it is never too early. */
 export function formatDuration(language: Language, ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
   const first = UNITS.findIndex(([, size]) => seconds >= size)
@@ -111,7 +111,7 @@ export function formatDuration(language: Language, ms: number): string {
   return parts.join(' ')
 }
 
-/** In a Chinese text a figure stands apart from the words around it, as in the other texts of the page; `Intl` has them together. */
+/** In Chinese a figure has spaces around it, as in the other texts of the page; `Intl` writes none. */
 function apart(language: Language, text: string): string {
   return language === 'zh' ? text.replace(/(?<=\d)(?=\p{Script=Han})/gu, ' ') : text
 }
@@ -121,15 +121,15 @@ function unit(language: Language, name: string, count: number): string {
   return apart(language, new Intl.NumberFormat(LOCALES[language], options).format(count))
 }
 
-/** So much of a unit is left out, so that an hour and a second are `in 1 hour`. */
+/** This part of a unit is left out, so that an hour and a second are `in 1 hour`. */
 const SLACK = 1 / 50
-/** The clock of the gateway is known to the second: what lies so little ahead, in milliseconds, is now. */
+/** In milliseconds. The gateway's clock is known to the second, so a moment this near counts as now. */
 const NOW_MS = 1500
 
 /**
- * `in 44 minutes`, `3 minutes ago`, `tomorrow`, `now`. What is to come is rounded up, so that it is too early by a fiftieth of the unit at
- * most. From one unit to two of them the smaller unit is taken: `in 70 minutes`, and not `in 2 hours`. Days are those of the calendar in the
- * browser's time zone, because that is what people mean by yesterday: 02:00 of the day before yesterday is not.
+ * `in 44 minutes`, `3 minutes ago`, `tomorrow`, `now`. A future time is rounded up, so it is too early by at most a fiftieth of the unit.
+ * Between one and two units the smaller unit is used: `in 70 minutes`, not `in 2 hours`. Days are calendar days in the browser's time zone,
+ * because people mean that: 02:00 on the day before yesterday is not yesterday.
  * @param ms from now
  * @param now milliseconds since the epoch
  */
@@ -147,7 +147,7 @@ export function formatRelative(language: Language, ms: number, now = Date.now())
 
 const DAY_SECONDS = 86_400
 
-/** Midnights between two moments, by the clock of the browser. */
+/** Midnights between two moments, by the browser's clock. */
 function calendarDays(from: number, to: number): number {
   const dayOf = (at: number): number => {
     const date = new Date(at)
@@ -158,7 +158,7 @@ function calendarDays(from: number, to: number): number {
 
 const WINDOW_UNITS: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day', w: 'week' }
 
-/** The name of a window in words: `1 hour` for `1h`. Another name stays as it is. */
+/** The name of a window in words: `1 hour` for `1h`. Other names stay unchanged. */
 export function windowWords(language: Language, name: string): string {
   const [, count, letter = ''] = /^(\d+)([smhdw])$/.exec(name) ?? []
   const of = WINDOW_UNITS[letter]
@@ -166,7 +166,7 @@ export function windowWords(language: Language, name: string): string {
   return unit(language, of, Number(count))
 }
 
-/** The name of a window in a table: readers of English know `1h` from the configuration, in a Chinese text it is foreign. */
+/** The name of a window in a table. English readers know `1h` from the configuration, but in Chinese it would look foreign. */
 export function windowName(language: Language, name: string): string {
   return language === 'zh' ? windowWords(language, name) : name
 }

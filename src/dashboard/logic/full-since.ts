@@ -5,9 +5,9 @@ import type { RefusalsResponse, WindowResponse } from '../../contract/api.ts'
 export type RefusalPage = Pick<RefusalsResponse, 'refusals' | 'next'>
 
 /**
- * @param page the latest refusals, latest first; `null` if they are not known
- * @returns when the window refused somebody first in this run, in ISO 8601; `null` if it refused nobody, or if the page may lack refusals of
- *   this run
+ * @param page the latest refusals, latest first; `null` if unknown
+ * @returns when the window first refused somebody in this run, in ISO 8601; `null` if it refused nobody, or if earlier refusals may be
+ * missing
  */
 export function refusedSince(
   page: RefusalPage | null,

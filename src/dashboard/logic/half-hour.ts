@@ -1,14 +1,14 @@
-/** One half-hour of the series, as the address of a page names it. Pure. */
+/** One half-hour of the series, as written in the address of a page. Pure. */
 
 export const HALF_HOUR_MS = 1_800_000
 
 export interface HalfHour {
   readonly from: Date
-  /** Behind its last moment. */
+  /** The first moment after it. */
   readonly to: Date
 }
 
-/** @param text the start in ISO 8601 @returns `null` if it is no start of a half-hour */
+/** @param text the start in ISO 8601 @returns `null` if no half-hour starts there */
 export function halfHourOf(text: string | undefined): HalfHour | null {
   const start = Date.parse(text ?? '')
   const isStart = Number.isFinite(start) && start % HALF_HOUR_MS === 0

@@ -1,38 +1,38 @@
 import { hashOf, type Page } from './location.ts'
 
-/** Where the search over all pages leads, and what it can do. */
+/** The results of the search over all pages, and what it can do. */
 
 export interface Goal {
-  /** `userById`: of a user whom nobody knows. A `verb` is done with whom it names, a `look` is a language or a colour scheme. */
+  /** `userById`: an unknown user. A `verb` does something with the owner. A `look` is a language or colour scheme. */
   readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route' | 'verb' | 'look'
   readonly name: string
-  /** Empty of a look. */
+  /** Empty for a look. */
   readonly href: string
-  /** What is done with the name. */
+  /** What to do with the name. */
   readonly verb?: Verb
   readonly look?: Look
 }
 
 export const VERBS = ['half', 'double', 'block', 'refusals'] as const
-/** `half` and `double` raise limits for a time, after a question. */
+/** `half` and `double` raise limits for a while, after a question. */
 export type Verb = (typeof VERBS)[number]
 
 export const LOOKS = ['dark', 'light', 'en', 'zh'] as const
 export type Look = (typeof LOOKS)[number]
 
-/** What is typed before a name: `raise bob`, `open refusals of bob`. */
+/** The typed text, which may begin with a verb: `raise bob`, `open refusals of bob`. */
 export interface Typed {
   readonly verb: Verb | null
-  /** The rest. */
+  /** The text after the verb. */
   readonly name: string
 }
 
-/** @param words of each verb, in small letters */
+/** @param words for each verb, in lower case */
 export function typedOf(text: string, words: Readonly<Record<Verb, readonly string[]>>): Typed {
   const [, said = ''] = /^\s*(?:open\s+)?(.*?)\s*$/is.exec(text) ?? []
   for (const verb of VERBS) {
     for (const word of words[verb]) {
-      // A word of letters ends with a blank; one of Chinese need not.
+      // After a word in Latin letters there must be a blank, but not after a Chinese one.
       const isSaid = said.toLowerCase().startsWith(word) && (!/\w$/.test(word) || /^\s/.test(said.slice(word.length)))
       const name = said.slice(word.length).replace(/^\s+(?:of\s+)?/i, '')
       if (isSaid && name !== '') return { verb, name }
@@ -45,7 +45,7 @@ export interface JumpSources {
   /** Each with its name in the language of the page, in the order of the navigation. */
   readonly pages: readonly (readonly [Page, string])[]
   readonly users: readonly string[]
-  /** Whether the users are those of what is typed; before that nobody knows whether one begins with it. */
+  /** Whether the users match the present text. Otherwise it is unknown whether a user's name begins with it. */
   readonly areUsersRead: boolean
   readonly organisations: readonly string[]
   /** Rules of the route map. */
@@ -57,8 +57,8 @@ export interface JumpSources {
 const MOST_ROUTES = 5
 
 /**
- * What the typed text may mean: pages, users, organisations, routes. Names that begin with it come first. If it begins the name of no
- * known user, a user of that very id is the last: overrides of such a user can be set.
+ * What the typed text may mean: pages, users, organisations and routes. Names that begin with it come first. If no known user's name
+ * begins with it, a user with exactly this id comes last, because such a user can have an override.
  */
 export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): readonly Goal[] {
   if (verb !== null) return deedsOf(verb, text, sources)
@@ -83,7 +83,7 @@ export function goalsOf({ verb, name: text }: Typed, sources: JumpSources): read
   ]
 }
 
-/** What is done with each user and each organisation whose name begins so; of a user whom nobody knows by the very id. */
+/** The actions for each owner whose name begins with the text, and for an unknown user with exactly this id. */
 function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSources): readonly Goal[] {
   const { users, organisations } = namedIn(text, sources)
   const deed = (page: 'users' | 'organisations', name: string): Goal => {
@@ -96,12 +96,12 @@ function deedsOf(verb: Verb, text: string, { areUsersRead, ...sources }: JumpSou
   return [...ids.map((name) => deed('users', name)), ...organisations.map((name) => deed('organisations', name))]
 }
 
-/** The API may have been asked for less than what is typed by now: others than those who are meant must not be gone to. */
+/** The API may have been asked for a shorter text, and nobody wants to get to the wrong owner. */
 function namedIn(text: string, { users, organisations }: Pick<JumpSources, 'users' | 'organisations'>) {
   return { users: found(text, users), organisations: found(text, organisations) }
 }
 
-/** Those whose text has it, whatever its letter case; first those that begin with it. */
+/** Entries whose text contains it, in any letter case. Those that begin with it come first. */
 function found<T>(text: string, all: readonly T[], textOf: (one: T) => string = String): readonly T[] {
   const wanted = text.toLowerCase()
   const at = (one: T): number => textOf(one).toLowerCase().indexOf(wanted)

@@ -1,6 +1,6 @@
 import type { TokenResponse, UsersResponse } from '../../contract/api.ts'
 
-/** What a new access key of a user is to have, from what is known of the user. Pure. */
+/** What a new access key of a user should have, from what is known of the user. Pure. */
 
 export interface Facts {
   readonly organisation?: string | undefined
@@ -10,10 +10,10 @@ export interface Facts {
 type Line = UsersResponse['users'][number]
 
 /**
- * Of the user's latest key; without one, of the last credential.
+ * From the user's latest key, or else from the last credential.
  * @param keys newest first
  * @param lines users that the API knows
- * @param plans of the configuration: another one is none
+ * @param plans of the configuration. Another plan counts as none
  */
 export function factsOf(
   user: string,

@@ -1,9 +1,9 @@
 import type { LayerResponse } from '../../contract/api.ts'
 import { isFactor, type OverrideValue } from './override-layers.ts'
 
-/** Layers over time, as the audit has them: the oldest first. */
+/** Layers over time as the audit has them, oldest first. */
 
-/** Without the state, which is that of a moment. */
+/** Without the state, which depends on the moment. */
 export type Layer = Omit<LayerResponse, 'state'>
 
 export function layersIn(value: unknown): readonly Layer[] {
@@ -11,7 +11,7 @@ export function layersIn(value: unknown): readonly Layer[] {
   return layers
 }
 
-/** What lies under all layers; `null` for nothing. */
+/** The permanent value below all layers; `null` for none. */
 export function permanentIn(value: unknown): Readonly<Record<string, unknown>> | null {
   if (typeof value !== 'object' || value === null) return null
   const entries = Object.entries(value).filter(([name]) => name !== 'layers')
@@ -23,13 +23,13 @@ export function isLive({ from, until }: Pick<Layer, 'from' | 'until'>, at: numbe
   return (from === null || Date.parse(from) <= at) && (until === null || Date.parse(until) > at)
 }
 
-/** The settings in force at a moment: each layer is a merge patch. */
+/** The settings in force at a moment. Each layer is a merge patch. */
 export function settingsAt(value: unknown, at: number): Readonly<Record<string, unknown>> {
   const patches = layersIn(value).filter((layer) => isLive(layer, at))
   return patches.reduce((under, layer) => merged(under, layer.value), permanentIn(value) ?? {})
 }
 
-/** The override in force at a moment, with its end; `null` for none. Each layer is one as a whole, or a factor on what lies under it. */
+/** The override in force at a moment, with its end; `null` for none. A layer is a whole override, or a factor on what is below it. */
 export function overrideAt(value: unknown, at: number): Readonly<Record<string, unknown>> | null {
   const live = layersIn(value).filter((layer) => isLive(layer, at))
   return live.reduce(

@@ -3,7 +3,7 @@ import { isSoft, type LimitValue, NO_LIMIT } from '../../quota/limit-value.ts'
 import { exact, t, windowName } from '../i18n/text.ts'
 import { SCOPE_WORDS } from './scope.ts'
 
-/** Whether a value of a change is a limit: a number, a soft limit, or none. */
+/** Whether a value of a change is a limit: a number, a soft limit or `unlimited`. */
 export function isLimit(value: unknown): value is LimitValue {
   return typeof value === 'number' || value === NO_LIMIT || isSoft(value)
 }
@@ -21,7 +21,7 @@ interface NamedLimit {
   readonly window: string
 }
 
-/** `Personal read 1 hour`; without a category where the page names it already. */
+/** `Personal read 1 hour`, without the category if the page already names it. */
 export function limitName({ scope, category, window }: NamedLimit): string {
   return [t(SCOPE_WORDS[scope]), category, windowName(window)].filter((part) => part !== undefined).join(' ')
 }

@@ -1,24 +1,21 @@
 import type { Fields } from './location.ts'
 
-/** Which users or organisations a list shows. The fields of the address have the names of the API's parameters. Pure. */
+/** Which users or organisations a list shows. Fields of the address have the names of the API's parameters. Pure. */
 
 export type Kind = 'users' | 'organisations'
 
 export const FLAGS = ['near', 'refused', 'blocked', 'override', 'exempt', 'shadow'] as const
 export type Flag = (typeof FLAGS)[number]
 
-/** What is not asked for is not in it. */
+/** A missing member does not filter. */
 export type ListFilter = { readonly [K in Flag]?: 'true' } & { readonly plan?: string }
 
-/** Of an organisation nothing is exempt, and none has a shadow of its own. */
+/** Organisations are never exempt, and have no shadow mode of their own. */
 export function flagsOf(kind: Kind): readonly Flag[] {
   return FLAGS.filter((flag) => kind === 'users' || (flag !== 'shadow' && flag !== 'exempt'))
 }
 
-/**
- * @param plans of the configuration; `null` as long as nobody knows them. Another plan is none: it may be gone since the address was
- *   written
- */
+/** @param plans of the configuration; `null` while unknown. Any other plan is ignored, because it may have been removed */
 export function filterOf(fields: Fields, kind: Kind, plans: readonly string[] | null): ListFilter {
   const { plan } = fields
   const flags = flagsOf(kind).filter((flag) => fields[flag] === 'true')
@@ -26,15 +23,15 @@ export function filterOf(fields: Fields, kind: Kind, plans: readonly string[] | 
   return { ...Object.fromEntries(flags.map((flag) => [flag, 'true'])), ...(isKnown && { plan }) }
 }
 
-/** Rows of a page. */
+/** How many rows a page has. */
 export const A_PAGE = 25
 
-/** How many stand before the page, as the address has it; anything else is the first page. */
+/** How many rows come before the page, from the address. Any other text means the first page. */
 export function offsetOf({ cursor = '' }: Fields): number {
   return /^\d{1,6}$/.test(cursor) ? Number(cursor) : 0
 }
 
-/** The cursors of the pages beside one, which `next` leads on from: `null` at the ends, and for the first page no field. */
+/** The cursors of the previous and the next page: `null` at the ends, and no field for the first page. */
 export function pagesBeside(
   offset: number,
   total: number,

@@ -1,9 +1,9 @@
 /**
- * Where one is: a page, who or what is shown there, and what is looked for: `#/users/alice`, `#/users?order=tokens&query=bo`. It is in the hash,
- * so that one file serves all pages.
+ * A place in the dashboard: a page, the owner shown there, and what is searched for: `#/users/alice`, `#/users?order=tokens&query=bo`. It
+ * is in the hash, so that one file serves all pages.
  */
 
-/** The overview by itself, and behind it groups by what pages are for, in the order of the navigation. */
+/** The overview, and then groups of pages by their purpose, in the order of the navigation. */
 export const GROUPS = {
   traffic: ['errors', 'refusals', 'routes'],
   quota: ['limits', 'users', 'organisations', 'keys'],
@@ -16,7 +16,7 @@ export const PAGES: readonly Page[] = ['overview', ...Object.values(GROUPS).flat
 /** The pages of a lead, who sees one organisation. */
 export const LEADS_PAGES = ['organisations', 'refusals', 'keys'] as const satisfies Page[]
 
-/** Where a lead is who asks for a place. Its members are users. @param organisation that is led */
+/** The place of a lead who asks for another one. @param organisation of the lead, whose members are users */
 export function leadsPlace(place: Place, organisation: string): Place {
   const isMember = place.page === 'users' && place.rest !== null
   if (isMember || place.page === 'refusals' || place.page === 'keys') return place
@@ -25,12 +25,12 @@ export function leadsPlace(place: Place, organisation: string): Place {
 
 export interface Place {
   readonly page: Page
-  /** What follows the page, decoded: the id of a user or an organisation. */
+  /** The decoded text after the page: the id of a user or an organisation. */
   readonly rest: string | null
   readonly fields: Fields
 }
 
-/** What is looked for on the page, by name. What is not there has its default. */
+/** What is searched for on the page, by name. A missing field has its default. */
 export type Fields = Readonly<Record<string, string>>
 
 export function placeOf(hash: string): Place {
@@ -48,7 +48,7 @@ export function hashOf(page: Page, rest?: string | null, fields: Fields = {}): s
   return `#/${page}${rest == null ? '' : `/${encodeURIComponent(rest)}`}${query === '' ? '' : `?${query}`}`
 }
 
-/** A query of the API, without what is empty. */
+/** A query of the API, without empty parts. */
 export function queryOf(parts: Readonly<Record<string, string>>): string {
   return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString()
 }

@@ -7,7 +7,7 @@ import type { Overridable, OverridableWindow } from './override.ts'
 type Listed = Pick<OrganisationsResponse['organisations'][number], 'organisation' | 'windows' | 'override'>
 type ListedWindow = Pick<Listed['windows'][string][number], 'window' | 'used' | 'limit' | 'limits'>
 
-/** Every window of every category may be limited, also one that no plan limits. */
+/** Every window of every category can be limited, even if no plan limits it. */
 export function overridable({ organisation, windows, override }: Listed, quota: QuotaResponse | null): Overridable {
   const names = quota?.windowLengths.map(({ name }) => name) ?? []
   const categories = quota?.categories ?? Object.keys(windows)
@@ -31,7 +31,7 @@ export function overridable({ organisation, windows, override }: Listed, quota: 
   return { kind: 'organisation', id: organisation, windows: Object.fromEntries(rows), override: set }
 }
 
-/** Members may have different plans: what is raised is the highest of their limits, so that nobody gets less. */
+/** Members may have different plans. The highest of their limits is raised, so that nobody gets less. */
 function rowOf(
   window: string,
   known: ListedWindow | undefined,

@@ -20,29 +20,29 @@ export type Stage =
   | { readonly at: 'edited'; readonly problems: Problems }
   | { readonly at: 'reviewed'; readonly review: Review; readonly error: Error | null }
   | { readonly at: 'sent'; readonly review: Review | null }
-  /** @property removing what was to be taken away; `null` for a change. */
+  /** @property removing what was to be removed; `null` for a change */
   | { readonly at: 'unknown'; readonly error: Error; readonly removing: Seen | null }
   | { readonly at: 'overtaken'; readonly error: Error | null; readonly problems: Problems }
   | { readonly at: 'failed'; readonly error: Error }
 
 export type Done = 'override.saved' | 'override.removed' | 'override.over'
 
-/** What was looked at. */
+/** The version of an override that somebody has looked at. */
 export interface Seen {
   /** `null` if another one is known to be set by now. */
   readonly etag: string | null
-  /** When it ends by itself, in ISO 8601. */
+  /** When it ends, in ISO 8601. */
   readonly until: string | null
 }
 
-/** What is edited, with what it was last looked at on top of. */
+/** The edits, and the override on which they were last based. */
 export interface Draft extends Seen {
   readonly form: OverrideForm
-  /** What was sent and never answered: it may be set by now. */
+  /** What was sent without a response, and may be set by now. */
   readonly sent?: Review
 }
 
-/** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
+/** What is reviewed: the body, the form from which it was made, and the override below it. */
 export interface Review {
   readonly form: OverrideForm
   readonly body: OverrideBody
@@ -55,16 +55,16 @@ export interface Editing {
   readonly stage: Stage
 }
 
-/** What is set, as it was read last. */
+/** The override as it was last read. */
 export interface Now {
   readonly response: Overridable
   readonly etag: string | null
-  /** By the clock of the gateway, in milliseconds since the epoch. */
+  /** By the gateway's clock, in milliseconds since the epoch. */
   readonly time: number
 }
 
 export type OverrideEvent =
-  /** The page is come to. */
+  /** Somebody comes to the page. */
   | { readonly type: 'opened' }
   | { readonly type: 'edit'; readonly part: Partial<OverrideForm>; readonly now: Now }
   | { readonly type: 'review'; readonly now: Now }
@@ -72,7 +72,7 @@ export type OverrideEvent =
   | { readonly type: 'discard' }
   | { readonly type: 'send' }
   | { readonly type: 'saved'; readonly review: Review; readonly set: OverrideResponse; readonly etag: string | null }
-  /** @property open whether the same review can be sent again. */
+  /** @property open whether the same review can be sent again */
   | {
       readonly type: 'failed'
       readonly review: Review
@@ -82,9 +82,9 @@ export type OverrideEvent =
     }
   | { readonly type: 'removed' | 'over' }
   | { readonly type: 'notRemoved'; readonly removing: Seen; readonly error: Error; readonly why: Failure }
-  /** What was sent, or to be taken away, is found to be so although its response was lost. */
+  /** A change or removal was made, although its response was lost. */
   | { readonly type: 'found'; readonly now: Now }
-  /** There is an override, or none any more. */
+  /** There is an override now, or none any more. */
   | { readonly type: 'turned'; readonly isAny: boolean }
 
 export type Failure = 'unknown' | 'conflict' | 'refused'
@@ -116,7 +116,7 @@ export function nextEditing(editing: Editing, event: OverrideEvent): Editing {
     case 'over':
       return { draft, stage: { at: 'idle', done: 'override.over' } }
     case 'notRemoved':
-      // What is set by now has not been looked at: the question was about another one.
+      // The present override was not looked at, because the question was about another one.
       return { draft, stage: troubleOf(event.why, event.error, event.removing) }
     case 'found':
       return found(editing, event.now)
@@ -139,11 +139,11 @@ function edited({ draft, stage }: Editing, part: Partial<OverrideForm>, { respon
 function reviewed(draft: Draft, { response, etag, time }: Now): Editing {
   const { override } = response
   const isOver = isOverBy(draft, override, time)
-  // What is known to be over has come, also where the clock, known to the second, has it still to come.
+  // An override that is known to be over has ended, even if the clock, known to the second, says otherwise.
   const now = isOver ? Math.max(time, Date.parse(draft.until ?? '')) : time
   const { body, problems } = bodyOf(withFields(draft.form, response), now)
   const seen = { ...draft, etag, until: isOver ? draft.until : (override?.expiresAt ?? null) }
-  // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
+  // The form contains the rest of the earlier override, so it would undo what somebody else has set since then.
   if (draft.etag !== null && draft.etag !== etag && !isOver) {
     return { draft: seen, stage: { at: 'overtaken', error: null, problems } }
   }
@@ -178,18 +178,18 @@ function found({ draft, stage }: Editing, { response, etag, time }: Now): Editin
   return { draft, stage: { at: 'idle', done } }
 }
 
-/** What was sent is set: only what was edited since is left. */
+/** What was sent is set, so only later edits are left. */
 function left(draft: Draft | null, { form: sent }: Review, set: OverrideResponse | null, etag: string | null) {
   const form = draft && editsSince(draft.form, sent, formOf(set))
   return form && { form, etag, until: set?.expiresAt ?? null }
 }
 
-/** Whether what was begun on is over by itself, and is nobody's change. */
+/** Whether the override on which the edits are based has ended by itself, without a change by anybody. */
 export function isOverBy(draft: Draft | null, override: OverrideResponse | null, time: number): boolean {
   return draft !== null && override === null && hasCome(draft.until, time)
 }
 
-/** By the clock of the gateway, which is known to the second. */
+/** By the gateway's clock, which is known to the second. */
 export function hasCome(at: string | null, time: number): boolean {
   return at !== null && Date.parse(at) <= time + 1000
 }

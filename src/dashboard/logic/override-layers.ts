@@ -1,18 +1,18 @@
 import type { LayerResponse, OverrideBody, OverrideResponse, UserResponse } from '../../contract/api.ts'
 
-/** What was set over time for one user or organisation, one above the other. Pure. */
+/** What was set over time for one user or organisation, in layers. Pure. */
 
-/** What one override sets, without its end. */
+/** The content of one override, without its end. */
 export type OverrideValue = Partial<
   Pick<OverrideResponse, 'limits' | 'factor' | 'periodDay' | 'plan' | 'within' | 'bypassGlobal' | 'shadow' | 'reason'>
 >
 
-/** One override above others, or under them. */
+/** One override among others in layers. */
 export interface Lying extends Omit<LayerResponse, 'value'> {
   readonly value: OverrideValue
 }
 
-/** The newest first. */
+/** Newest first. */
 export function lying(override: OverrideResponse | null): readonly Lying[] {
   if (override === null) return []
   const { layers, version: _, expiresAt, ...value } = override
@@ -21,13 +21,13 @@ export function lying(override: OverrideResponse | null): readonly Lying[] {
   return [{ ...about, until: expiresAt, value }]
 }
 
-/** Whether it sets a factor and nothing else: it multiplies what lies under it. */
+/** Whether it only sets a factor, which multiplies what is below it. */
 export function isFactor({ factor, limits = {}, periodDay, plan, bypassGlobal, shadow }: OverrideValue): boolean {
   const isAlone = periodDay === undefined && plan === undefined && bypassGlobal !== true && shadow !== true
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
 }
 
-/** The one on top, as it was set: of those that only multiply nothing else is in it. */
+/** The uppermost override as it was set, without the values that it multiplies. */
 export function topOf(override: OverrideResponse | null): OverrideResponse | null {
   const top = lying(override)[0]
   if (override === null || top === undefined) return null
@@ -44,7 +44,7 @@ export function topOf(override: OverrideResponse | null): OverrideResponse | nul
   }
 }
 
-/** What is in force at a moment that is to come, from the top to the first that hides the others. @param at milliseconds since the epoch */
+/** What will be in force at a moment, down to the first layer that hides others. @param at milliseconds since the epoch */
 export function followsAt(override: OverrideResponse | null, at: number): readonly Lying[] {
   const live = lying(override).filter(({ until }) => until === null || Date.parse(until) > at)
   const hiding = live.findIndex((one) => one.until === null || !isFactor(one.value))
@@ -53,13 +53,13 @@ export function followsAt(override: OverrideResponse | null, at: number): readon
 
 /** What a change does to ends, in ISO 8601. */
 export type EndNote =
-  /** `next` is in force behind it; nothing is, if it is empty. */
+  /** `next` is in force after it; empty if nothing is. */
   | { readonly kind: 'added'; readonly at: string; readonly next: readonly Lying[] }
   /** The same is set already. */
   | { readonly kind: 'moved'; readonly from: string; readonly at: string; readonly next: readonly Lying[] }
   | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
 
-/** What an override does to the ends of those that are set. @param body `null` takes all of them away */
+/** What an override does to the ends of those that are set. @param body `null` removes all of them */
 export function endsUnder(override: OverrideResponse | null, body: OverrideBody | null): readonly EndNote[] {
   const [top, ...others] = lying(override)
   if (body === null || body.expiresAt == null) {
@@ -76,8 +76,8 @@ export function endsUnder(override: OverrideResponse | null, body: OverrideBody 
 }
 
 /**
- * What no override sets any more behind the end of one: the day with which months begin then, `null` if it is not known and `undefined` if
- * it stays; and whether the plan is that of the credential again.
+ * What no override sets any more after an end: the day with which months then begin, `null` if unknown and `undefined` if it stays; and
+ * whether the plan is that of the credential again.
  */
 export function comesBackBehind(
   { periodDay: set, plan, expiresAt }: OverrideBody,
@@ -91,18 +91,18 @@ export function comesBackBehind(
   return { day: periodDay === undefined ? 1 : periodDay.from === 'override' ? null : periodDay.day, isPlan }
 }
 
-/** The same of a body of the API. */
+/** The same for a body of the API. */
 export function setsFactorAlone({ factor, ...others }: OverrideBody): boolean {
   return factor != null && plain(others) === '[]'
 }
 
-/** Whether the same is set, for whatever reason and however long. */
+/** Whether the same values are set, apart from reason and end. */
 export function isSameOverride(body: OverrideBody, value: OverrideValue): boolean {
   const { limits = {}, reason: _, ...others } = value
   return plain(body) === plain({ ...limits, ...others } as OverrideBody)
 }
 
-/** What is off, or not set, is not there; limits without one as well. */
+/** A value that is off or not set is left out, and so are empty limits. */
 function plain({ reason: _, expiresAt: __, ...fields }: Partial<OverrideBody>): string {
   const rows = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
     if (value === null || value === undefined || value === false) return []

@@ -3,24 +3,24 @@ import { inOneList } from './by-category.ts'
 import { differences } from './diff.ts'
 import { type Overridable, type OverridableWindow, SCOPE_OF, withoutOverride } from './override.ts'
 
-/** What an override changes, line by line, with the limits that hold without it. Pure. */
+/** What an override changes, line by line, with the limits that apply without it. Pure. */
 
 export interface OverrideLine {
-  /** As the audit has it: `limits.read.1h`, `plan`, `expiresAt`. */
+  /** As in the audit: `limits.read.1h`, `plan`, `expiresAt`. */
   readonly path: string
   /** `undefined` if there was or is nothing. */
   readonly from: unknown
   readonly to: unknown
-  /** Of a limit: what holds where none is set; `undefined` if it is not known. */
+  /** For a limit: the value without an override; `undefined` if unknown. */
   readonly byDefault?: number | null | undefined
-  /** Of a limit of an organisation: what each plan sets, `null` for none. */
+  /** For a limit of an organisation: what each plan sets, `null` for none. */
   readonly byPlan?: OverridableWindow['byPlan']
 }
 
-/** Those that no category has: what stands beside the limits. */
+/** The fields beside the limits, which no category has as a name. */
 const FIELDS = ['factor', 'periodDay', 'plan', 'within', 'bypassGlobal', 'shadow', 'expiresAt', 'reason'] as const
 
-/** @param from as the API takes it, or what is set; `null` for no override */
+/** @param from in the form of the API, or what is set; `null` for no override */
 export function overrideLines(
   { from, to }: { readonly from: unknown; readonly to: unknown },
   of: Overridable,
@@ -45,7 +45,7 @@ function nested(override: unknown) {
   return { limits: Object.fromEntries(fields.filter((each) => !isField(each))), others, plan: others.plan as string }
 }
 
-/** What was never there and is off, or has no end, is as it was. */
+/** A flag that is off, or an end that is missing, is no news if it was not there before. */
 function isNews({ from, to }: { readonly from: unknown; readonly to: unknown }): boolean {
   return (from ?? false) !== (to ?? false)
 }

@@ -14,56 +14,56 @@ import type { Problem, Problems } from '../i18n/en.ts'
 import { inOneList } from './by-category.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'
 
-/** A window that an override may limit, with the limit in force; `null` for none. */
+/** A window that an override can limit, with the limit in force; `null` for none. */
 export interface OverridableWindow {
   readonly scope: Scope
   readonly window: string
   readonly used: number
   readonly limit: number | null
-  /** When it ends, in ISO 8601; `null` if it does not run. Missing: it is not known. */
+  /** When it ends, in ISO 8601; `null` if it does not run. Absent if unknown. */
   readonly resetAt?: string | null
   /** Tokens that pass beyond it. Default none. */
   readonly over?: number | undefined
-  /** The limit without an override; `null` for none. Missing: that of everybody, or of the user's plan. */
+  /** The limit without an override; `null` for none. Absent if it is that of everybody or of the user's plan. */
   readonly byDefault?: number | null
-  /** Of an organisation: what each plan of the configuration sets, `null` if it sets none. */
+  /** For an organisation: what each configured plan sets, `null` if nothing. */
   readonly byPlan?: Readonly<Record<string, number | null>>
 }
 
-/** Who may have an override: a user, or an organisation, for which only limits, reason and end can be set. */
+/** The owner of an override: a user, or an organisation, for which only limits, reason and end can be set. */
 export interface Overridable {
   readonly kind: 'user' | 'organisation'
   readonly id: string
   /** By category. */
   readonly windows: Readonly<Record<string, readonly OverridableWindow[]>>
   readonly override: OverrideResponse | null
-  /** Of a user, the one in force. */
+  /** For a user, the plan in force. */
   readonly plan?: { readonly name: string | null } | undefined
-  /** With which day months begin, if some day is set, and who says so. */
+  /** The first day of months, if one is set, and who has set it. */
   readonly periodDay?: UserResponse['periodDay']
 }
 
 /** The scope whose limits an override sets. */
 export const SCOPE_OF = { user: 'Personal', organisation: 'Organisation' } as const
 
-/** The editor of an override: everything as typed. */
+/** The form for an override, with everything as typed. */
 export interface OverrideForm {
-  /** By `category.window`; empty follows the default. */
+  /** By `category.window`; empty for the default. */
   readonly limits: Readonly<Record<string, string>>
   /** Multiplies the limits; empty for none. */
   readonly factor: string
-  /** With which months begin; empty for that of the credential, the plan or the window. */
+  /** First day of months; empty for that of the credential, the plan or the window. */
   readonly periodDay: string
-  /** Empty for that of the credential. */
+  /** Empty for the plan of the credential. */
   readonly plan: string
   readonly bypassGlobal: boolean
   readonly shadow: boolean
   readonly reason: string
-  /** `null` as long as nobody has chosen: `endOf` says which it is then. */
+  /** `null` until somebody chooses. `endOf` then decides. */
   readonly expiry: Expiry | null
 }
 
-/** `never`, `keep` what is set, hours from now, the end of today, of tomorrow or of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
+/** `never`, `keep` as it is, hours from now, the end of today, tomorrow or Friday, or a local time `2026-11-21T18:00`. */
 export type Expiry =
   | { readonly kind: 'never' }
   | { readonly kind: 'keep'; readonly at: string }
@@ -79,14 +79,14 @@ export const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 export const NEVER: Expiry = { kind: 'never' }
 
 /**
- * When an override ends. If nobody chooses, a new one ends after a day, since one without an end is forgotten; but a billing day and a
- * plan are those of a contract, which stays.
+ * When an override ends. If nobody chooses, a new one ends after a day, because one without an end would be forgotten. But a billing
+ * day or a plan comes from a contract, and stays.
  */
 export function endOf({ expiry, periodDay, plan }: Pick<OverrideForm, 'expiry' | 'periodDay' | 'plan'>): Expiry {
   return expiry ?? (periodDay.trim() === '' && plan === '' ? A_DAY : NEVER)
 }
 
-/** Of what lies on top. */
+/** From the uppermost override. */
 export function formOf(inForce: OverrideResponse | null): OverrideForm {
   const override = topOf(inForce)
   if (override === null)
@@ -117,23 +117,23 @@ export function formOf(inForce: OverrideResponse | null): OverrideForm {
   }
 }
 
-/** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
+/** Without limits for which the file has no category or window any more. They have no field, and the API refuses them. */
 export function withFields(form: OverrideForm, { windows }: Pick<Overridable, 'windows'>): OverrideForm {
   const fields = new Set(inOneList(windows).map(({ category, window }) => `${category}.${window}`))
   return { ...form, limits: Object.fromEntries(Object.entries(form.limits).filter(([path]) => fields.has(path))) }
 }
 
-/** What has been edited since a form was sent, on top of what is set by now; `null` if nothing has. */
+/** What has been edited since a form was sent, on top of what is set now; `null` for nothing. */
 export function editsSince(form: OverrideForm, sent: OverrideForm, set: OverrideForm): OverrideForm | null {
   const { limits: _, ...edits } = differing({ ...form }, { ...sent })
-  // What was begun anew does not have the limits that were sent: they are given up.
+  // A form that was begun anew does not have the limits that were sent, so these are given up.
   const none = Object.fromEntries(Object.keys(sent.limits).map((path) => [path, '']))
   const limits = differing({ ...none, ...form.limits }, sent.limits)
   const isEdited = Object.keys(edits).length + Object.keys(limits).length > 0
   return isEdited ? { ...set, ...edits, limits: { ...set.limits, ...limits } } : null
 }
 
-/** Whether what was sent is what is set. */
+/** Whether what was sent is set now. */
 export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
   const { plan, factor, periodDay, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
@@ -152,13 +152,13 @@ export function isSet(sent: OverrideBody, override: OverrideResponse | null): bo
   return editsSince(asked, set, set) === null && editsSince(set, asked, asked) === null
 }
 
-/** A limit that is empty is as good as none. */
+/** An empty limit counts as none. */
 function differing<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): Record<string, T> {
   const as = (value: T | undefined) => JSON.stringify(value ?? '')
   return Object.fromEntries(Object.entries(now).filter(([key, value]) => as(value) !== as(before[key])))
 }
 
-/** The body of the change, with the paths of the API for what is wrong. @param now milliseconds since the epoch */
+/** The body of the change, with what is wrong by the paths of the API. @param now milliseconds since the epoch */
 export function bodyOf(
   form: OverrideForm,
   now: number,
@@ -203,20 +203,20 @@ function setsAnything({ limits, factor, periodDay, plan, bypassGlobal, shadow }:
   return bypassGlobal || shadow || texts.some((text) => text.trim() !== '')
 }
 
-/** `undefined` for none, `null` for what is no day. */
+/** `undefined` for none, `null` if it is no day. */
 function dayOf(text: string): number | null | undefined {
   if (text === '') return undefined
   return /^([1-9]|[12]\d|3[01])$/.test(text) ? Number(text) : null
 }
 
-/** `undefined` for none, `null` for what is no factor. */
+/** `undefined` for none, `null` if it is no factor. */
 function factorOf(text: string): number | null | undefined {
   if (text === '') return undefined
   const factor = Number(text)
   return /^\d{1,3}(\.\d{1,3})?$/.test(text) && factor <= 100 ? factor : null
 }
 
-/** In ISO 8601; `null` for never, `undefined` if it is no time to come. */
+/** In ISO 8601; `null` for never, `undefined` if it is no future time. */
 export function expiryOf(expiry: Expiry, now: number): string | null | undefined {
   if (expiry.kind === 'never') return null
   const at = momentOf(expiry, now)
@@ -240,13 +240,13 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
   }
 }
 
-/** The midnight behind a day, by the clock of the browser. @param days 0 for today */
+/** The midnight after a day, by the browser's clock. @param days 0 for today */
 export function endOfDay(now: number, days: number): number {
   const day = new Date(now)
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days + 1).getTime()
 }
 
-/** What the field for a time begins with: the full hour a day from now, by the clock of the browser. */
+/** The initial value of a field for a time: the full hour a day from now, by the browser's clock. */
 export function tomorrowsHour(now: number): string {
   const day = new Date(now)
   const at = new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1, day.getHours() + 1)
@@ -254,13 +254,13 @@ export function tomorrowsHour(now: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:00`
 }
 
-/** The first midnight behind a Friday that is still to come, by the clock of the browser. */
+/** The next midnight after a Friday, by the browser's clock. */
 export function endOfFriday(now: number): number {
   const FRIDAY = 5
   return endOfDay(now, (FRIDAY - new Date(now).getDay() + 7) % 7)
 }
 
-/** What the API takes for an organisation of the body for a user. */
+/** The part of a user's body that the API accepts for an organisation. */
 export function forOrganisation({
   plan: _,
   bypassGlobal: __,
@@ -270,7 +270,7 @@ export function forOrganisation({
   return body
 }
 
-/** In the form of the body, without what no administrator sets. */
+/** In the form of the body, with administrators' fields only. */
 export function flatOf(override: OverrideResponse | OrganisationOverrideResponse | null): unknown {
   if (override === null) return null
   const { limits, version: _, layers: __, ...others } = override
@@ -284,16 +284,16 @@ export interface UsedUp {
   readonly used: number
   readonly limit: number
   readonly resetAt?: string | null | undefined
-  /** Waiting helps nothing: no request fits into the limit. */
+  /** Waiting does not help, because no request fits into the limit. */
   readonly forever: boolean
 }
 
 /**
- * Windows without room for the cheapest request under an override: personal ones, and global ones where the user is spared
- * them now and then no more.
- * @param body `null` for none: all limits are the defaults
- * @param quota for the defaults; `null` if it is not known, as by a lead: then the cheapest request is taken to cost one token
- * @param isAbove whether it comes to lie over what is set, else in its place
+ * Windows without room for the cheapest request under an override. Global windows are included if an override spares the user
+ * them now and will not afterwards.
+ * @param body `null` for none, so that all limits are the defaults
+ * @param quota for the defaults; `null` if unknown, as for a lead. The cheapest request then counts as one token
+ * @param isAbove whether it lies above what is set, or replaces it
  */
 export function usedUpUnder(
   body: OverrideBody | null,
@@ -316,7 +316,7 @@ export function usedUpUnder(
       const byDefault = withoutOverride(category, each, of, quota, body?.plan)
       const without =
         limitOf(set) ?? (byDefault === undefined ? quota?.effective.personal[category]?.[window] : byDefault)
-      // A factor alone multiplies what lies under it.
+      // A factor alone multiplies what is below it.
       const base = isAbove && body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
       const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
       const beyond = set === undefined ? each.over : isSoft(set) ? set.over : undefined
@@ -332,8 +332,8 @@ export function usedUpUnder(
 }
 
 /**
- * What a lead gives a member above what the member and the organisation have, by `category.window` with the most that may be given. Of a
- * limit that is overridden the default is not known here.
+ * Limits above what a lead may give, by `category.window` with the highest that may be given. For a limit with an override the default
+ * is unknown here.
  */
 export function aboveShare(
   { limits }: OverrideForm,
@@ -359,9 +359,9 @@ function limitOf(value: Exclude<LimitValue, typeof NO_LIMIT> | undefined): numbe
 }
 
 /**
- * The limit of a window if no override sets it; `null` for none, `undefined` if that is not known.
- * @param quota `null` if it is not known
- * @param plan that an override sets; none for that of the credential
+ * The limit of a window without an override; `null` for none, `undefined` if unknown.
+ * @param quota `null` if unknown
+ * @param plan that an override sets; undefined for that of the credential
  */
 export function withoutOverride(
   category: string,
@@ -373,14 +373,14 @@ export function withoutOverride(
   if (byDefault !== undefined) return byDefault
   const isSet = override?.limits[category]?.[window] !== undefined || override?.factor !== undefined
   if (!isSet && (plan ?? undefined) === override?.plan) return limit
-  // Which plan the credential names is not known while an override sets another one.
+  // While an override sets the plan, that of the credential is unknown.
   const name = plan ?? (override?.plan === undefined ? inForce?.name : undefined)
   if (quota === null || (name === undefined && quota.effective.plans !== undefined)) return undefined
   const ofPlan = name == null ? undefined : quota.effective.plans?.[name]?.personal
   return (ofPlan ?? quota.effective.personal)[category]?.[window]
 }
 
-/** Whether the global windows, full or not, keep the user from nothing. */
+/** Whether global windows never refuse the user, even if they are full. */
 function isSpared(override: Pick<OverrideBody, 'bypassGlobal' | 'shadow'> | null): boolean {
   return override?.bypassGlobal === true || override?.shadow === true
 }

@@ -5,15 +5,15 @@ import { inOneList } from './by-category.ts'
 import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
 import { isSameOverride, lying } from './override-layers.ts'
 
-/** Overrides that one button makes, on top of what is set. Pure. */
+/** Overrides that a single button makes, on top of what is set. Pure. */
 
 export type QuickKind = 'half' | 'double' | 'block'
 
 export const FACTORS = { half: 1.5, double: 2, block: 0 } as const
 
 /**
- * The body that multiplies what is in force. With an end it lies over that, and says nothing but the factor. Without one it takes the
- * place of what is set, whose limits it keeps and multiplies; shadow mode ends where somebody is to be blocked.
+ * The body that multiplies what is in force. With an end it is a layer with only the factor. Without one it replaces what is set,
+ * keeps its limits and multiplies them. Shadow mode ends if somebody is to be blocked.
  * @param expiresAt in ISO 8601; `null` for never
  */
 export function quickBody(
@@ -29,7 +29,7 @@ export function quickBody(
   return of.kind === 'user' ? body : forOrganisation(body)
 }
 
-/** A limit of the dialog: of a plan, where each member of an organisation has that of the own one. */
+/** A limit in the dialog. It has a plan if members of an organisation have different limits. */
 export interface QuickLine {
   readonly category: string
   readonly window: string
@@ -38,7 +38,7 @@ export interface QuickLine {
   readonly to: number
 }
 
-/** What becomes of each limit. The same factor again only moves the end. */
+/** What happens to each limit. The same factor again only moves the end. */
 export function quickLines(of: Overridable, kind: QuickKind): readonly QuickLine[] {
   const factor = isOnTop(of, kind) ? 1 : FACTORS[kind]
   const lines = inOneList(of.windows).flatMap(({ category, scope, window, limit, byPlan = {} }) => {
@@ -58,14 +58,14 @@ function isOnTop({ override }: Overridable, kind: QuickKind): boolean {
   return top !== undefined && top.until !== null && isSameOverride({ factor: FACTORS[kind], reason: '' }, top.value)
 }
 
-/** Whether there is a limit that can be raised. */
+/** Whether any limit can be raised. */
 export function canRaise(of: Overridable): boolean {
   return quickLines(of, 'double').some(({ from }) => from > 0)
 }
 
 /**
- * Whether an override lets nothing pass that costs tokens: by its factor, or each own window that is shown has a limit of 0 by it.
- * @param windows by category; of an organisation without a scope
+ * Whether an override blocks everything that costs tokens, by its factor or because it sets the limit of each own window to 0.
+ * @param windows by category; for an organisation without a scope
  */
 export function isBlock(
   override: {

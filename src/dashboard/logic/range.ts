@@ -1,21 +1,21 @@
 import type { Fields, Page, Place } from './location.ts'
 
-/** The time that a page looks at, as the address has it: `range=7d`, or the dates `from=2026-11-01&to=2026-12-01`. Pure. */
+/** The range of time of a page, from the address: `range=7d`, or the dates `from=2026-11-01&to=2026-12-01`. Pure. */
 
 export const NAMED = ['1h', '6h', '24h', '7d', '30d'] as const
 type Named = (typeof NAMED)[number]
-/** `all`: as far back as something is kept; `null` of dates. */
+/** `all`: as far back as anything is kept. `null` for dates. */
 export type RangeName = Named | 'all' | null
 
 export interface Range {
   readonly name: RangeName
-  /** As the API takes it: a span before now, a day of `usage.zone`, or a moment in ISO 8601. */
+  /** In the form of the API: a span before now, a day of `usage.zone`, or a moment in ISO 8601. */
   readonly from: string
-  /** Behind the last moment: a day or a moment; `null` for now. */
+  /** The day or moment after the range; `null` for now. */
   readonly to: string | null
 }
 
-/** Of the pages that look at a time, the range without one in the address. */
+/** For pages with a range of time, the range without one in the address. */
 const USUAL: Partial<Record<Page, Named | 'all'>> = {
   overview: '24h',
   errors: '24h',
@@ -27,13 +27,13 @@ const USUAL: Partial<Record<Page, Named | 'all'>> = {
   audit: 'all',
 }
 
-/** `null` of a page that looks at no time. Lists of users and organisations have a choice of their own. */
+/** `null` for a page without a range of time. Lists of users and organisations have their own choice. */
 export function usualRange({ page, rest }: Place): Named | 'all' | null {
   const isList = (page === 'users' || page === 'organisations') && rest === null
   return isList ? null : (USUAL[page] ?? null)
 }
 
-/** What the address has of it, without the rest: it goes along to other pages. */
+/** The fields of the range, which go along to other pages. */
 export function rangeFields(fields: Fields): Fields {
   const { range, from, to, compare } = fields
   const isNamed = NAMED.some((name) => name === range)
@@ -42,7 +42,7 @@ export function rangeFields(fields: Fields): Fields {
   return { ...dates, ...(compare === 'true' && { compare }) }
 }
 
-/** What the address has; anything else is the usual range of the page. */
+/** The range in the address; the usual range of the page for any other text. */
 export function rangeOf(place: Place): Range {
   const { from, to, range = '' } = rangeFields(place.fields)
   if (from !== undefined) return { name: null, from, to: to ?? null }
@@ -56,14 +56,14 @@ function isMoment(text: string | undefined): text is string {
   return text !== undefined && MOMENT.test(text) && !Number.isNaN(Date.parse(text))
 }
 
-/** Whether it is a day, and not a moment of one. */
+/** Whether it is a day, and not a moment. */
 export function isDay(text: string): boolean {
   return text.length === 'YYYY-MM-DD'.length
 }
 
 /**
- * What is asked of GET /api/usage. Half hours that begin in the range are read, and of a week as many as are kept; of users and organisations
- * it is the days, which are kept longer and are exact. Runs are counted where they begin, so that half an hour more of a short range is read.
+ * The parameters of GET /api/usage for a range. Half hours that begin in it are read, for a week as many as are kept. For owners days are
+ * read, which are kept longer and are exact. Runs count where they begin, so that a short range gets half an hour more.
  */
 export function timeQuery({ name, from, to }: Range, of: 'series' | 'days' | 'runs' = 'series'): string {
   const isWritten = name === null || name === '30d' || (name === '7d' && of !== 'series')
@@ -79,13 +79,10 @@ function minutesOf(span: string): number {
   return (SPAN_MS[span as Named] ?? DAY_MS) / 60_000
 }
 
-/** Half hours are kept for so long. */
+/** How long half hours are kept. */
 const KEPT_MS = 7 * DAY_MS
 
-/**
- * Its ends in milliseconds since the epoch, where a day is one of the browser's clock: near enough to choose a step by, and for what is no
- * matter of days.
- */
+/** The ends in milliseconds since the epoch. A day is one of the browser's clock, which is near enough to choose a step. */
 export function endsOf({ name, from, to }: Range, now: number): { readonly from: number; readonly to: number } {
   if (name === 'all') return { from: 0, to: now }
   const begin = name === null ? momentOf(from) : now - SPAN_MS[name]
@@ -99,7 +96,7 @@ export function momentOf(text: string): number {
 
 export type Step = '30m' | '1h' | '1d'
 
-/** The step of a chart, whose bars are never thinner than a pencil, and which is kept that far back. */
+/** The step of a chart, so that its bars are not too thin, and that it is kept this far back. */
 export function stepOf(range: Range, now: number): Step {
   const { from, to } = endsOf(range, now)
   const isLong = to - from > 8 * DAY_MS || from < now - KEPT_MS - HOUR_MS
@@ -107,9 +104,9 @@ export function stepOf(range: Range, now: number): Step {
 }
 
 /**
- * A month as days: from its first to the first of the next.
+ * A month as days: from its first day to the first day of the next month.
  * @param before how many months ago
- * @param day with which months begin: the last day of one that is shorter. Default 1
+ * @param day first day of months, or the last day of a shorter month. Default 1
  */
 export function monthOf(now: Date, before: number, day = 1): { readonly from: string; readonly to: string } {
   const [year, month] = [now.getFullYear(), now.getMonth()]
@@ -120,7 +117,7 @@ export function monthOf(now: Date, before: number, day = 1): { readonly from: st
   return { from: text(begun), to: text(begun + 1) }
 }
 
-/** The day that lies so many days later. */
+/** The day this many days later. */
 export function dayLater(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

@@ -3,14 +3,14 @@ import type { NowResponse } from '../../contract/api.ts'
 const FIELDS = ['requests', 'refused', 'shadowed', 'tokens', 'forwarded', 'failed'] as const
 type Field = (typeof FIELDS)[number]
 
-/** A second, between two looks; `at` is that of the later one, in milliseconds since the epoch. */
+/** Per second, between two looks. `at` is the time of the later look, in milliseconds since the epoch. */
 export type Rates = Readonly<Record<Field | 'at', number>>
 
 /**
- * What each replica did between two looks, a second, by instance. One that is new counts from its start, one that is gone not at all:
- * its counts have left the sums.
+ * What each replica did per second between two looks, by instance. A new replica counts from its start. One that is gone does not
+ * count, because its counts have left the sums.
  *
- * @returns `null` if nobody knows: no time has passed, or the store was out
+ * @returns `null` if unknown, because no time has passed or the store was out
  */
 export function replicaRates(before: NowResponse, after: NowResponse): ReadonlyMap<string, Rates> | null {
   const at = Date.parse(after.at)
@@ -26,7 +26,7 @@ export function replicaRates(before: NowResponse, after: NowResponse): ReadonlyM
   return new Map(rates)
 }
 
-/** What all replicas did together between two looks, a second. */
+/** What all replicas together did per second between two looks. */
 export function ratesBetween(before: NowResponse, after: NowResponse): Rates | null {
   const each = replicaRates(before, after)
   if (each === null) return null
@@ -37,11 +37,11 @@ function ratesBy(at: number, rate: (field: Field) => number): Rates {
   return { at, ...(Object.fromEntries(FIELDS.map((field) => [field, rate(field)])) as Record<Field, number>) }
 }
 
-/** Looks that are kept, and over how many of them a rate is taken: replicas report their counts in beats. */
+/** How many looks are kept, and over how many of them a rate is taken, because replicas report counts in beats. */
 export const KEPT = 90
 export const SPAN = 3
 
-/** Between looks that lie further apart, in milliseconds, nobody has measured: the page was not looked at. */
+/** In milliseconds. Between looks further apart nothing was measured, because nobody looked at the page. */
 const LONGEST_GAP_MS = 20_000
 
 /** @param looks oldest first */
@@ -58,7 +58,7 @@ function hasGap(looks: readonly NowResponse[]): boolean {
   return looks.some(({ at }, i) => i > 0 && Date.parse(at) - Date.parse(looks[i - 1]?.at ?? at) > LONGEST_GAP_MS)
 }
 
-/** The rates up to a look; `undefined` if nobody has measured for a while before it. */
+/** The rates up to a look; `undefined` if there was no look for a while before it. */
 export function latestRates(history: readonly Rates[], now: Pick<NowResponse, 'at'>): Rates | undefined {
   const last = history.at(-1)
   return last !== undefined && Date.parse(now.at) - last.at <= LONGEST_GAP_MS ? last : undefined
@@ -69,13 +69,13 @@ export interface Left {
   readonly instance: string
   readonly host: string
   readonly pid: number
-  /** When it was missed, in milliseconds since the epoch. */
+  /** When it was first missing, in milliseconds since the epoch. */
   readonly at: number
-  /** Requests that it had counted: the sums no longer have them. */
+  /** The requests that it had counted. The sums no longer contain them. */
   readonly requests: number
 }
 
-/** The replicas that were there at the first look, and are not at the second. */
+/** The replicas that were there at the first look but not at the second. */
 export function leftBetween(before: NowResponse, after: NowResponse): Left[] {
   if (before.replicas === null || after.replicas === null) return []
   const here = new Set(after.replicas.map(({ instance }) => instance))

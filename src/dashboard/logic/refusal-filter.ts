@@ -2,7 +2,7 @@ import type { RefusalGroupsResponse, Scope } from '../../contract/api.ts'
 import { type Fields, queryOf } from './location.ts'
 import { isDay, type Range, type Step } from './range.ts'
 
-/** What of the refusals is looked for, as the address has it. Pure. */
+/** Which refusals are searched for, from the address. Pure. */
 
 export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
 
@@ -17,11 +17,11 @@ export interface RefusalWish {
   readonly scope: Scope | ''
   readonly category: string
   readonly route: string
-  /** What would have been refused in shadow, instead of what was. */
+  /** Whether to show what shadow mode let pass instead of real refusals. */
   readonly shadow: boolean
-  /** By whom or by what they are counted. */
+  /** How they are grouped. */
   readonly by: Grouping
-  /** The moment that is asked about, in ISO 8601. */
+  /** The moment in question, in ISO 8601. */
   readonly at: string | null
   readonly cursor: string
 }
@@ -43,7 +43,7 @@ export function isFiltered(wish: RefusalWish): boolean {
   return FILTERS.some((name) => wish[name].trim() !== '')
 }
 
-/** The part of both questions to the API that says which refusals are meant. */
+/** The part of both questions to the API that selects refusals. */
 function filterQuery(wish: RefusalWish, { from, to }: Range): Record<string, string> {
   const { query, user, organisation, scope, category, route, shadow } = wish
   return {
@@ -55,13 +55,13 @@ function filterQuery(wish: RefusalWish, { from, to }: Range): Record<string, str
   }
 }
 
-/** Of GET /api/refusals, which has each of them. @param limit of a page; `csv` for a file of all */
+/** For GET /api/refusals, which lists single ones. @param limit of a page; `csv` for a file of all */
 export function refusalQuery(wish: RefusalWish, range: Range, limit: number | 'csv'): string {
   const page = limit === 'csv' ? { format: 'csv' } : { cursor: wish.cursor, limit: String(limit) }
   return queryOf({ ...filterQuery(wish, range), ...page })
 }
 
-/** Of GET /api/refusals/groups, which counts them. */
+/** For GET /api/refusals/groups, which counts them. */
 export function groupQuery(wish: RefusalWish, range: Range, step: Step): string {
   return queryOf({ ...filterQuery(wish, range), by: wish.by, step, limit: '100' })
 }

@@ -1,7 +1,7 @@
-/** The refusals of a moment that somebody asks about. Pure. */
+/** The refusals at a moment in question. Pure. */
 
 interface Lasting {
-  /** Of the first and the last refusal, in ISO 8601. */
+  /** When the first and the last refusal were, in ISO 8601. */
   readonly first: string
   readonly last: string
 }
@@ -9,7 +9,7 @@ interface Lasting {
 /** People ask to the minute. */
 const MINUTE_MS = 60_000
 
-/** Those of that minute; if there are none, the one that is nearest to it. @param at in ISO 8601, the beginning of the minute */
+/** The refusals of that minute, or the nearest one if there are none. @param at the beginning of the minute in ISO 8601 */
 export function refusalsAt<T extends Lasting>(
   refusals: readonly T[],
   at: string,

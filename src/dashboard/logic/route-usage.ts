@@ -1,17 +1,17 @@
 import type { RoutesResponse, UsageResponse } from '../../contract/api.ts'
 import { boundOf, type LatencyBound } from './latency.ts'
 
-/** What was asked of each route in a range, beside what the configuration says of it. Pure. */
+/** The usage of each route in a range, with its configuration. Pure. */
 
-/** All routes together that are too seldom for counts of their own. */
+/** Stands for all routes that are too rare for counts of their own. */
 export const OTHER_ROUTES = 'other'
 
 export type Rule = RoutesResponse['routes'][number]
 type UsageRow = UsageResponse['rows'][number]
 
 /**
- * What is counted of a route. Forwarded requests with the status 0 got no response; `gateway5xx` are those to which the gateway itself
- * responded so; tunnels are not among the forwarded ones.
+ * The counts of a route. Forwarded requests with status 0 got no response; `gateway5xx` are responses of the gateway itself; tunnels
+ * are not among the forwarded ones.
  */
 export const COUNTS = [
   ...(['requests', 'tokens', 'refused', 'forwarded'] as const),
@@ -20,20 +20,20 @@ export const COUNTS = [
 
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>
 
-/** What a range had of one route, or of all together. */
+/** The counts of one route in a range, or of all together. */
 export interface Counted extends Counts {
-  /** Of the forwarded requests 95 % took no longer. `null` if there were none. */
+  /** 95 % of the forwarded requests took no longer. `null` if there were none. */
   readonly p95: LatencyBound | null
 }
 
 export interface RouteUsage extends Counted {
-  /** The rule as the configuration has it. */
+  /** The rule as in the configuration. */
   readonly match: string
-  /** `null` if the configuration has it no more, or if it stands for several. */
+  /** `null` if the rule is no longer configured, or if this stands for several. */
   readonly rule: Rule | null
 }
 
-/** All rules, in the order of the configuration, and behind them those that only the range has. */
+/** All rules in the order of the configuration, and then those that only the range has. */
 export function routeUsages(rules: readonly Rule[], rows: readonly UsageRow[]): readonly RouteUsage[] {
   const byMatch = new Map(rows.map((row) => [row.route ?? '', row]))
   const known = new Set(rules.map(({ match }) => match))
@@ -57,7 +57,7 @@ export function countedIn(row: Partial<UsageRow> = {}): Counted {
   }
 }
 
-/** @returns 0 to 1; `null` of nothing */
+/** @returns 0 to 1; `null` if there is no whole */
 export function shareOf(part: number, whole: number): number | null {
   return whole > 0 ? Math.min(1, part / whole) : null
 }

@@ -11,7 +11,7 @@ export const SCOPE_WORDS = {
 
 export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
 
-/** The series of a chart that has a value of each scope, in this order. */
+/** The series of a chart with a value for each scope, in this order. */
 export function scopeSeries(): readonly ChartSeries[] {
   const tones = { Personal: 'personal', Organisation: 'organisation', Global: 'global' } as const
   return SCOPES.map((scope) => ({ label: t(SCOPE_WORDS[scope]), tone: tones[scope] }))

@@ -1,12 +1,12 @@
 import type { UsageResponse } from '../../contract/api.ts'
 import { HALF_HOUR_MS } from './half-hour.ts'
 
-/** Values over time, as a chart draws them. */
+/** Values over time for a chart. */
 
 /** One step of a chart. */
 export interface SeriesPoint {
   readonly from: Date
-  /** Behind its last moment. */
+  /** The first moment after the step. */
   readonly to: Date
   /** One for each series of the chart. */
   readonly values: readonly number[]
@@ -23,13 +23,13 @@ export type ChartTone =
   | 'gateway5xx'
   | PartTone
 
-/** Of categories, routes and what else has no colour of its own, in the order of their size. */
+/** For categories, routes and other series without a colour of their own, in the order of their size. */
 export const PART_TONES = ['part1', 'part2', 'part3', 'part4', 'part5'] as const
 export type PartTone = (typeof PART_TONES)[number]
 
 export interface ChartSeries {
   readonly label: string
-  /** `null`: it is not drawn, but stands with the others in words and in the table. */
+  /** `null` if the series is not drawn, but appears in words and in the table. */
   readonly tone: ChartTone | null
 }
 
@@ -37,14 +37,14 @@ export type UsageRow = UsageResponse['rows'][number]
 
 const DAY_MS = 48 * HALF_HOUR_MS
 const STEP_MS = { '30m': HALF_HOUR_MS, '1h': 2 * HALF_HOUR_MS, '1d': DAY_MS } as const
-/** By so much the clock of a zone is set, at most: a day may have 23 or 25 hours. */
+/** The most by which a zone's clock is set. A day may have 23 or 25 hours. */
 const CLOCK_SET_MS = 4 * HALF_HOUR_MS
 
 /**
- * The steps of a response without a hole: a step in which nothing was counted has no row, and is 0 in the chart.
- * @param response with rows by step, of one name
- * @param pick what is drawn of a row: one value for each series of the chart
- * @param now milliseconds since the epoch: what is to come is not drawn. Default all
+ * The steps of a response without gaps. A step without counts has no row, and is 0 in the chart.
+ * @param response with rows by step, for one name
+ * @param pick the values of a row, one for each series of the chart
+ * @param now milliseconds since the epoch. Later steps are not drawn. Default all
  */
 export function pointsOf(
   { from, to, step, rows }: Pick<UsageResponse, 'from' | 'to' | 'step' | 'rows'>,
@@ -58,7 +58,7 @@ export function pointsOf(
   const floor = (time: number): number => Math.floor(time / length) * length
   const byStart = new Map(rows.map((row) => [floor(Date.parse(row.start)), pick(row)]))
   const none = pick(EMPTY).map(() => 0)
-  // Only half hours that begin in the range are counted.
+  // Only half hours that begin in the range count.
   const first = floor(Math.ceil(Date.parse(from) / HALF_HOUR_MS) * HALF_HOUR_MS)
   const points: SeriesPoint[] = []
   for (let start = first; start < end; start += length) {
@@ -67,7 +67,7 @@ export function pointsOf(
   return points
 }
 
-/** Days of the zone of the API: each begins where its row does, or about a day behind the one before. */
+/** Days in the API's zone. Each begins where its row does, or about a day after the previous one. */
 function daysOf(
   rows: readonly UsageRow[],
   from: number,
@@ -97,15 +97,15 @@ export function totalOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-/** A point of the axis of time that has a name. */
+/** A point on the time axis that has a label. */
 export interface Tick {
-  /** Of the point in the list. */
+  /** The index of the point in the list. */
   readonly index: number
-  /** Whether its name is a day; else it is a time of day. */
+  /** Whether the label is a day or a time of day. */
   readonly isDay: boolean
 }
 
-/** As many names as a chart has room for: of each step, each hour, some hours or each day, by how much it shows. */
+/** As many labels as fit: one for each step, each hour, some hours or each day, depending on the range. */
 export function ticksOf(points: readonly SeriesPoint[]): Tick[] {
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -115,14 +115,14 @@ export function ticksOf(points: readonly SeriesPoint[]): Tick[] {
   const every = hours <= 8 ? 1 : hours <= 48 ? 6 : 24
   return points.flatMap(({ from }, index) => {
     const before = points[index - 1]
-    // The first step of an hour, also where steps are longer or the zone is half an hour off.
+    // The first step of an hour, even if steps are longer or the zone is off by half an hour.
     const hour = from.getHours()
     const isNew = before === undefined ? from.getMinutes() === 0 : before.from.getHours() !== hour
     return isNew && hour % every === 0 ? [{ index, isDay: every === 24 }] : []
   })
 }
 
-/** Whether a step is a day or longer. A day in which the clock goes forward has 23 hours. */
+/** Whether a step is a day or longer. A day in which the clock is set forward has 23 hours. */
 function isOfDay({ from, to }: SeriesPoint): boolean {
   return to.getTime() - from.getTime() >= 23 * 3_600_000
 }

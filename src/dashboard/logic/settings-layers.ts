@@ -1,9 +1,9 @@
 import type { LayerResponse, QuotaPatch } from '../../contract/api.ts'
 import { leavesOf } from './change-terms.ts'
 
-/** What was set over time for everybody, one above the other: the newest first, as the API has it. Pure. */
+/** What was set over time for everybody, in layers, newest first as in the API. Pure. */
 
-/** The value of a place behind the end of a layer; `undefined` if that of the file is in force then. */
+/** The value of a place after a layer ends; `undefined` if that of the file is in force then. */
 export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse, path: string): unknown {
   const at = Date.parse(ended.until ?? '')
   const live = layers.filter(
@@ -17,7 +17,7 @@ export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse
   return undefined
 }
 
-/** Whether all of a layer is in force: what it sets, no newer one sets. */
+/** Whether all values of a layer are in force, because no newer layer sets them. */
 export function isOnTop(layers: readonly LayerResponse[], layer: LayerResponse): boolean {
   const newer = layers.slice(
     0,
@@ -34,7 +34,7 @@ export type SettingsNote =
   | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
   | { readonly kind: 'guardEnded'; readonly at: string }
 
-/** @param patch made now @param until its end in ISO 8601; `null` for never */
+/** @param patch that is made now @param until its end in ISO 8601; `null` for never */
 export function notesOfPatch(
   layers: readonly LayerResponse[],
   patch: QuotaPatch,

@@ -5,14 +5,14 @@ import { MAX_LIMIT } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Problem, Problems } from '../i18n/en.ts'
 
-/** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
+/** The edits on the page of the quotas: values by their dotted path, as in the API's `changed`. */
 
 /** As typed; `null` gives the value back to the file. */
 export type Edit = string | boolean | null
 export type Draft = Readonly<Record<string, Edit>>
 export type Value = LimitValue | string | boolean | null
 
-/** The names of a dotted path. Those of plans may have dots, all others have none. */
+/** The names in a dotted path. Only names of plans may contain dots. */
 export function namesOf(path: string): string[] {
   const names = path.split('.')
   return names[0] === 'plans' && names.length > PLAN_NAMES
@@ -30,7 +30,7 @@ export function valueAt(settings: SettingsResponse, path: string): Value {
   return isValue ? found : null
 }
 
-/** An edit that changes nothing is none. */
+/** An edit that changes nothing is removed. */
 export function withEdit(draft: Draft, quota: SettingsInForceResponse, path: string, edit: Edit): Draft {
   const { [path]: _, ...others } = draft
   const now = valueAt(quota, path)
@@ -43,7 +43,7 @@ function isSame(edit: Exclude<Edit, null>, now: Value): boolean {
   return (meant === null ? String(edit).trim() : limitText(meant)) === String(shownIn(now))
 }
 
-/** As its field shows it. */
+/** In the form of its field. */
 export function shownIn(value: Value): string | boolean {
   if (isSoft(value)) return limitText(value)
   return typeof value === 'boolean' ? value : String(value ?? '')
@@ -54,12 +54,12 @@ export function withoutEdit(draft: Draft, path: string): Draft {
   return others
 }
 
-/** What has been edited since those edits were sent to be applied. */
+/** What has been edited since those edits were sent. */
 export function editsSince(draft: Draft, applied: Draft): Draft {
   return Object.fromEntries(Object.entries(draft).filter(([path, edit]) => applied[path] !== edit))
 }
 
-/** Edits but those that are in force by now, whoever made them so. */
+/** The edits that are not in force yet, whoever has set the others. */
 export function stillEdits(draft: Draft, quota: SettingsInForceResponse): Draft {
   const still = Object.entries(draft).filter(([path, edit]) => path in withEdit({}, quota, path, edit))
   return still.length === Object.keys(draft).length ? draft : Object.fromEntries(still)
@@ -69,7 +69,7 @@ export function isSetAtRunTime(quota: SettingsInForceResponse, path: string): bo
   return quota.changed.includes(path)
 }
 
-/** Edits as the body of a change; `patch` is `null` where something is wrong. */
+/** Edits as the body of a change. `patch` is `null` if something is wrong. */
 export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; readonly problems: Problems } {
   const problems: Record<string, Problem> = {}
   const patch: Tree = {}
@@ -82,9 +82,9 @@ export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; read
 }
 
 /**
- * Edits that multiply all personal limits of the form, by the fields that the mode goes by: in mode Custom its own values. Rounded to
- * whole tokens, and no field below 1 that has some.
- * @param draft what is edited already, of which they are made
+ * Edits that multiply all personal limits of the form, in the fields that the mode uses: in mode Custom its own values. They are
+ * rounded to whole tokens, and not below 1 unless a field is 0.
+ * @param draft the edits so far
  */
 export function scaledPersonal(quota: SettingsInForceResponse, draft: Draft, factor: number): Draft {
   const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
@@ -108,13 +108,13 @@ export function fieldOf(mode: string, { scope, category, window }: Place): strin
   return `${mode === 'custom' ? 'custom' : 'baselines'}.${scope}.${category}.${window}`
 }
 
-/** The tokens that a field promises, with its edit; `null` if it has no limit, or something that is none. */
+/** The tokens that a field promises, with its edit; `null` if it has no valid limit. */
 export function limitIn(quota: SettingsInForceResponse, draft: Draft, path: string): number | null {
   const value = fieldIn(quota, draft, path)
   return value === NO_LIMIT ? null : isSoft(value) ? value.limit : value
 }
 
-/** The text of a field whose limit is moved: what passes beyond stays. */
+/** The text of a field whose limit is moved. The tokens beyond it stay. */
 export function movedTo(quota: SettingsInForceResponse, draft: Draft, path: string, limit: number): string {
   const value = fieldIn(quota, draft, path)
   return limitText(isSoft(value) && limit > 0 ? { ...value, limit } : limit)
@@ -133,7 +133,7 @@ export interface Place {
   readonly window: string
 }
 
-/** Limits that not even the cheapest request fits into, which shows in nobody's counters before it has been made. */
+/** Limits into which no request fits. Users' counters show this only after such a request was made. */
 export function noneFits(
   effective: SettingsInForceResponse['effective'],
   cheapest: SettingsInForceResponse['cheapest'],
@@ -147,7 +147,7 @@ export function noneFits(
   )
 }
 
-/** One value that will be another. */
+/** A value that will change. */
 export interface Change {
   readonly path: string
   readonly from: Value
@@ -172,7 +172,7 @@ function meaningOf(path: string, edit: Edit): Meant {
   const text = edit.trim()
   if (path === 'mode') return MODES.some((mode) => mode === text) ? { value: text } : { problem: 'problem.mode' }
   if (path === 'global.multiplier') return multiplier(text)
-  // A value that is emptied follows what lies under it; a baseline lies under all others.
+  // An emptied value follows what is below it, but a baseline has nothing below it.
   if (text === '') return path.startsWith('baselines.') ? { problem: 'problem.empty' } : { value: null }
   const value = limitFrom(text)
   return value === null ? { problem: 'problem.limit' } : { value }
@@ -186,11 +186,11 @@ function multiplier(text: string): Meant {
 
 const STEP = 0.05
 
-/** The multiplier a step up or down, within its bounds; as it is where it is none. */
+/** The multiplier a step up or down within its bounds; unchanged if the text is no multiplier. */
 export function steppedMultiplier(text: string, up: boolean): string {
   const meant = multiplier(text.trim())
   if ('problem' in meant) return text
-  // In decimal: 1.1 + 0.05 is 1.1500000000000001.
+  // In decimal, because 1.1 + 0.05 is 1.1500000000000001.
   const next = Number((Number(meant.value) + (up ? STEP : -STEP)).toFixed(12))
   return String(Math.min(MULTIPLIER.max, Math.max(MULTIPLIER.min, next)))
 }
@@ -199,7 +199,7 @@ interface Tree {
   [key: string]: Tree | Value
 }
 
-/** Sets what a path leads to, with what is on the way. */
+/** Sets the value at a path, and creates what is on the way. */
 export function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): void {
   if (rest.length === 0) {
     tree[key] = value

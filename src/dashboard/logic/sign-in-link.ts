@@ -1,10 +1,10 @@
-/** What an address signs in by. */
+/** The sign-in in an address. */
 export type SignInAddress =
   | { readonly code: string }
-  /** The query by which a provider sent the browser back. */
+  /** The query with which a provider sent the browser back. */
   | { readonly returned: string }
 
-/** The code of a sign-in link, `#/sign-in?code=…`, or what a provider said, `/sign-in?code=…`; `null` if the address is neither. */
+/** The code of a sign-in link, `#/sign-in?code=…`, or the result of a provider, `/sign-in?code=…`; `null` for any other address. */
 export function signInAddress({
   pathname,
   search,

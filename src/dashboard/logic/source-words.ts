@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<string, TextKey>> = {
 const RESERVE = ' - reserve'
 const PLAN = 'plan '
 
-/** What made a limit, in words: of `baseline x mode` "the configured limit × the mode". A layer that is not known stays as it is. */
+/** What made a limit, in words: for `baseline x mode` "the configured limit × the mode". An unknown layer stays unchanged. */
 export function sourceWords(source: string): string {
   const words = layersOf(source).map(layerWords).join(' × ')
   return source.endsWith(RESERVE) ? t('source.reserve', { source: words }) : words

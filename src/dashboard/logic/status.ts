@@ -1,28 +1,28 @@
 import type { StatusResponse } from '../../contract/api.ts'
 import type { Rates } from './rates.ts'
 
-/** What the line about refusals says, from the summary of the API. Pure. */
+/** The content of the line about refusals, from the summary of the API. Pure. */
 
-/** Shares of failures, 0 to 1: a line appears at the first and goes below the second, so that it does not come and go. */
+/** Shares of failures, 0 to 1. A line appears at the first and disappears below the second, so that it does not flicker. */
 const APPEARS = 0.02
 const GOES = 0.005
 
-/** A share of failures that is worth red. */
+/** A share of failures that is shown in red. */
 export const ALARMING = 0.05
 
-/** Fewer forwarded requests than these have no share worth a line. */
+/** With fewer forwarded requests a share of failures means nothing. */
 const LEAST_FORWARDED = 20
 
-/** A window of everybody without room. */
+/** A global window without room. */
 export type FullWindow = StatusResponse['full'][number]
 
-/** Whether nobody was refused in the last minutes. Somebody who sends nothing may have no room all the same. */
+/** Whether nobody was refused in the last minutes. Somebody who sends nothing may still have no room. */
 export function hasNoRefusals({ full, users, organisations, global, store }: StatusResponse): boolean {
   return full.length === 0 && users + organisations + global === 0 && store.answers
 }
 
 /**
- * Share of the forwarded requests of the last minute that the upstream fails, 0 to 1; `null` if that is none worth a line, or not known.
+ * The share of forwarded requests in the last minute that failed, 0 to 1; `null` if it is too low for a line, or unknown.
  * @param wasFailing whether there is a line already
  */
 export function failingShare({ upstream }: Pick<StatusResponse, 'upstream'>, wasFailing: boolean): number | null {

@@ -1,7 +1,7 @@
 import type { TextKey } from '../i18n/en.ts'
 import { number, t } from '../i18n/text.ts'
 
-/** A step of a limit as the API has it, the text that says it, and the names of what the brackets find. */
+/** The API's text for a step of a limit, the key of its translation, and the names of the captured parts. */
 type Form = readonly [pattern: RegExp, key: TextKey]
 
 const PLACE = String.raw`(?: \((?<place>[^()]*)\))?`
@@ -30,7 +30,7 @@ const FORMS: readonly Form[] = [
 
 const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
 
-/** One layer of a limit in words: of `mode loose x 1.5` "Mode Loose: × 1.5". A step that is not known stays as it is. */
+/** One layer of a limit in words: for `mode loose x 1.5` "Mode Loose: × 1.5". An unknown step stays unchanged. */
 export function stepWords(step: string): string {
   for (const [pattern, key] of FORMS) {
     const groups = pattern.exec(step)?.groups

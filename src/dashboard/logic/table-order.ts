@@ -1,26 +1,26 @@
-/** How a table is ordered, as the address has it: `order=tokens`, and `order=-tokens` the other way round. Pure. */
+/** The order of a table, from the address: `order=tokens`, or `order=-tokens` reversed. Pure. */
 
 export interface TableOrder {
-  /** Id of the column; `null` for the order in which the rows came. */
+  /** Id of the column; `null` for the original order of the rows. */
   readonly by: string | null
-  /** The other way round than the column begins with. */
+  /** Reversed from the column's first order. */
   readonly isReversed: boolean
 }
 
 export type SortValue = number | string | null
 
-/** What the order has to know of a column. */
+/** What the order needs to know about a column. */
 export interface Sortable<Row> {
   readonly id: string
-  /** What the rows are sorted by, `null` last. `server` if the rows come in the order that was asked for. Default: the column has no order. */
+  /** The value to sort by, `null` last; `server` for rows that come in the requested order. Default: not sortable. */
   readonly sort?: ((row: Row) => SortValue) | 'server'
-  /** Numbers begin with the greatest, texts with the first. Default false. */
+  /** Numbers begin with the greatest, texts with the first one. Default false. */
   readonly isNumber?: boolean
-  /** Whether a column that shows more than a number begins with the greatest too. Default false. */
+  /** Whether a column that shows more than a number also begins with the greatest. Default false. */
   readonly isRanked?: boolean
 }
 
-/** @param written of the address; what names no column that has an order is the usual one */
+/** @param written in the address. A text that names no sortable column means the usual order */
 export function orderOf<Row>(
   written: string | undefined,
   columns: readonly Sortable<Row>[],
@@ -31,13 +31,13 @@ export function orderOf<Row>(
   return named === undefined ? { by: usual, isReversed: false } : { by: named.id, isReversed }
 }
 
-/** What the address is to have after a column was chosen: `null` for the usual order. */
+/** The field of the address after a column was chosen: `null` for the usual order. */
 export function afterChoosing<Row>(order: TableOrder, column: Sortable<Row>, usual: string | null): string | null {
   if (order.by === column.id && !order.isReversed) return `-${column.id}`
   return column.id === usual ? null : column.id
 }
 
-/** The value of `aria-sort`; `undefined` for a column that has no order. */
+/** The value of `aria-sort`; `undefined` for a column that cannot be sorted. */
 export function directionOf<Row>(
   { by, isReversed }: TableOrder,
   { id, sort, isNumber = false, isRanked = isNumber }: Sortable<Row>,
@@ -47,7 +47,7 @@ export function directionOf<Row>(
   return isRanked === isReversed ? 'ascending' : 'descending'
 }
 
-/** The rows in the order of a column. Those alike keep their order. */
+/** The rows in the order of a column. Equal rows keep their order. */
 export function sortedRows<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],

@@ -1,7 +1,7 @@
-/** What is not seen, what turns the text around it, and spaces that are no plain single ones inside of it. */
+/** Invisible characters, characters that reverse the text around them, and spaces other than single plain ones inside. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]|[^\P{Zs} ]|(?<=^| ) | $/gu
 
-/** A name that somebody else chose, such that two that are different never look alike for want of a character that can be seen. */
+/** A name that somebody else chose, in which invisible characters become visible, so that different names never look alike. */
 export function visible(name: string): string {
   return name.replace(UNSEEN, (character) => `⟨U+${hexOf(character)}⟩`)
 }

@@ -1,4 +1,4 @@
-/** A sentence that introduces a list, where the list is not shown: without what only introduces it. */
+/** A sentence that introduces a list, made complete for places where the list is not shown. */
 export function wholeSentence(text: string): string {
   return text.replace(/(?:\. [^.]*)?:$/, '.').replace(/(?:，[^，]*)?：$/, '。')
 }

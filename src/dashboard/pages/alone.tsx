@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import icon from '../icon.svg'
 import { Preferences } from '../ui/shell.tsx'
 
-/** A page for somebody who is not signed in. */
+/** A page for people who are not signed in. */
 export function Alone({ children }: { readonly children: ReactNode }) {
   return (
     <div className="sign-in">
@@ -14,7 +14,7 @@ export function Alone({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** The heading of such a page, with the sign of Tollgate. */
+/** The heading of such a page, with Tollgate's logo. */
 export function AloneTitle({ title }: { readonly title: string }) {
   return (
     <h1>

@@ -9,17 +9,17 @@ import { useForm } from '../ui/form.tsx'
 import { Copyable, Note } from '../ui/small.tsx'
 import { Alone, AloneTitle } from './alone.tsx'
 
-/** Where a link of an access key leads: what is behind the sign # of the address opens it. */
+/** The page of an access key's link. The text after `#` in the address opens it. */
 export const HANDOVER_PATH = '/handover'
 
-/** For somebody without a sign-in, who gets an access key once. A chat program that looks at the link presses no button. */
+/** For people without a sign-in, who get an access key once. A chat program that previews the link presses no button. */
 export function HandoverPage() {
   const [shown, setShown] = useState<HandedOverResponse | null>(null)
   const { error, busy, submit } = useForm({
     async send() {
       const code = location.hash.slice(1)
       setShown((await call<HandedOverResponse>('POST', '/api/handover', { body: { code } })).data)
-      // It is good no more, and is not to stay among the pages that the browser remembers.
+      // The link is used up, and should not stay in the history of the browser.
       history.replaceState(null, '', HANDOVER_PATH)
     },
   })

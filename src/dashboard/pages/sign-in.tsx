@@ -50,7 +50,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
   )
 }
 
-/** The page is left, and opened anew when the provider has sent the browser back. */
+/** Leaves the page, which is opened anew when the provider sends the browser back. */
 function ByProvider({ provider, again }: { readonly provider: string; readonly again: boolean }) {
   const { signInByProvider } = useSession()
   const { error, busy, submit } = useForm({ send: signInByProvider })

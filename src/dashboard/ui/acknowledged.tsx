@@ -3,19 +3,19 @@ import { type ReactNode, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { number, t } from '../i18n/text.ts'
 
-/** What stands until somebody has seen it. */
+/** A note that stays until somebody has seen it. */
 export interface Standing {
-  /** Another one when it is about something else: then it is shown again. */
+  /** Changes if the note is about something new, so that it is shown again. */
   readonly id: string
   readonly note: ReactNode
 }
 
-/** Ids that are kept, the newest last. */
+/** How many ids are kept, the newest last. */
 const MOST = 100
 
 /**
- * Notes of what goes on, each until whoever is signed in acknowledges it. What was acknowledged is kept in this browser, by the name of the
- * person, and nowhere else: others see the notes still.
+ * Notes about present events, which the signed-in person can acknowledge one by one. That is remembered only in this browser, by the name
+ * of the person, so others still see the notes.
  */
 export function Acknowledgeable({ of }: { readonly of: readonly Standing[] }) {
   const [seen, change] = useSeen()

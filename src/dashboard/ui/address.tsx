@@ -2,24 +2,24 @@ import { useSyncExternalStore } from 'react'
 import { type Fields, hashOf, type Place, placeOf } from '../logic/location.ts'
 import { rangeFields, usualRange } from '../logic/range.ts'
 
-/** The range that was chosen last, which goes along to each place whose address names none. A link that names one looks at another time by itself alone. */
+/** The last chosen range, which goes along to each place whose address names none. A link with a range only applies to its own page. */
 let carried = rangeFields(placeOf(location.hash).fields)
 
-/** The entries of the history by their place in it: what each names, and how far down it was. */
+/** The history's entries by their position: what each names, and how far down it was scrolled. */
 const entries = new Map<number, { readonly hash: string; readonly top: number }>()
 let entry = numberOf(history.state) ?? 0
 
-/** Of an entry that was visited before. */
+/** The number of an entry that was visited before. */
 function numberOf(state: unknown): number | undefined {
   return typeof state === 'number' ? state : undefined
 }
 
-/** How far down this place was left; `undefined` if one comes to it for the first time. In pixels. */
+/** How far down this place was scrolled when it was left, in pixels; `undefined` on the first visit. */
 export function leftAt(): number | undefined {
   return entries.get(entry)?.top
 }
 
-/** Goes back to a place, if it is the one before: to where it was left. @returns whether it does */
+/** Goes back to a place if it is the previous one, to where it was scrolled. @returns whether it does */
 export function goBackTo(hash: string): boolean {
   if (entries.get(entry - 1)?.hash !== hash) return false
   history.back()
@@ -31,7 +31,7 @@ window.addEventListener('scroll', () => entries.set(entry, { hash: location.hash
   passive: true,
 })
 
-// Before anybody else hears of a place.
+// Registered before all other listeners.
 window.addEventListener('hashchange', () => {
   const known = numberOf(history.state)
   const isVisitedBefore = known !== undefined && known !== entry
@@ -50,12 +50,12 @@ window.addEventListener('hashchange', () => {
 
 history.replaceState(entry, '')
 
-/** The place keeps what the history of the browser knows of it. */
+/** The place keeps the state of its history entry. */
 function replaceAddress(hash: string): void {
   history.replaceState(history.state, '', hash)
 }
 
-/** The place that the address names, as it changes. */
+/** The place in the address, as it changes. */
 export function usePlace(): Place {
   return placeOf(useSyncExternalStore(follow, () => location.hash))
 }
@@ -91,6 +91,6 @@ export function changeFields(changes: Changes, isStep = false): void {
   if (JSON.stringify(range) !== JSON.stringify(rangeFields(fields))) carried = range
   if (isStep) location.hash = hash
   else replaceAddress(hash)
-  // Replacing makes no event of its own.
+  // Replacing the address fires no event by itself.
   if (!isStep) window.dispatchEvent(new HashChangeEvent('hashchange'))
 }

@@ -9,17 +9,17 @@ import { useComparing, useRange } from './range.tsx'
 import { SeriesChart } from './series-chart.tsx'
 
 const EVERY_MS = 30_000
-/** What is over stays as it is. */
+/** What is over does not change. */
 const BEFORE_EVERY_MS = 600_000
 
 interface CategoryChartProps {
   readonly title: string
   readonly of: Whose
-  /** In pixels. Default that of any chart. */
+  /** In pixels. Default that of all charts. */
   readonly height?: number
 }
 
-/** The tokens of the range of the page by category, and the sum of the time before beside them if that is chosen. */
+/** The tokens in the range of the page by category, and the sum of the time before beside them if that is chosen. */
 export function CategoryChart({ title, of, height }: CategoryChartProps) {
   const path = categoryPath(of, useRange(), serverNow())
   const poll = usePoll<UsageResponse>(path, EVERY_MS)
@@ -85,7 +85,7 @@ function totalsOf(response: UsageResponse): readonly number[] {
   return categoryUsageOf(response, Number.POSITIVE_INFINITY).points.map(({ values }) => totalOf(values))
 }
 
-/** Days are no runs of a window. */
+/** Days are not runs of a window. */
 function isOfWindow({ window, step }: UsageResponse): boolean {
   return window !== null && step !== '1d'
 }

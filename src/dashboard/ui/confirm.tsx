@@ -5,10 +5,10 @@ import { Failed } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { bound, useForm } from './form.tsx'
 
-/** The id of where dialogs are put: with the page, so that they wait behind the sign-in with it and do not lie over it. */
+/** The id of the container for dialogs. It belongs to the page, so that dialogs wait with it behind the sign-in. */
 export const DIALOGS = 'dialogs'
 
-/** Why something is done, as a body has it: empty where nobody said. */
+/** The reason of an action, as in a body; empty if none is given. */
 export interface Reason {
   readonly reason?: string
 }
@@ -17,16 +17,16 @@ export interface ConfirmProps {
   readonly title: string
   readonly action: string
   readonly danger?: boolean
-  /** Whether a reason must be given; without, it may be. */
+  /** Whether a reason must be given. Otherwise it is optional. */
   readonly needsReason?: boolean
-  /** What stands in the field of the reason at first. Default nothing. */
+  /** The initial text of the reason. Default empty. */
   readonly reason?: string
   readonly onConfirm: (reason: Reason) => Promise<void>
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-/** Says what is about to happen, asks why, and does it. */
+/** Says what is about to happen, asks for a reason, and does it. */
 export function Confirm({
   title,
   action,
@@ -45,16 +45,16 @@ export function Confirm({
       onClose()
     },
   })
-  // A modal returns the focus when it is asked to close, and this one is gone then.
+  // A modal returns the focus when it is asked to close, but this one is already gone then.
   useFocusBack(() => document.activeElement)
 
-  // What was sent is done, or not: who closed the dialog meanwhile would never read which.
+  // Somebody who closed the dialog while the request is under way would never learn its outcome.
   const close = (): void => {
     if (!busy) onClose()
   }
 
-  // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids. The second click of
-  // a double click on what opens it is outside, as is one that would lose the reason that was typed.
+  // Locking the scroll would put a <style> element into the page, which the Content-Security-Policy forbids. A click outside
+  // does not close the dialog: the second click of a double click on its opener is one, and a typed reason would be lost.
   return (
     <Modal
       opened
@@ -90,15 +90,15 @@ export function Confirm({
 }
 
 interface AskProps extends Omit<ConfirmProps, 'onClose'> {
-  /** What opens the question, and its name where that says too little. */
+  /** The button that opens the question, and a longer name for it if needed. */
   readonly button: string
   readonly label?: string
   readonly disabled?: boolean
-  /** What became of it, while nothing is asked. */
+  /** The outcome, shown while nothing is asked. */
   readonly outcome?: ReactNode
 }
 
-/** A button, and the question that it opens. */
+/** A button and the question that it opens. */
 export function Ask({ button, label, disabled = false, outcome, ...question }: AskProps) {
   const [isAsking, setAsking] = useState(false)
   return (

@@ -14,18 +14,18 @@ import './data-table.css'
 /** A column of a table. The first one names its row. */
 export interface Column<Row> extends Sortable<Row> {
   readonly head: string
-  /** What the head shows beside its name. Default nothing. */
+  /** Shown beside the name in the head. Default nothing. */
   readonly headMore?: ReactNode
   readonly cell?: (row: Row) => ReactNode
-  /** A number, which is shown instead of a cell; `null` is a dash. */
+  /** A number to show instead of a cell; `null` is shown as a dash. */
   readonly count?: (row: Row) => number | null
-  /** Left out unless the window is wide. Default false. */
+  /** Whether the column is only shown in a wide window. Default false. */
   readonly isWideOnly?: boolean
-  /** Of a dense table, as CSS has it. Default by what is in it. */
+  /** The width in a dense table, in CSS. Default by its content. */
   readonly width?: string
 }
 
-/** A column of numbers that orders the rows. */
+/** A sortable column of numbers. */
 export function counted<Row>(
   id: string,
   head: string,
@@ -41,26 +41,26 @@ function Count({ of }: { readonly of: number | null }) {
 
 interface DataTableProps<Row> {
   readonly label: string
-  /** Those that are `false` are left out. */
+  /** Columns that are `false` are left out. */
   readonly columns: readonly (Column<Row> | false)[]
   readonly rows: readonly Row[]
-  /** What is said instead where there is no row. Default nothing. */
+  /** The text if there is no row. Default none. */
   readonly none?: string
   readonly keyOf: (row: Row) => string
-  /** The order without one in the address: a column, or `null` for that in which the rows came. Default `null`. */
+  /** The order without one in the address: a column, or `null` for the original order. Default `null`. */
   readonly usual?: string | null
-  /** The field of the address that has the order. Default `order`. */
+  /** The field of the address with the order. Default `order`. */
   readonly field?: string
   /**
-   * `dense`: each row has one line, and the heads stay in sight. `lines`: it has one where there is room. `small`: its rows are no cards in
-   * a narrow window, because they have a few short cells and no order. Default none of these.
+   * `dense`: each row has one line, and the heads stay visible. `lines`: one line if there is room. `small`: rows are no cards in a narrow
+   * window, because they have few short cells and no order. Default none of these.
    */
   readonly look?: 'dense' | 'lines' | 'small'
 }
 
 /**
- * A table whose heads are buttons that order it, if their columns have an order; the address has the order. If the window is narrow
- * its rows are cards, and the heads stand above them.
+ * A table whose heads are buttons that sort it, if their columns can be sorted; the address has the order. In a narrow window rows
+ * are cards, with the heads above them.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, rows, keyOf, none, usual = null, field = 'order', look = '' } = props
@@ -100,13 +100,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
 }
 
-/** The order that the address has, and the choice of another one. */
+/** The order in the address, and a function to choose another one. */
 export function useTableOrder<Row>(columns: readonly Sortable<Row>[], usual: string | null, field = 'order') {
   const fields = useFields()
   const order = orderOf(fields[field], columns, usual)
   return {
     order,
-    // A cursor belongs to the order that it came with.
+    // A cursor is only valid for its order.
     choose: (column: Sortable<Row>) => lookFor({ [field]: afterChoosing(order, column, usual) }),
   }
 }

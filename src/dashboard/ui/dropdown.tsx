@@ -3,16 +3,16 @@ import { type ReactNode, type ToggleEvent, useId, useRef, useState } from 'react
 import './dropdown.css'
 
 interface DropdownProps {
-  /** Of the button. */
+  /** The text of the button. */
   readonly label: ReactNode
-  /** What a label that is a name is about. Default nothing. */
+  /** What a name as label refers to. Default nothing. */
   readonly title?: string
-  /** Whether what it holds is chosen. Default false. */
+  /** Whether something in it is chosen. Default false. */
   readonly isOn?: boolean
   readonly children: ReactNode
 }
 
-/** A button that opens a small panel below it. The browser closes it on Escape and on a click beside it. */
+/** A button that opens a small panel below it. The browser closes the panel on Escape and on a click outside. */
 export function Dropdown({ label, title, isOn = false, children }: DropdownProps) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)

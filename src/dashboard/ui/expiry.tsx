@@ -7,17 +7,17 @@ import { bound } from './form.tsx'
 interface ExpiryProps {
   readonly label: string
   readonly value: Expiry
-  /** What is set already, in ISO 8601; `null` if nothing is. */
+  /** The present end, in ISO 8601; `null` if nothing is set. */
   readonly keep: string | null
-  /** Whether it may have no end. Default true. */
+  /** Whether "never" can be chosen. Default true. */
   readonly hasNever?: boolean
-  /** What never is called here. */
+  /** Another name for "never". */
   readonly never?: string
   readonly error: string | undefined
   readonly onChange: (expiry: Expiry) => void
 }
 
-/** When something ends: never, after one of the usual times, or at a time. Each option has its day. */
+/** When something ends: never, after a usual time, or at a chosen time. Each option shows its day. */
 export function ExpiryField({ label, value, keep, hasNever = true, never, error, onChange }: ExpiryProps) {
   const chosen = value.kind === 'hours' ? String(value.hours) : value.kind
   const data = [
@@ -46,7 +46,7 @@ export function ExpiryField({ label, value, keep, hasNever = true, never, error,
   )
 }
 
-/** The end of a day is named by that day, and not by the midnight behind it. @param now milliseconds since the epoch */
+/** The end of a day is shown as that day, not as the midnight after it. @param now milliseconds since the epoch */
 function presetsOf(now: number): { value: string; label: string }[] {
   const lastDay = (end: number) => day(new Date(end - 1))
   return [

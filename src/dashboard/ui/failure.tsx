@@ -5,7 +5,7 @@ import type { TextKey } from '../i18n/en.ts'
 import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
-/** Codes of which the page has a text of its own, so that no text of theirs can be taken for one that nobody uses. */
+/** Codes for which the page has its own text. The list keeps these texts from being taken for unused ones. */
 const CODES = [
   ...(['unauthorized', 'too_many_attempts', 'no_admin_token', 'forbidden', 'sign_in_failed', 'no_role'] as const),
   ...(['provider_unavailable', 'version_conflict', 'conflict', 'changed_since', 'not_found'] as const),
@@ -13,7 +13,7 @@ const CODES = [
 ] as const
 const OWN_TEXTS = new Map<string, TextKey>(CODES.map((code) => [code, `error.${code}`]))
 
-/** In the language of the page where the code is known; else the API's own sentence. */
+/** In the language of the page if the code is known; else the API's own sentence. */
 export function messageOf(error: Error): string {
   if (error instanceof LostError) return messageOfLost(error)
   if (!(error instanceof ApiError)) return error.message
@@ -24,13 +24,13 @@ export function messageOf(error: Error): string {
 function messageOfLost(error: LostError): string {
   const { status } = error
   const isChange = error instanceof UnknownError
-  // Of 5xx nobody knows: a proxy gives them also where the gateway is only slow.
+  // After a 5xx the outcome is unknown, because a proxy may send it while the gateway is only slow.
   if (isChange && status !== null && status >= 400 && status < 500) return t('error.change_between', { status })
   if (isChange) return t('error.outcome_unknown')
   return status === null ? t('error.lost') : t('error.between', { status })
 }
 
-/** What the API says of single fields, by their path. */
+/** What the API says about single fields, by their path. */
 export function fieldProblems(error: Error | null): Readonly<Record<string, string>> {
   const problems = error instanceof ApiError ? (error.response.problems ?? []) : []
   return Object.fromEntries(problems.map(({ path, msg }) => [path, msg]))
@@ -47,7 +47,7 @@ export function Failed({ error, children }: { readonly error: Error | null; read
   )
 }
 
-/** Why a poll failed, unless the banner or the sign-in page says it already. */
+/** Why a poll failed, unless the banner or the sign-in page already says it. */
 export function Failure({ poll: { data, error } }: { readonly poll: Pick<Polled<unknown>, 'data' | 'error'> }) {
   const isReportedAlready =
     data !== null && (error instanceof LostError || (error instanceof ApiError && error.status === 401))

@@ -5,7 +5,7 @@ interface FilledProps {
   readonly parts: Readonly<Record<string, ReactNode>>
 }
 
-/** A text of the page, its `{name}` holes filled with elements. */
+/** A text of the page with elements in its `{name}` holes. */
 export function Filled({ text, parts }: FilledProps) {
   const pieces = text.split(/\{(\w+)\}/)
   // Every other piece is the name of a hole.

@@ -1,9 +1,9 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /**
- * Where the focus goes when a part of the page that took it is closed: back to what opened it or, if that is gone or of no use any
- * more, to its table, else to the heading of its panel. Where somebody has put it elsewhere it stays.
- * @param openerOf asked once, before the focus is taken
+ * Moves the focus when a part of the page with the focus is closed: back to its opener or, if that is gone or disabled, to its
+ * table, or else to the heading of its panel. If somebody has moved the focus, it stays.
+ * @param openerOf called once, before the focus is taken
  */
 export function useFocusBack(openerOf: () => Element | null | undefined): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: what opened it stays what opened it
@@ -21,16 +21,13 @@ export function useFocusBack(openerOf: () => Element | null | undefined): void {
   }, [])
 }
 
-/** For a button that is gone or of no use once it was pressed: the focus goes to its field, or to the heading of its panel. */
+/** For a button that is gone or disabled after it was pressed. The focus moves to its field, or to the heading of its panel. */
 export function focusNear(button: Element): void {
   const near = button.closest('.field')?.querySelector('input') ?? headingAround(button)
   near?.focus({ preventScroll: true })
 }
 
-/**
- * For a button that cannot be pressed while it waits, and so loses the focus: it has it again afterwards, unless somebody has put
- * it elsewhere.
- */
+/** For a button that is disabled while it waits, and so loses the focus. It gets the focus back, unless somebody has moved it. */
 export function useFocusKept(isWaiting: boolean): RefObject<HTMLButtonElement | null> {
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => {

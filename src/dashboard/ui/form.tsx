@@ -4,7 +4,7 @@ import { t } from '../i18n/text.ts'
 import { fieldProblems } from './failure.tsx'
 import { focusNear, useFocusKept } from './focus-back.ts'
 
-/** What a field shows and whom it reports to, as props of it. @param error what is said under it; nothing if it is empty */
+/** The value and the change handler of a field, as its props. @param error shown below it; nothing if empty */
 export function bound<T extends string | null | undefined>(
   value: string,
   onChange: (value: string) => void,
@@ -18,16 +18,16 @@ export function bound<T extends string | null | undefined>(
 
 interface ChoiceProps<T extends string> extends Omit<NativeSelectProps, 'value' | 'onChange' | 'data'> {
   readonly values: readonly T[]
-  /** How each is called. Default as it is. */
+  /** The label of each value. Default the value itself. */
   readonly nameOf?: (value: T) => string
-  /** What it is called that none of them is chosen. */
+  /** The label for choosing none of them. */
   readonly none: string
-  /** The one that is chosen, also if it is not among them any more; empty for none. */
+  /** The chosen value, even if it is no longer offered; empty for none. */
   readonly value: string
   readonly onChoose: (value: T | '') => void
 }
 
-/** A choice of one of some values, or of none. */
+/** A choice of one of several values, or of none. */
 export function Choice<T extends string>({ values, nameOf = String, none, value, onChoose, ...props }: ChoiceProps<T>) {
   const all = values.some((each) => each === value) || value === '' ? values : [...values, value as T]
   const data = [{ value: '', label: none }, ...all.map((each) => ({ value: each, label: nameOf(each) }))]
@@ -38,15 +38,15 @@ export function Choice<T extends string>({ values, nameOf = String, none, value,
 export type FieldProblems = Readonly<Record<string, string>>
 
 interface FormOptions {
-  /** What is wrong before anything is sent; fields that are `false` are not. Default nothing. */
+  /** What is wrong before anything is sent; `false` for fields without a problem. Default nothing. */
   readonly check?: () => Readonly<Record<string, string | false>>
-  /** @throws Error if it was not done, or nobody knows */
+  /** @throws Error if it was not done, or if that is unknown */
   readonly send: () => Promise<void> | void
-  /** What follows if it was not. Default nothing. */
+  /** Called on a failure. Default nothing. */
   readonly onError?: (error: Error) => unknown
 }
 
-/** Sends what was typed: what is wrong with it, whether it is on its way, and why it failed. */
+/** Sends a form, with its problems, whether it is on its way, and why it failed. */
 export function useForm({ check = () => ({}), send, onError }: FormOptions) {
   const [problems, setProblems] = useState<FieldProblems>({})
   const [error, setError] = useState<Error | null>(null)
@@ -74,21 +74,21 @@ export function useForm({ check = () => ({}), send, onError }: FormOptions) {
 
   return {
     ...{ problems, error, busy, submit },
-    /** Forgets what came of it. */
+    /** Forgets the result. */
     clear(): void {
       setProblems({})
       setError(null)
     },
-    /** Of the form, and of the button that sends it. */
+    /** Props of the form and of its button. */
     form: { ref, onSubmit: submit, noValidate: true },
     submitter: { ref: button, type: 'submit', loading: busy } as const,
   }
 }
 
 /**
- * Takes the focus to the first field of a form that is wrong: it may be far above the button that was pressed.
- * @param findings what is wrong, of the page and of the API: another one for each attempt
- * @returns of the form
+ * Moves the focus to the first wrong field of a form, which may be far above the pressed button.
+ * @param findings the problems from page and API, new objects for each attempt
+ * @returns ref of the form
  */
 export function useFocusWrong(...findings: readonly unknown[]) {
   const form = useRef<HTMLFormElement>(null)
@@ -97,7 +97,7 @@ export function useFocusWrong(...findings: readonly unknown[]) {
   return form
 }
 
-/** Gives up what was edited in a form. */
+/** Discards the edits of a form. */
 export function Discard({ disabled, onDiscard }: { readonly disabled: boolean; readonly onDiscard: () => void }) {
   return (
     <Button

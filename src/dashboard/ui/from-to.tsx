@@ -1,18 +1,18 @@
 import type { ReactNode } from 'react'
 import { t } from '../i18n/text.ts'
 
-/** A value that becomes another one. */
+/** A value that changes. */
 export interface FromToLine {
   readonly key: string
   readonly name: ReactNode
-  /** `null` if nothing is said of what was before. Default so. */
+  /** `null` to show nothing about the value before. Default `null`. */
   readonly from?: ReactNode
   readonly to: ReactNode
-  /** What stands behind it, with what parts both. Default nothing. */
+  /** Further content after the values, with its separator. Default none. */
   readonly more?: ReactNode
 }
 
-/** What becomes different, one line each. */
+/** What changes, one line each. */
 export function FromTo({ lines }: { readonly lines: readonly FromToLine[] }) {
   if (lines.length === 0) return null
   return (

@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react'
 import { t } from '../i18n/text.ts'
 import { Note } from './small.tsx'
 
-/** Keeps a fault of the page to its part. */
+/** Limits the effect of a fault in the page to its part. */
 export class Guarded extends Component<{ readonly children: ReactNode }, { readonly failed: boolean }> {
   override state = { failed: false }
   static getDerivedStateFromError() {

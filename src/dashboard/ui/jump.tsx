@@ -12,20 +12,20 @@ import './jump.css'
 import { Name } from './small.tsx'
 import { useTyped } from './typed.ts'
 
-/** Of users, and of organisations. */
+/** How many users, and how many organisations. */
 const MOST = 5
-/** What is shown may be this old. */
+/** The most age of what is shown. */
 const EVERY_MS = 30_000
 const LIST = 'jump-list'
 
-/** The button that opens the search over all pages, and its keys: Ctrl-K, or Cmd-K on a Mac. */
+/** The button that opens the search over all pages, with its keys Ctrl-K, or Cmd-K on a Mac. */
 export function Jump() {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent): void => {
       if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return
       event.preventDefault()
-      // A question that waits for its answer is not covered by another one.
+      // An open question must not be covered by another dialog.
       setOpen((was) => was || document.querySelector('[role="dialog"]') === null)
     }
     window.addEventListener('keydown', listen)
@@ -49,7 +49,7 @@ export function Jump() {
         onClose={() => setOpen(false)}
         portalProps={{ target: `#${DIALOGS}` }}
         lockScroll={false}
-        // One that is fading away would pass for a question that waits.
+        // A dialog that fades out would be taken for an open question.
         transitionProps={{ duration: 0 }}
         closeButtonProps={{ 'aria-label': t('word.close') }}
       >
@@ -148,7 +148,7 @@ function useLook(): (look: Look) => void {
   }
 }
 
-/** English is understood in every language: whoever knows the words of the API types them. */
+/** English works in every language, because some people know the words of the API. */
 function wordsOf(verb: Verb): readonly string[] {
   return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
 }

@@ -2,14 +2,15 @@ import { createContext, type ReactNode, useContext, useState, useSyncExternalSto
 
 const Context = createContext<Kept | null>(null)
 
-/** Keeps what is being edited while one looks at other pages, until the page is loaded anew. */
+/** Keeps edits while one looks at other pages, until the page is reloaded. */
 export function Keeping({ children }: { readonly children: ReactNode }) {
   const [kept] = useState(createKept)
   return <Context value={kept}>{children}</Context>
 }
 
 /**
- * As `useState`; what it holds is there again when its page is come back to, as changed by what ended after it was left.
+ * Like `useState`, but the value is still there when one comes back to the page, with changes by requests that ended
+ * meanwhile.
  * @param initial the same at each call
  */
 export function useKept<T>(name: string, initial: T): [T, (change: (now: T) => T) => void] {

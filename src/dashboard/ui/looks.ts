@@ -3,11 +3,11 @@ import type { NowResponse } from '../../contract/api.ts'
 import { KEPT, type Left, leftBetween } from '../logic/rates.ts'
 import { useKept } from './kept-state.tsx'
 
-/** What the looks at `/api/now` have shown since the page was loaded. */
+/** The results of `/api/now` since the page was loaded. */
 export interface Looks {
-  /** Oldest first, the latest 90. While the store is out there is none. */
+  /** Oldest first, the latest 90. None while the store is out. */
   readonly looks: readonly NowResponse[]
-  /** Replicas that are gone, latest first: at most 10. */
+  /** Replicas that are gone, latest first, at most 10. */
   readonly left: readonly Left[]
 }
 
@@ -15,7 +15,7 @@ const LEFT_KEPT = 10
 
 const NONE: Looks = { looks: [], left: [] }
 
-/** Notes this look, and keeps it while one looks at other pages. @param now `null` as long as there was none */
+/** Notes this result, and keeps it while one looks at other pages. @param now `null` until there is one */
 export function useLooks(now: NowResponse | null): Looks {
   const [seen, change] = useKept('looks', NONE)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new look changes what was seen
@@ -28,7 +28,7 @@ export function useLooks(now: NowResponse | null): Looks {
 function withLook({ looks, left }: Looks, now: NowResponse): Looks {
   const last = looks.at(-1)
   if (last === now) return { looks, left }
-  // While the store is out nobody can be missed.
+  // While the store is out no replica can be missing.
   const gone = last === undefined ? [] : leftBetween(last, now)
   return { looks: [...looks, now].slice(-KEPT), left: [...gone, ...left].slice(0, LEFT_KEPT) }
 }

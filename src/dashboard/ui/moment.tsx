@@ -8,7 +8,7 @@ const EVERY_MS = 10_000
 
 type Listener = (now: number) => void
 
-/** One timer for all that is shown: a table has hundreds of moments. */
+/** One timer for everything shown, because a table may have hundreds of moments. */
 const listeners = new Set<Listener>()
 let timer: ReturnType<typeof setInterval> | undefined
 
@@ -26,7 +26,7 @@ function listen(listener: Listener): () => void {
   }
 }
 
-/** The clock of the gateway, every few seconds anew. In milliseconds since the epoch. */
+/** The gateway's clock, updated every few seconds, in milliseconds since the epoch. */
 function useServerNow(): number {
   const [now, setNow] = useState(serverNow)
   useEffect(() => listen(setNow), [])
@@ -36,11 +36,11 @@ function useServerNow(): number {
 interface MomentProps {
   /** In ISO 8601. */
   readonly at: string
-  /** It has happened: by another clock it may seem to lie ahead. Default false. */
+  /** Whether it certainly has happened, even if another clock has it ahead. Default false. */
   readonly isPast?: boolean
 }
 
-/** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. One that is to come is an end, in whole seconds. */
+/** A moment and its distance from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. A future moment is an end, in whole seconds. */
 export function Moment({ at, isPast = false }: MomentProps) {
   const now = useServerNow()
   const ms = Date.parse(at) - now
@@ -62,7 +62,7 @@ export function Ago({ at }: { readonly at: string }) {
   )
 }
 
-/** A moment to come with the time of day alone, for what ends soon. @param at in ISO 8601; shown in whole seconds, as the 429 has it */
+/** A future moment as a time of day only, for what ends soon. @param at in ISO 8601, shown in whole seconds as in the 429 */
 export function Until({ at: exact }: { readonly at: string }) {
   const now = useServerNow()
   const at = wholeSecond(exact)

@@ -12,12 +12,12 @@ export function isStoreOut(error: Error | null): boolean {
   return error instanceof ApiError && error.response.error === 'store_unavailable'
 }
 
-/** What the gateway enforces by itself, asked for while the store is out. */
+/** What the gateway enforces by itself, requested while the store is out. */
 export function useInForce(out: boolean): Polled<InForceResponse> {
   return useOperatorsPoll<InForceResponse>(out ? '/api/in-force' : null, EVERY_MS)
 }
 
-/** At the top of a page that shows what is known without the store. */
+/** The banner of a page that shows what is known without the store. */
 export function OutageBanner({ inForce }: { readonly inForce: InForceResponse | null }) {
   return (
     <Note tone="warn" live title={t('outage.title')}>

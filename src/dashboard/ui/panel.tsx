@@ -6,12 +6,12 @@ import { Failure } from './failure.tsx'
 import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
 
-/** The heading of a page takes the focus when one comes to it. */
+/** The heading of a page, which takes the focus when one comes to the page. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {
   return <h1 tabIndex={-1}>{children}</h1>
 }
 
-/** A part of a page with its heading, which takes the focus where what had it in there is gone. */
+/** A part of a page with a heading, which takes the focus if the focused element in it disappears. */
 export function Panel({
   title,
   text,
@@ -20,7 +20,7 @@ export function Panel({
 }: {
   readonly title: ReactNode
   readonly text?: ReactNode
-  /** The heading is there for who hears the page alone. Default false. */
+  /** Whether the heading is only for people who hear the page. Default false. */
   readonly isHidden?: boolean
   readonly children: ReactNode
 }) {
@@ -37,12 +37,12 @@ export function Panel({
 
 interface LoadedProps<T> {
   readonly poll: Pick<Polled<T>, 'data' | 'error'>
-  /** The page has a banner for it where the store is out. */
+  /** Whether the page has a banner for an outage of the store. */
   readonly hasBanner?: boolean
   readonly children: (data: T) => ReactNode
 }
 
-/** What was polled, or that it is on its way, or why it is not there. */
+/** The result of a poll, or that it is on its way, or why it is missing. */
 export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>) {
   const isOut = hasBanner && isStoreOut(poll.error)
   return (
@@ -63,17 +63,17 @@ export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>)
 }
 
 interface TurningProps {
-  /** `null` at the first page. */
+  /** `null` on the first page. */
   readonly onFirst?: (() => void) | null
-  /** To the page before; `null` at the first one, missing where the list does not know it. */
+  /** Goes to the previous page; `null` on the first one, and absent if the list does not know it. */
   readonly onBefore?: (() => void) | null
-  /** `null` at the last one. */
+  /** `null` on the last page. */
   readonly onNext: (() => void) | null
-  /** Pages of a list, or of what happened, latest first. */
+  /** Pages of a list, or of past events, latest first. */
   readonly of?: 'list' | 'past'
 }
 
-/** The buttons that turn over a list. The one that was pressed may be gone, at once or with all of them: the focus is at the heading then. */
+/** The buttons that turn the pages of a list. The pressed one may disappear, and then the heading gets the focus. */
 export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }: TurningProps) {
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)

@@ -19,22 +19,22 @@ import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
 import './range.css'
 
-/** The range that the page looks at: `range`, or `from` and `to`, of the address. */
+/** The range of the page: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {
   return rangeOf(usePlace())
 }
 
-/** Whether the time before stands beside it in charts: `compare` of the address. */
+/** Whether charts also show the time before: `compare` of the address. */
 export function useComparing(): boolean {
   return usePlace().fields.compare === 'true'
 }
 
-/** A range by its moments, which Back leaves again. */
+/** Chooses a range by its moments. Back returns to the range before. */
 export function useZoom(): (from: Date, to: Date) => void {
   return (from, to) => changeFields({ ...NOWHERE, from: from.toISOString(), to: to.toISOString(), range: null }, true)
 }
 
-/** Chooses the range of all pages, in the header. Nothing on a page that looks at no time. */
+/** The choice of the range for all pages, in the header. Nothing on a page without a range. */
 export function RangeControl() {
   const place = usePlace()
   const usual = usualRange(place)
@@ -47,7 +47,7 @@ export function RangeControl() {
         size="xs"
         aria-label={t('range.label')}
         value={name ?? ''}
-        // A half-hour that was chosen may lie in no other range.
+        // A chosen half-hour may not be in another range.
         onChange={(range) => changeFields({ ...NOWHERE, range: range === 'all' ? null : range })}
         data={names.map((each) => ({ value: each, label: nameOf(each) }))}
       />
@@ -110,7 +110,7 @@ function DaysForm({ range }: { readonly range: Range }) {
   )
 }
 
-/** As a field of a form has it. @param at milliseconds since the epoch */
+/** In the form of a field. @param at milliseconds since the epoch */
 function localDay(at: number): string {
   const date = new Date(at)
   const two = (part: number): string => String(part).padStart(2, '0')

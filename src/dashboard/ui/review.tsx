@@ -4,22 +4,22 @@ import { t } from '../i18n/text.ts'
 import { useFocusBack } from './focus-back.ts'
 
 interface ReviewProps {
-  /** Of what it was counted. */
+  /** What the figures were counted from. */
   readonly text?: string
   /** Goes back to the form. */
   readonly onBack: () => void
-  /** What makes the change, beside the way back. Default nothing: it is elsewhere. */
+  /** The button that makes the change, beside the one that goes back. Default none, if it is elsewhere. */
   readonly action?: ReactNode
   readonly children: ReactNode
 }
 
-/** What a change would do, before it is made. It takes the focus, and gives it back to the form. */
+/** Shows what a change would do before it is made. It takes the focus, and returns it to the form. */
 export function Review({ text = '', onBack, action, children }: ReviewProps) {
   const title = useRef<HTMLHeadingElement>(null)
   useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
   useEffect(() => {
     title.current?.focus({ preventScroll: true })
-    // The whole of it, and not the heading alone.
+    // Scrolls to the whole review, and not only to its heading.
     title.current?.parentElement?.scrollIntoView({ block: 'nearest' })
   }, [])
   return (

@@ -9,29 +9,29 @@ import './series-chart.css'
 import { SeriesTable } from './series-table.tsx'
 
 interface SeriesChartProps {
-  /** Names the chart and its table for whoever cannot see where they stand. */
+  /** Names the chart and its table for people who cannot see their place. */
   readonly title: string
   readonly series: readonly ChartSeries[]
-  /** Oldest first, of one length. Each has a value for each of the series. */
+  /** Oldest first, all of the same length. Each has a value for each series. */
   readonly points: readonly SeriesPoint[]
-  /** The sums of another time, point by point, and how that time is called. */
+  /** The sums of another time, point by point, and its name. */
   readonly before?: { readonly label: string; readonly values: readonly number[] } | null
   /** In pixels. Default 160. */
   readonly height?: number
-  /** Index of a point that was chosen, which is marked; -1 (default) for none. */
+  /** Index of the chosen point, which is marked; -1 (default) for none. */
   readonly marked?: number
-  /** What a click or Enter does with a point, and how that is called. */
+  /** What a click or Enter on a point does, and its name. */
   readonly opening?: { readonly label: string; readonly open: (point: SeriesPoint) => void }
 }
 
-/** A bar of less is not to be met with a pointer; the chart scrolls instead. A week of hours fits beside two other charts. */
+/** The least width of a bar that a pointer can hit, so a narrower chart scrolls. A week of hours fits beside two other charts. */
 const LEAST_BAR = 1.75
 const DAY_MS = 86_400_000
 
 /**
- * Values over time as bars that stand on each other in the order of the series, above them the exact ones of the step that is looked at,
- * and all of them as a table below. To the keyboard and to screen readers the chart is a slider over the steps. Who drags the pointer over
- * some steps looks at their time alone, on this page and on others.
+ * Values over time as stacked bars in the order of the series, with the exact values of one step above, and all values as a table below.
+ * For keyboard and screen readers the chart is a slider over the steps. Dragging the pointer over several steps chooses their time for
+ * this page and others.
  */
 export function SeriesChart({
   title,
@@ -172,7 +172,7 @@ function Readout({ series, point, before, at, isLatest }: ReadoutProps) {
 interface DragOptions {
   readonly points: readonly SeriesPoint[]
   readonly onMove: (index: number | null) => void
-  /** Of a click. */
+  /** Called after a click. */
   readonly onChoose: (index: number) => void
 }
 
@@ -204,7 +204,7 @@ function useDrag({ points, onMove, onChoose }: DragOptions) {
   }
 }
 
-/** The sums of all that is shown. */
+/** The sums of everything shown. */
 function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   const sums = sumsOf(points)
   const [first, last] = [points[0], points.at(-1)]

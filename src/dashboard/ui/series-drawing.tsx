@@ -9,11 +9,11 @@ import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../
 /** What is drawn of a chart over time: it stays as it is while one moves over it, in one language. */
 
 export const MARGIN = { top: 10, right: 4, bottom: 26 } as const
-/** Of the numbers, which stay where they are while the bars scroll. */
+/** The width of the numbers, which stay in place while the bars scroll. */
 const NUMBERS_WIDTH = 44
 /**
- * Of a name on the axis of time, which stands behind its moment: in the middle it would be half over what was before. A day that has no
- * room for its weekday has its number.
+ * The width of a label on the time axis. The label is to the right of its moment, because a centred one would cover the time before it.
+ * A day without room for its weekday has only its number.
  */
 const NAME_WIDTH = { day: { en: 45, zh: 58 }, number: { en: 21, zh: 33 }, time: 40 } as const
 
@@ -74,7 +74,7 @@ export const Drawing = memo(function Drawing({
 
 type X = ReturnType<typeof xOf>
 
-/** Directions, so that tones differ without their colours. */
+/** Directions of hatching, so that tones differ without their colours. */
 const HATCHED = {
   status0: 'diagonal',
   organisation: 'diagonalRightToLeft',
@@ -106,7 +106,7 @@ function isHatched(tone: ChartTone): tone is keyof typeof HATCHED {
   return tone in HATCHED
 }
 
-/** Of what stands before the name of a series. */
+/** The mark before the name of a series. */
 export function keyOf(tone: ChartTone) {
   const lean = isHatched(tone) ? LEANS[HATCHED[tone]] : undefined
   const style = { '--tone': `var(--${tone})`, '--lean': lean } as CSSProperties
@@ -123,7 +123,7 @@ function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonl
       if (tone === null || value <= 0) return null
       const bottom = y(below)
       below += value
-      // Never so low that it cannot be seen.
+      // At least this high, so that it can be seen.
       const height = Math.max(2, bottom - y(below))
       return (
         <Bar

@@ -10,7 +10,7 @@ interface SeriesTableProps {
   readonly points: readonly SeriesPoint[]
 }
 
-/** The same values, the latest first. Its rows are made only where it is open. */
+/** The same values as a table, latest first. Its rows are created only when it is open. */
 export function SeriesTable({ title, series, points }: SeriesTableProps) {
   const [open, setOpen] = useState(false)
   return (

@@ -13,7 +13,7 @@ import { Note } from './small.tsx'
 import './shell.css'
 import { StatusLine } from './status-line.tsx'
 
-/** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
+/** The frame of every page: header, navigation, and the message about a lost connection. */
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
   const [isOpen, setOpen] = useMenu()
   const led = useLed()
@@ -62,7 +62,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
   )
 }
 
-/** The ways to all pages. */
+/** The links to all pages. */
 function OperatorsLinks({ page }: { readonly page: Page }) {
   return (
     <>
@@ -80,7 +80,7 @@ function OperatorsLinks({ page }: { readonly page: Page }) {
   )
 }
 
-/** Whether the menu of a narrow window is open. Going anywhere closes it. */
+/** Whether the menu of a narrow window is open. Following any link closes it. */
 function useMenu(): [boolean, (isOpen: boolean) => void] {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
@@ -99,7 +99,7 @@ function PageLink({ to, page }: { readonly to: Page; readonly page: Page }) {
   )
 }
 
-/** Of all times on the page: the browser's zone, with its distance to UTC at this moment. */
+/** The browser's zone with its present distance from UTC, which applies to all times on the page. */
 function zoneNow(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(new Date())
@@ -136,7 +136,7 @@ function Who() {
 }
 
 export function Preferences() {
-  // Holding the transitions would put a <style> element into the page.
+  // Without this, Mantine would put a <style> element into the page to stop transitions.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (
     <>

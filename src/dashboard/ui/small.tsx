@@ -8,7 +8,7 @@ import { visible } from '../logic/visible.ts'
 export type Tone = 'good' | 'warn' | 'bad' | 'info'
 const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
 
-/** Something worth reading, with a colour that its words do not depend on. `live` ones are read out when they appear. */
+/** A note with a colour on which its meaning does not depend. `live` notes are read aloud when they appear. */
 export function Note({
   tone,
   title,
@@ -20,7 +20,7 @@ export function Note({
   readonly live?: boolean
   readonly children?: ReactNode
 }) {
-  // Without a role Mantine makes it an alert, which screen readers read out at once.
+  // Without a role Mantine makes it an alert, which screen readers read aloud at once.
   const role = live ? (tone === 'bad' ? 'alert' : 'status') : 'note'
   return (
     <Alert color={COLOURS[tone]} title={title} role={role} className="note">
@@ -29,12 +29,12 @@ export function Note({
   )
 }
 
-/** A name that somebody else chose: it turns no text around it, and hides nothing. */
+/** A name that somebody else chose. It cannot reverse the text around it, and hides no characters. */
 export function Name({ of }: { readonly of: string }) {
   return <bdi>{visible(of)}</bdi>
 }
 
-/** A user or an organisation, and the way to its page. */
+/** A user or an organisation as a link to its page. */
 export function WayTo({ page, id }: { readonly page: Page; readonly id: string }) {
   return (
     <a href={hashOf(page, id)} title={id}>
@@ -45,7 +45,7 @@ export function WayTo({ page, id }: { readonly page: Page; readonly id: string }
 
 interface TagProps {
   readonly tone?: Tone
-  /** What it means, where that is long. Default nothing. */
+  /** A longer explanation. Default none. */
   readonly title?: string
   readonly children: ReactNode
 }
@@ -58,7 +58,7 @@ export function Tag({ tone, title, children }: TagProps) {
   )
 }
 
-/** A moment in local time; in UTC on hover and for machines. */
+/** A moment in local time, with UTC on hover and for programs. */
 export function At({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={`${time(at, 'UTC')} UTC`}>
@@ -69,7 +69,7 @@ export function At({ at }: { readonly at: string }) {
 
 const COPIED_MS = 2000
 
-/** Text to copy: as it stands, with a button. */
+/** A text with a button that copies it. */
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
   const shown = useRef<HTMLPreElement>(null)
   const [state, setState] = useState<'copy' | 'copied' | 'selected'>('copy')
@@ -97,18 +97,18 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   )
 }
 
-/** Browsers have no clipboard for a page that came in the clear, by an address that is not this machine's; but they copy what is selected. */
+/** Browsers have no clipboard for a page without TLS, except on this machine. But they can copy a selection. */
 function copySelected(element: HTMLElement): boolean {
   getSelection()?.selectAllChildren(element)
   return document.execCommand('copy')
 }
 
-/** What is the operator's: a lead has no use for it. */
+/** Content for operators, which a lead does not need. */
 export function ForOperators({ children }: { readonly children: ReactNode }) {
   return useLed() === null ? children : null
 }
 
-/** Controls that change something: of no use to a viewer, who sees why. */
+/** Controls that change something. A viewer cannot use them, and sees why. */
 export function Changing({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   const may = useMayChange()
   return (
@@ -123,13 +123,13 @@ interface BarProps {
   readonly used: number
   readonly limit: number
   readonly label: string
-  /** Nothing is refused, however full it is. */
+  /** Whether nothing is refused, even if it is full. */
   readonly shadow: boolean
-  /** Whether no request fits any more, though something may be left. Default whether all is used. */
+  /** Whether no request fits any more, even if something is left. Default whether everything is used. */
   readonly isFull?: boolean
 }
 
-/** How full a window is, with its words beside it. */
+/** How full a window is, with words beside it. */
 export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
@@ -149,7 +149,7 @@ export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   )
 }
 
-/** @param part 0 to 1, or more @param shadow nothing is refused, however full it is */
+/** @param part 0 to 1, or more @param shadow whether nothing is refused, even if it is full */
 export function fullness(part: number, shadow: boolean): 'good' | 'warn' | 'bad' {
   return part < 0.8 ? 'good' : part < 1 || shadow ? 'warn' : 'bad'
 }

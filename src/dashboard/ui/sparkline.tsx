@@ -1,16 +1,16 @@
 import './sparkline.css'
 
 interface SparklineProps {
-  /** The oldest first, none below 0. */
+  /** Oldest first, none below 0. */
   readonly values: readonly number[]
-  /** What is drawn, in words. */
+  /** The meaning of the drawing, in words. */
   readonly label: string
 }
 
 const STEP = 4
 const HEIGHT = 20
 
-/** A bar for each value, the greatest as high as the line of text. Nothing is drawn for a value of 0. */
+/** A bar for each value. The greatest is as high as the line of text, and 0 has no bar. */
 export function Sparkline({ values, label }: SparklineProps) {
   const greatest = Math.max(1, ...values)
   const width = values.length * STEP

@@ -12,14 +12,15 @@ import { Meanwhile } from './outage.tsx'
 import type { Tone } from './small.tsx'
 
 const EVERY_MS = 5000
-/** While nobody uses the tab. */
+/** For an unused tab. */
 const REST_MS = 10_000
-/** The audit has the others. */
+/** How many upsets are shown. The audit has the others. */
 const MOST_UPSETS = 2
 
 /**
- * On every page: which global window refuses everybody and until when, how many were refused lately, and the way to the cure. Never green,
- * since who has no room and sends nothing is not known here. On a narrow window the first line alone is there until the others are opened.
+ * On every page: which global window refuses everybody and until when, how many were recently refused, and a link to the cure. It is never
+ * green, because users without room who send nothing are unknown here. In a narrow window only the first line is shown until the others
+ * are opened.
  */
 export function StatusLine() {
   const { data: status, error } = usePoll<StatusResponse>('/api/status', EVERY_MS, REST_MS)
@@ -63,7 +64,7 @@ function useFailing(status: StatusResponse | null): number | null {
   return failing
 }
 
-/** A tab that nobody uses reads seldom, but what somebody has changed at once. */
+/** An unused tab reads seldom, but it reads changes by administrators at once. */
 function useReadingOfChanges(version: number | undefined): void {
   const last = useRef(version)
   useEffect(() => {
@@ -106,7 +107,7 @@ function Full({ of: { category, window, until, remaining, tooDear } }: { readonl
   )
 }
 
-/** What somebody wanted to be in force and is not. */
+/** Changes that were wanted but are not in force. */
 function Upsets({ of }: { readonly of: NonNullable<StatusResponse['upsets']> }) {
   return of.slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
     <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>
@@ -125,7 +126,7 @@ function Failing({ share: part }: { readonly share: number }) {
 
 interface LineProps {
   readonly tone: Tone
-  /** Where it is mended. */
+  /** Where to repair it. */
   readonly href?: string
   readonly cure?: string
   readonly children: ReactNode

@@ -3,8 +3,8 @@ import { useDebouncedValue } from '@mantine/hooks'
 const PAUSE_MS = 300
 
 /**
- * A text as it stood when one stopped typing, without blanks around it: the API is not asked for each letter. Only what is typed waits.
- * What is pressed is asked for at once, so that no button is pressed on a page that is another one by then.
+ * The trimmed text after somebody stopped typing, so that the API is not asked for each letter. Only typing waits. A pressed button
+ * takes effect at once, so that no button is pressed on an outdated page.
  */
 export function useTyped(text: string): string {
   const [typed] = useDebouncedValue(text.trim(), PAUSE_MS)

@@ -1,6 +1,6 @@
 import type { ReasonCode } from '../../../contract/api.ts'
 
-/** What would become of a request, and why. The sentences of the API have the clock of the configuration, these that of the page. */
+/** What would happen to a request and why. The API's sentences use the configuration's clock, and these the page's. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {
   method_not_accepted: 'The gateway accepts no request with this method.',
   target_too_long: '414: the request target has more than {max} bytes.',

@@ -1,6 +1,6 @@
 import type { ReasonCode } from '../../../contract/api.ts'
 
-/** What would become of a request, and why. */
+/** What would happen to a request and why. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {
   method_not_accepted: '网关不接受此方法的请求。',
   target_too_long: '414：请求目标最多 {max} 字节。',

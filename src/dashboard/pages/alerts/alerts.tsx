@@ -15,14 +15,14 @@ import { Panel } from '../../ui/panel.tsx'
 import { Name, Note, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 15_000
-/** As many as the API has at once: the latest event of each alert should be among them. */
+/** The most that the API returns at once, which should include the latest event of each alert. */
 const EVENTS = 200
 
 export function useAlerts() {
   return usePoll<AlertsResponse>(`/api/alerts?limit=${EVENTS}`, EVERY_MS)
 }
 
-/** Receivers that do not take their events, and events whose alert is gone. */
+/** Receivers that do not accept their events, and events whose alert is gone. */
 export function receiverNotes(alerts: AlertsResponse | null): readonly Standing[] {
   if (alerts === null) return []
   const failing = alertStates(alerts, serverNow()).filter((state) => state.failing !== null)
@@ -38,7 +38,7 @@ export function receiverNotes(alerts: AlertsResponse | null): readonly Standing[
   ]
 }
 
-/** The alerts of the configuration, and whether their receivers take them. */
+/** The configured alerts, and whether their receivers accept events. */
 export function Alerts({ of }: { readonly of: AlertsResponse }) {
   return (
     <Panel title={t('page.alerts')}>
@@ -74,7 +74,7 @@ export function scopeWord(scope: AlertState['alert']['scope']) {
   return scope === 'failures' ? 'now.failed' : (`word.${scope}` as const)
 }
 
-/** `read 1 hour`; empty of an alert that watches no window. */
+/** `read 1 hour`; empty for an alert that watches no window. */
 export function windowWords({ category, window }: Pick<AlertState['alert'], 'category' | 'window'>): string {
   return [category, window === null ? null : windowName(window)].filter((part) => part !== null).join(' ')
 }
@@ -98,7 +98,7 @@ function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
   )
 }
 
-/** Sends the receiver an event that says it is a test, and shows what it said. */
+/** Sends a test event to the receiver, and shows its response. */
 function Test({ alert }: { readonly alert: string }) {
   const [said, setSaid] = useState<AlertTestResponse | null>(null)
   const { error, busy, submit } = useForm({

@@ -14,7 +14,7 @@ import { Alerts, scopeWord, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]
 
-/** The rules of the configuration, and each event with whom it was about and what became of its delivery. */
+/** The configured alerts, and each event with its subject and its delivery. */
 export function AlertsPage() {
   const poll = useAlerts()
   return (

@@ -7,18 +7,18 @@ import { Note } from '../../ui/small.tsx'
 import { ChangeLines } from './values.tsx'
 
 interface ConflictProps extends Pick<Entry, 'what' | 'subject'> {
-  /** Of settings, what the file says. */
+  /** The file's values, for settings. */
   readonly file?: SettingsResponse
 }
 
-/** Says who else changed what one was about to change: the latest such entry of the audit. */
+/** Says who else has changed the same thing, from the latest such entry of the audit. */
 export function Conflict({ what, subject, file }: ConflictProps) {
   const [entry, setEntry] = useState<Entry | null>(null)
   useEffect(() => {
     const stop = new AbortController()
     call<AuditResponse>('GET', '/api/audit?limit=50', { signal: stop.signal })
       .then(({ data }) => setEntry(data.entries.find((e) => e.what === what && e.subject === subject) ?? null))
-      // Who it was is a courtesy: the note stands without it.
+      // The name is only a courtesy. The note does not depend on it.
       .catch(() => {})
     return () => stop.abort()
   }, [what, subject])

@@ -13,15 +13,15 @@ import './audit.css'
 
 interface EntryProps {
   readonly entry: Entry
-  /** What the file says now; `null` if it is not known. */
+  /** The file's present values; `null` if unknown. */
   readonly file: SettingsResponse | null
-  /** The number of the change that has undone it; `null` if none has. */
+  /** The number of the change that has undone it; `null` if none did. */
   readonly undoneBy: number | null
-  /** The button that takes the change back. */
+  /** The button that undoes the change. */
   readonly action: ReactNode
 }
 
-/** One change as a sentence, with what it changed and why. */
+/** One change as a sentence, with its values and its reason. */
 export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
   const story = storyOf(entry, file)
   return (
@@ -65,7 +65,7 @@ export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
 interface EntrySentenceProps {
   readonly entry: Entry
   readonly story: Story
-  /** Its values are not listed below it. Default false. */
+  /** Whether its values are not listed below. Default false. */
   readonly isAlone?: boolean
 }
 
@@ -103,7 +103,7 @@ function partsOf(
   }
 }
 
-/** A grant is known by whom it was given to. */
+/** A grant is identified by its owner. */
 function partsOfGrant({ to }: Entry): Record<string, ReactNode> {
   const { user, organisation = '', category = '' } = (to ?? {}) as Partial<GrantResponse>
   const [page, id] = user === undefined ? (['organisations', organisation] as const) : (['users', user] as const)
@@ -119,7 +119,7 @@ function Subject({ of: { what, subject } }: { readonly of: Entry }) {
   return <WayTo page={page} id={subject} />
 }
 
-/** Leads to the key: several may have one user and name. */
+/** Links to the key, because several may have the same user and name. */
 function KeyId({ of }: { readonly of: string }) {
   return (
     <a href={hashOf('keys', null, { query: of })}>
@@ -128,7 +128,7 @@ function KeyId({ of }: { readonly of: string }) {
   )
 }
 
-/** An access key has its name for people, and its id. */
+/** An access key has a name for people, and an id. */
 function partsOfKey({ subject, to }: Entry): Record<string, ReactNode> {
   const { user = '', name = '' } = (to ?? {}) as { readonly user?: string; readonly name?: string }
   return {

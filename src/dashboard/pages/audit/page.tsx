@@ -19,11 +19,11 @@ import { UndoDialog } from './undo.tsx'
 
 const EVERY_MS = 5000
 const A_PAGE = 50
-/** Among these an undo is looked for. */
+/** An undo is searched for among this many entries. */
 const LATEST = 200
 const LATEST_EVERY_MS = 30_000
 
-/** The changes at run time, found by who, what and whom, each with its undo. */
+/** Changes at run time, filtered by author, kind and subject, each with its undo. */
 export function AuditPage() {
   const fields = useFields()
   const filters = filtersOf(fields)
@@ -36,7 +36,7 @@ export function AuditPage() {
   const file = useQuota()?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
-  // An undo may stand on a page before, or not match the filter.
+  // The undo may be on a previous page, or not match the filter.
   const isNewest = !hasFilter && before === ''
   const newest = usePoll<AuditResponse>(isNewest ? null : `/api/audit?limit=${LATEST}`, LATEST_EVERY_MS)
   const undone = undoneBy([...(poll.data?.entries ?? []), ...(newest.data?.entries ?? [])])
@@ -105,7 +105,7 @@ function noneText(hasFilter: boolean, next: number | null) {
   return next === null ? 'audit.noneFound' : 'audit.noneHere'
 }
 
-/** The number that the `next` of a page before had; empty for the newest. */
+/** The `next` of the previous page; empty for the newest. */
 function placeIn({ before = '' }: Fields): string {
   return /^[1-9]\d{0,14}$/.test(before) ? before : ''
 }

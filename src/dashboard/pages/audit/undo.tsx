@@ -18,19 +18,19 @@ import { ChangeLines, changedName, changedValue } from './values.tsx'
 interface UndoProps {
   readonly entry: Entry
   readonly file: SettingsResponse | null
-  /** @param wasNeeded `false` if all was as before already */
+  /** @param wasNeeded `false` if everything was as before already */
   readonly onDone: (wasNeeded: boolean) => void
   readonly onClose: () => void
 }
 
-/** A value that somebody has set since, as 412 `changed_since` has it. */
+/** A value that somebody has set since then, as in 412 `changed_since`. */
 interface Since {
   readonly path: string
   readonly set: unknown
   readonly now: unknown
 }
 
-/** Says what comes back with the undo of a change, and does it. */
+/** Shows what the undo of a change restores, and makes it. */
 export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
   const [since, setSince] = useState<readonly Since[]>([])
   const { version, subject } = entry
@@ -104,7 +104,7 @@ function changedSince(error: unknown): readonly Since[] {
 }
 
 const EVERY_MS = 10_000
-/** Every user is looked at. */
+/** The undo looks at every user. */
 const PATIENCE_MS = 120_000
 const NAMED = 5
 
@@ -130,7 +130,7 @@ function OfSettings({ changes }: Pick<EffectProps, 'changes'>) {
     const stop = new AbortController()
     call<PreviewResponse>('POST', PREVIEW, { body: patch, signal: stop.signal, patienceMs: PATIENCE_MS })
       .then(({ data }) => setFound(data))
-      // The undo says what is wrong itself.
+      // The undo itself reports the error.
       .catch(() => {})
     return () => stop.abort()
   }, [patch])

@@ -8,7 +8,7 @@ import { namesOf } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 import { FromTo, type FromToLine } from '../../ui/from-to.tsx'
 
-/** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
+/** The name of a changed value within a sentence: `the personal read limit of 1 hour`. */
 export function changedName(path: string): string {
   const windowIn = (name: string) => {
     const words = lengthWords(name)
@@ -25,7 +25,7 @@ export function changedName(path: string): string {
     if (table === 'custom') return t(isGlobal ? 'audit.name.customGlobal' : 'audit.name.customPersonal', words)
     return t(isGlobal ? 'audit.name.global' : 'audit.name.personal', words)
   }
-  // Of an override: `limits.read.1h`.
+  // For an override: `limits.read.1h`.
   if (table === 'limits') return t('audit.name.override', { category: scope, window: windowIn(category) })
   const known = NAMES[path]
   return known === undefined ? lengthWords(path) : t(known)
@@ -44,7 +44,7 @@ const NAMES: Readonly<Record<string, TextKey>> = {
   expiresAt: 'audit.name.expiresAt',
 }
 
-/** One value of a change, in the words of the page. */
+/** One value of a change in words. */
 export function changedValue(path: string, value: unknown): string {
   if (isLimit(value)) return limitWords(value)
   if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
@@ -59,7 +59,7 @@ export function ChangeLines({ changes }: { readonly changes: readonly Change[] }
   return <FromTo lines={changes.map(lineOf)} />
 }
 
-/** What was not there before needs no `none`. */
+/** If there was no value before, `none` need not be shown. */
 function lineOf({ path, from, to, file }: Change): FromToLine {
   const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =

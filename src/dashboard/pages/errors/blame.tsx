@@ -9,13 +9,13 @@ import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/small.tsx'
 
 interface VerdictProps {
-  /** Of the time in question; `undefined` if nothing was counted. */
+  /** For the time in question; `undefined` if nothing was counted. */
   readonly row: UsageRow | undefined
-  /** Half-hours of the range. */
+  /** The half-hours of the range. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** Whether it is the upstream or the gateway that fails, how much each of both, and when most. */
+/** Whether the upstream or the gateway fails, how much each of them, and when most. */
 export function Verdict({ row, points }: VerdictProps) {
   const counted = countedIn(row)
   const { requests, status5xx, status0, refused, status4xx } = counted
@@ -52,7 +52,7 @@ interface CauseProps {
   readonly children: ReactNode
 }
 
-/** What one of both failed, and the way to the half-hour in which that was most. */
+/** The failures of one side, with a link to its worst half-hour. */
 function Cause({ worst, children }: CauseProps) {
   const fields = useFields()
   const hasWay = worst !== null && halfHourOf(fields.half) === null

@@ -8,13 +8,13 @@ import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Panel } from '../../ui/panel.tsx'
 
 interface FailingRoutesProps {
-  /** Of the time in question, one for each route. */
+  /** For the time in question, one for each route. */
   readonly rows: readonly UsageRow[]
-  /** Of all requests together. */
+  /** For all requests together. */
   readonly all: UsageRow | undefined
 }
 
-/** The routes that fail, each with the way to its own errors, and what failed without a route. */
+/** The failing routes, each with a link to its errors, and failures without a route. */
 export function FailingRoutes({ rows, all }: FailingRoutesProps) {
   const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string) =>
     counted<FailingRoute>(id, head, (row) => row[id])

@@ -8,13 +8,13 @@ import { useRange, useZoom } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 
 interface FailuresProps {
-  /** The rule as the configuration has it; empty for all. */
+  /** The rule as in the configuration; empty for all. */
   readonly route: string
-  /** Half-hours of the range, each with the values of `VALUES`. */
+  /** The half-hours of the range, each with the values of `VALUES`. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
+/** Failed requests by half-hour. A click or Enter chooses one for the whole page. */
 export function Failures({ route, points }: FailuresProps) {
   const { draw, half } = useFields()
   const { name, from, to } = useRange()
@@ -29,7 +29,7 @@ export function Failures({ route, points }: FailuresProps) {
     { label: t('chart.total'), tone: null },
     { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
   ] as const
-  // A day is looked into.
+  // A day is zoomed into.
   function openPoint({ from, to }: SeriesPoint): void {
     if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
     else changeFields({ half: from.toISOString() })

@@ -20,12 +20,11 @@ import { Failures } from './failures.tsx'
 import './errors.css'
 
 const EVERY_MS = 10_000
-/** The configuration changes seldom. */
+/** The configuration rarely changes. */
 const ROUTES_EVERY_MS = 60_000
 
 /**
- * What failed, of all routes or of one: whose doing it is, over time, and where. The address has the route, the range, and the half-hour
- * of it that was chosen.
+ * Failures of all routes or of one: the cause, the time and the place. The address has the route, the range and the chosen half-hour.
  */
 export function ErrorsPage() {
   const { route = '' } = useFields()
@@ -58,13 +57,13 @@ function valuesOf(row: UsageRow): readonly number[] {
   return VALUES.map((field) => counted[field])
 }
 
-/** Of the chosen half-hour, or of the whole range if none is chosen; and over the whole range. */
+/** Counts for the chosen half-hour, or the whole range if none is chosen; and over the whole range. */
 function useCounts(route: string) {
   const { half } = useFields()
   const range = useRange()
   const chosen = halfHourOf(half)
   const time = chosen === null ? timeQuery(range) : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
-  // Half-hours as far back as they are kept: one of them is chosen for the whole page.
+  // Half-hours as far back as they are kept, because one can be chosen for the whole page.
   const step = stepOf(range, serverNow()) === '1d' ? '1d' : '30m'
   const of = route === '' ? 'by=all' : `by=route&route=${encodeURIComponent(route)}`
   return {
@@ -86,7 +85,7 @@ function RouteSelect({ route }: { readonly route: string }) {
   )
 }
 
-/** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
+/** The time of the page: the range, or the chosen half-hour with a link back. Both appear in the same place. */
 function TimeInQuestion() {
   const { half } = useFields()
   const range = useRange()
@@ -108,13 +107,13 @@ function TimeInQuestion() {
 }
 
 interface LogFilterProps {
-  /** The rule as the configuration has it; empty for all. */
+  /** The rule as in the configuration; empty for all. */
   readonly route: string
-  /** Of the whole range. */
+  /** For the whole range. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** How the failed requests of the time in question are found in the log. */
+/** How to find the failed requests of the time in question in the log. */
 function LogFilter({ route, points }: LogFilterProps) {
   const { half, draw } = useFields()
   const [first, last] = [points[0], points.at(-1)]

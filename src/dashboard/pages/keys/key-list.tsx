@@ -13,21 +13,21 @@ import { KeyTable } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
 import type { Reading } from './use-new-key.ts'
 
-/** More rows than anybody reads; the search finds the others. */
+/** More rows than anybody reads. The search finds the others. */
 const SHOWN = 100
 
 interface KeyListProps extends Reading {
   readonly keys: readonly TokenResponse[]
 }
 
-/** The keys that are looked for; the address has what that is. */
+/** The access keys that match the address. */
 export function KeyList({ keys, read, reload }: KeyListProps) {
   const fields = useFields()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
-  // Never kept: its secret is shown this once.
+  // Never stored, because the secret is shown only once.
   const [made, setMade] = useState<Made | null>(null)
-  /** Of the last one that was to be revoked. */
+  /** The last key that was to be revoked, if the outcome is unknown. */
   const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
   const isUnknown = unknown !== null && keys.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
   const wish = keyWishOf(fields)

@@ -34,21 +34,21 @@ export function Revoke({ accessKey, onConfirm, onClose }: QuestionProps<Reason>)
   )
 }
 
-/** The making of a key does not change. */
+/** The creation of a key does not change. */
 const EVERY_MS = 3_600_000
 
-/** How long the old key may stay good. */
+/** How long the old key may stay valid. */
 const GRACES = ['0m', '1h', '24h', '7d', '30d'] as const
-/** Beside a link, which is good for 24 hours: in others the old key would end while the link waits to be opened. */
+/** The values with a link, which is valid for 24 hours. With others the old key could end while the link waits. */
 const BESIDE_LINK: readonly string[] = ['0m', '7d', '30d']
 
-/** What goes into a request. */
+/** The content of the request. */
 export interface Rotation extends Reason {
   readonly grace: string
   readonly handover?: true
 }
 
-/** The question before another key takes the place of one. */
+/** The question before a key is replaced. */
 export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation>) {
   const [grace, setGrace] = useState<string>('24h')
   const [chosenLink, setByLink] = useState<boolean | null>(null)
@@ -77,14 +77,14 @@ export function Rotate({ accessKey, onConfirm, onClose }: QuestionProps<Rotation
   )
 }
 
-/** The entry of the audit for the making of a key; `null` if it is not known, or not to be seen. */
+/** The audit entry for the creation of a key; `null` if unknown, or not visible to the caller. */
 function useMaking({ id }: TokenResponse): Entry | null {
   const query = new URLSearchParams({ what: 'token_created', about: id })
   const { data } = usePoll<AuditResponse>(useLed() === null ? `/api/audit?${query}` : null, EVERY_MS)
   return data?.entries.find(({ subject }) => subject === id) ?? null
 }
 
-/** Which key it is: several may have one user and name. */
+/** Identifies the key, because several may have the same user and name. */
 function KeyFacts({ accessKey: { id, user, name, createdAt } }: { readonly accessKey: TokenResponse }) {
   return (
     <Facts>

@@ -10,15 +10,15 @@ import { Ago, Moment } from '../../ui/moment.tsx'
 import { Name, Tag, type Tone, WayTo } from '../../ui/small.tsx'
 
 interface KeyTableProps {
-  /** Newest first, as the API has them. */
+  /** Newest first, as in the API. */
   readonly keys: readonly TokenResponse[]
-  /** How many rows there are at most. */
+  /** The most rows. */
   readonly most: number
   readonly onRevoke: (key: TokenResponse) => void
   readonly onRotate: (key: TokenResponse) => void
 }
 
-/** The first keys of the order that the address has. */
+/** The first keys in the order of the address. */
 export function KeyTable({ keys, most, ...actions }: KeyTableProps) {
   const may = useMayChange()
   const columns = [...columnsOf(), actionOf(may, actions)]
@@ -95,7 +95,7 @@ interface OfKey {
   readonly accessKey: TokenResponse
 }
 
-/** When a key was made; the second is told on hover. */
+/** When a key was made. The second is shown on hover. */
 function DayOf({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={time(at)}>

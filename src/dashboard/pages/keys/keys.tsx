@@ -9,7 +9,7 @@ import './keys.css'
 const EVERY_MS = 10_000
 const NO_KEYS: TokensResponse['tokens'] = []
 
-/** The access keys: making one, finding and revoking others. */
+/** The page of access keys, to make, find and revoke them. */
 export function KeysPage() {
   const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
   return (

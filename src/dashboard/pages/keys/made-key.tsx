@@ -11,7 +11,7 @@ interface ByLinkProps {
   readonly onChange: (checked: boolean) => void
 }
 
-/** Whether a link is made instead of showing the key. */
+/** Whether to make a link instead of showing the key. */
 export function ByLink({ checked, onChange }: ByLinkProps) {
   return (
     <Switch
@@ -24,7 +24,7 @@ export function ByLink({ checked, onChange }: ByLinkProps) {
   )
 }
 
-/** An access key itself or the link to it, which is shown this once. */
+/** An access key or its link, which is shown only once. */
 export function MadeKey({ made }: { readonly made: Made }) {
   const title = t('keys.made', { user: visible(made.user) })
   const isLink = 'handover' in made

@@ -17,7 +17,7 @@ import { ByLink, MadeKey } from './made-key.tsx'
 import { type NewKeyForm, type Reading, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
-/** Users who are suggested. */
+/** How many users are suggested. */
 const MOST = 5
 
 interface NewKeyProps extends Reading {
@@ -25,24 +25,24 @@ interface NewKeyProps extends Reading {
   readonly keys: TokensResponse['tokens']
 }
 
-/** The form that makes an access key, and its secret, which is shown this once. */
+/** The form for a new access key, and its secret, which is shown only once. */
 export function NewKey({ keys, ...reading }: NewKeyProps) {
   const [typed, setTyped] = useState('')
   const query = useTyped(typed)
   const wish = new URLSearchParams({ query, limit: String(MOST) })
   const look = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS)
   const found = look.data?.users ?? null
-  /** What the user has is not known yet: a key made now would lack it. */
+  /** The user's facts are still unknown, and a key made now would lack them. */
   const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
   const plans = Object.keys(useQuota()?.effective.plans ?? {})
-  // What a lead's keys name the gateway says.
+  // For a lead the gateway decides what keys name.
   const isLead = useLed() !== null
   const known = { keys, lines: found ?? [], plans }
   const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey({
     ...reading,
     factsOf: (user) => (isLead ? {} : factsOf(user, known)),
   })
-  /** What was chosen for one user is not for another one. */
+  /** A choice for one user does not apply to another. */
   function name(user: string): void {
     setTyped(user)
     edit({ user, organisation: null, plan: null })
@@ -83,7 +83,7 @@ interface FurtherProps extends Pick<NewKeyForm, 'draft' | 'chosen' | 'edit' | 'p
   readonly plans: readonly string[]
 }
 
-/** What a key may have besides: shown once somebody begins to make one, since most come for the list below. */
+/** Further fields of a key. They appear when somebody begins to make one, because most people come for the list. */
 function Further({ draft, chosen, plans, edit, problems }: FurtherProps) {
   return (
     <>
@@ -118,7 +118,7 @@ function Further({ draft, chosen, plans, edit, problems }: FurtherProps) {
 
 interface KnownUsersProps {
   readonly user: string
-  /** Those whose id has what was typed; `null` if that is not known. */
+  /** Users whose id contains the typed text; `null` if unknown. */
   readonly found: UsersResponse['users'] | null
   readonly onChoose: (user: string) => void
 }

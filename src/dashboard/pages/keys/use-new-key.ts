@@ -9,17 +9,17 @@ import { useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import type { Made } from './made-key.tsx'
 
-/** How the list of keys is read again. */
+/** Reads the list of keys again. */
 export type Reading = Pick<Polled<TokensResponse>, 'read' | 'reload'>
 
 interface Draft {
   readonly user: string
   readonly name: string
   readonly expiry: Expiry
-  /** `null` as long as nobody chose: then it is that of the user's other keys. So is the plan. */
+  /** `null` until somebody chooses, and then that of the user's other keys. The same applies to the plan. */
   readonly organisation: string | null
   readonly plan: string | null
-  /** Whether a link is made instead of showing the key. */
+  /** Whether to make a link instead of showing the key. */
   readonly byLink: boolean
 }
 
@@ -30,10 +30,10 @@ interface Options extends Reading {
   readonly factsOf: (user: string) => Facts
 }
 
-/** The draft of an access key, and what became of it. The draft is kept while one looks at other pages. */
+/** The draft of an access key and its result. The draft is kept while one looks at other pages. */
 export function useNewKey({ read, reload, factsOf }: Options) {
   const [draft, setDraft] = useKept('new token', EMPTY)
-  // Never kept: its secret is shown this once.
+  // Never stored, because the secret is shown only once.
   const [made, setMade] = useState<Made | null>(null)
   const user = draft.user.trim()
   const name = draft.name.trim()
@@ -52,7 +52,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
       const expiresAt = expiryOf(draft.expiry, serverNow())
       const body = { user, name, expiresAt, ...given(chosen), ...(draft.byLink && { handover: true }) }
       setMade((await call<Made>('POST', '/api/tokens', { body })).data)
-      // What was typed meanwhile is for another one.
+      // Text that was typed meanwhile belongs to the next key.
       setDraft((now) => (now === draft ? EMPTY : now))
       await read()
     },
@@ -70,7 +70,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
 
 export type NewKeyForm = ReturnType<typeof useNewKey>
 
-/** Those that are not empty. */
+/** The facts that are not empty. */
 function given({ organisation = '', plan = '' }: Facts): Facts {
   return { ...(organisation.trim() !== '' && { organisation: organisation.trim() }), ...(plan !== '' && { plan }) }
 }

@@ -20,11 +20,11 @@ import type { Applied, SettingsEditing } from './use-settings.ts'
 
 interface BarProps {
   readonly editing: SettingsEditing
-  /** The store is, and refuses changes. */
+  /** Whether the store is out, and refuses changes. */
   readonly out: boolean
 }
 
-/** At the foot of the window as soon as something is changed: its preview, how it is made, and what became of it. */
+/** The bar at the foot of the window with a change's preview, terms and result. It appears as soon as something is edited. */
 export function ChangeBar({ editing, out }: BarProps) {
   const { draft, error, applied } = editing
   const isEdited = Object.keys(draft).length > 0
@@ -92,7 +92,7 @@ function Change({ editing, out }: BarProps) {
   )
 }
 
-/** Which ends and guards of others the change drops. */
+/** Which ends and guards of others the change removes. */
 function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
   const { quota } = useEditing()
   const { patch } = patchOf(draft)
@@ -113,7 +113,7 @@ function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
 
 const TERMS = ['reason', 'guard', 'guard.for', 'guard.refused', 'from', 'until']
 
-/** Stops what is under way. */
+/** Stops the request under way. */
 function Cancel({ onClick }: { readonly onClick: () => void }) {
   const ref = useRef<HTMLButtonElement>(null)
   useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
@@ -158,15 +158,15 @@ function ErrorNote({ error }: { readonly error: Error }) {
 
 interface TermsProps {
   readonly terms: Terms
-  /** In a narrow window; in a wide one they are always open. */
+  /** For a narrow window. In a wide one they are always open. */
   readonly isOpen: boolean
   readonly mayChange: boolean
-  /** What is wrong, by the path of the API. */
+  /** What is wrong, by the path in the API. */
   readonly problemOf: (path: string) => string | undefined
   readonly onChange: (part: Partial<Terms>) => void
 }
 
-/** Why, when, for how long and under which guard a change is made. */
+/** Reason, time, duration and guard of a change. */
 function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsProps) {
   return (
     <fieldset id="change-terms" className="wrap ends change-terms" data-open={isOpen} disabled={!mayChange}>

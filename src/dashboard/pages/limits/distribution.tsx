@@ -20,13 +20,13 @@ import { Loaded } from '../../ui/panel.tsx'
 import { useEditing } from './edit.tsx'
 import { windowNames } from './names.ts'
 
-/** Every user is looked at for it. */
+/** Each request looks at every user. */
 const EVERY_MS = 60_000
 
-/** What a link has marked is another limit then. */
+/** The limit that a link has marked changes with this. */
 const UNMARKED = { scope: null, plan: null }
 
-/** Where users lie below a personal limit, which is set by a line over them. */
+/** The distribution of users below a personal limit, which can be set by moving a line. */
 export function Distribution() {
   const { quota } = useEditing()
   const fields = useFields()
@@ -114,9 +114,9 @@ function Found({ found, category, window }: FoundProps) {
 interface ChartProps {
   readonly shares: DistributionResponse['shares']
   readonly line: LimitLine
-  /** What the line is. */
+  /** The name of the line. */
   readonly label: string
-  /** Where it stands, and what that means. */
+  /** The position of the line, and its meaning. */
   readonly valueText: string
   /** With a value of the field. */
   readonly onChange: (field: number) => void
@@ -126,7 +126,7 @@ const HEIGHT = 120
 /** In tenths of the limit in force. */
 const TENTHS = AXIS * 10
 
-/** Users by their share of the limit as bars, and the limit as a line that is dragged or moved by keys. */
+/** Bars of users by their share of the limit, and the limit as a line that is moved by dragging or by keys. */
 function DistributionChart({ shares, line, label, valueText, onChange }: ChartProps) {
   const most = Math.max(1, ...shares.map(({ count }) => count))
   const follow = (event: PointerEvent<HTMLDivElement>) => {
@@ -136,7 +136,7 @@ function DistributionChart({ shares, line, label, valueText, onChange }: ChartPr
   const press = (event: PointerEvent<HTMLDivElement>) => {
     event.currentTarget.setPointerCapture(event.pointerId)
     event.currentTarget.querySelector<HTMLElement>('[role="slider"]')?.focus({ preventScroll: true })
-    // Else the browser takes the focus away again, and selects text.
+    // Otherwise the browser moves the focus away again, and selects text.
     event.preventDefault()
     follow(event)
   }

@@ -11,11 +11,11 @@ import { nameOf, shownValue } from './names.ts'
 export interface Editing {
   readonly quota: SettingsInForceResponse
   readonly draft: Draft
-  /** What is wrong with the edit of a path, in words. */
+  /** What is wrong with the edit at a path, in words. */
   readonly problemOf: (path: string) => string | undefined
   readonly edit: (path: string, edit: Edit) => void
   readonly undo: (path: string) => void
-  /** Several at once. */
+  /** Makes several edits at once. */
   readonly change: (next: (now: Draft) => Draft) => void
 }
 
@@ -27,7 +27,7 @@ export function useEditing(): Editing {
   return editing
 }
 
-/** What a field shows: the edit, or the value in force; what the file says where it will be given back. */
+/** The value of a field: the edit, or the value in force, or the file's value if it will be given back. */
 export function useShown(path: string): string | boolean {
   const { quota, draft } = useEditing()
   const edit = draft[path]
@@ -35,7 +35,7 @@ export function useShown(path: string): string | boolean {
   return edit ?? shownIn(valueAt(quota, path))
 }
 
-/** Where the value comes from, and the buttons that give it back to the file or undo the edit. */
+/** The source of the value, and buttons that give it back to the file or undo the edit. */
 export function Origin({ path }: { readonly path: string }) {
   const { quota, draft, edit, undo } = useEditing()
   const name = nameOf(path)
@@ -80,13 +80,13 @@ interface SettingProps {
   readonly children: ReactNode
 }
 
-/** A field of the settings, and where its value comes from. A link of another page that leads to it brings it into the window. */
+/** A field of the settings with the source of its value. A link from another page scrolls to it. */
 export function Setting({ path, children }: SettingProps) {
   const isWanted = useWanted(path)
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isWanted) return
-    // Behind the heading, which takes the focus when one comes to the page.
+    // After the heading has taken the focus, which happens when one comes to the page.
     const frame = requestAnimationFrame(() => ref.current?.scrollIntoView({ block: 'center' }))
     return () => cancelAnimationFrame(frame)
   }, [isWanted])

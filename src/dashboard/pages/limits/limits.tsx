@@ -6,7 +6,7 @@ import { bound } from '../../ui/form.tsx'
 import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 
-/** The baselines or the custom values: a field for each scope, category and window. */
+/** The baselines or the custom values, with a field for each scope, category and window. */
 export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
   const { quota } = useEditing()
   return (
@@ -30,7 +30,7 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
   )
 }
 
-/** Makes all personal limits of the form less or more at once. */
+/** Multiplies all personal limits of the form at once. */
 function Scaling() {
   const { change, quota } = useEditing()
   return (
@@ -55,7 +55,7 @@ function Scaling() {
   )
 }
 
-/** The custom values, closed while the mode is another and none of them is set: then they count for nothing. */
+/** The custom values, folded while another mode is chosen and none of them is set, because they have no effect then. */
 export function CustomLimits() {
   const { quota, draft } = useEditing()
   const isOfCustom = (path: string) => path.startsWith('custom.')
@@ -72,7 +72,7 @@ function LimitField({ table, scope, category, window }: Place & { readonly table
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
-  // Whoever has no plan of the own has that one.
+  // Users without a plan have the default plan.
   const ofPlan = scope === 'personal' ? (quota.defaultPlan ?? null) : null
   const over = quota.over?.[scope][category]?.[window]
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)

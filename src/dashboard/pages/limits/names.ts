@@ -3,7 +3,7 @@ import { t, windowName } from '../../i18n/text.ts'
 import { namesOf, type Value } from '../../logic/settings.ts'
 import { changedValue } from '../audit/values.tsx'
 
-/** The dotted path of a value in the words of the page: `Personal read 1h`. */
+/** The dotted path of a value in words: `Personal read 1h`. */
 export function nameOf(path: string): string {
   if (path === 'mode') return t('quotas.mode')
   if (path === 'global.enabled') return t('quotas.globalEnabled')
@@ -14,12 +14,12 @@ export function nameOf(path: string): string {
   const above =
     table === 'plans' ? t('plans.name', { plan }) : t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')
   const [scope, category = '', window] = names.slice(table === 'plans' ? 2 : 1)
-  // A table as a whole.
+  // A whole table.
   if (window === undefined) return table === 'plans' && plan === '' ? t('plans.title') : above
   return `${above}: ${t(wordOf(scope))} ${category} ${windowName(window)}`
 }
 
-/** The word of a scope as settings name it. */
+/** The word for a scope of the settings. */
 export function wordOf(scope: string | undefined): 'word.global' | 'word.organisation' | 'word.personal' {
   return scope === 'global' || scope === 'organisation' ? `word.${scope}` : 'word.personal'
 }
@@ -30,7 +30,7 @@ export function shownValue(value: Value): string {
 
 export const SCOPES = ['personal', 'global'] as const
 
-/** The windows of the configuration, by name, shortest first. */
+/** The configured windows by name, shortest first. */
 export function windowNames(quota: SettingsInForceResponse): string[] {
   return quota.windowLengths.map(({ name }) => name)
 }

@@ -18,7 +18,7 @@ export function LimitsPage() {
   const poll = usePoll<QuotaResponse>('/api/quota', EVERY_MS)
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out)
-  // Of another replica's changes since the last answer the gateway may know more than that.
+  // The gateway may know more changes of other replicas than the last response.
   const shown: Pick<Polled<SettingsInForceResponse>, 'data' | 'etag' | 'error'> = inForce.data === null &&
   (poll.data !== null || !out)
     ? poll
@@ -45,7 +45,7 @@ export function LimitsPage() {
 const OWN_EVERY_MS = 30_000
 const SHOWN = 20
 
-/** The organisations with limits of their own, which hold whatever the plans of their members say; nothing if there are none. */
+/** The organisations with limits of their own, which apply whatever plans their members have; nothing if there are none. */
 function OwnOrganisations() {
   const path = `/api/in-force/organisations?limit=${SHOWN}`
   const { data } = usePoll<OrganisationOverridesInForceResponse>(path, OWN_EVERY_MS)
@@ -74,13 +74,13 @@ function OwnOrganisations() {
 
 interface AdaptiveProps {
   readonly quota: SettingsInForceResponse
-  /** Where the factor comes from; `null` if it is not known. */
+  /** The source of the factor; `null` if unknown. */
   readonly counted: QuotaResponse['adaptive'] | null
-  /** The store is out. */
+  /** Whether the store is out. */
   readonly isStale: boolean
 }
 
-/** The factor of the adaptive mode and why it is what it is; shown in every mode. */
+/** The factor of the adaptive mode with its reason, shown in every mode. */
 function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps) {
   const used = mode === 'adaptive'
   return (
@@ -111,7 +111,7 @@ function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] })
   )
 }
 
-/** As the API's own sentence, in the language of the page. */
+/** The API's own sentence in the language of the page. */
 function why(adaptive: QuotaResponse['adaptive']): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')

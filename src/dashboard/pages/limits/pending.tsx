@@ -18,13 +18,13 @@ import { nameOf, shownValue } from './names.ts'
 
 interface PendingProps {
   readonly quota: Pick<SettingsInForceResponse, 'layers'>
-  /** After something was cancelled. */
+  /** Called after something was cancelled. */
   readonly reload: () => void
 }
 
 /**
- * What was set for a while, is guarded, or is to come: the newest first, as it lies above the others. Each says who asked for it, and
- * how to cancel what is to become of it. Nothing if all is permanent.
+ * Changes that are temporary, guarded or scheduled, newest first as they lie above each other. Each shows who requested it and how to
+ * cancel its future part. Nothing if everything is permanent.
  */
 export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps) {
   const temporary = layers.filter(({ id }) => id !== 'permanent')
@@ -51,7 +51,7 @@ export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps)
 
 type Guard = NonNullable<LayerResponse['guard']>
 
-/** What can be cancelled of a layer. */
+/** What can be cancelled in a layer. */
 function whatOf({ state, until }: LayerResponse): 'start' | 'end' | 'guard' {
   if (state === 'to_come') return 'start'
   return until === null ? 'guard' : 'end'
@@ -59,7 +59,7 @@ function whatOf({ state, until }: LayerResponse): 'start' | 'end' | 'guard' {
 
 interface LayerProps extends Pick<PendingProps, 'reload'> {
   readonly layer: LayerResponse
-  /** All of them. */
+  /** All layers. */
   readonly layers: readonly LayerResponse[]
 }
 
@@ -127,7 +127,7 @@ function GuardText({ until, refused, counted, who }: Guard & { readonly who: Rea
   )
 }
 
-/** Sets the same with another end: the end moves. */
+/** Sets the same values with another end, which moves the end. */
 function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' | 'reload'>) {
   const [expiry, setExpiry] = useState<Expiry>({ kind: 'hours', hours: 1 })
   const at = expiryOf(expiry, serverNow())
@@ -158,7 +158,7 @@ function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' |
 
 interface LinesProps {
   readonly patch: Readonly<Record<string, unknown>>
-  /** The value of a place behind the end; `null` if there is no end. Default none. */
+  /** The value of a place after the end; `null` if there is no end. Default none. */
   readonly next?: ((path: string) => unknown) | null
 }
 

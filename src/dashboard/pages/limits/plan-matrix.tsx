@@ -14,7 +14,7 @@ type Scope = 'personal' | 'organisation'
 
 const EVERY_MS = 60_000
 
-/** The limits of plans beside the baselines that they replace: a field for each plan, scope, category and window. Nothing without plans. */
+/** The limits of plans beside the baselines that they replace, with a field for each. Nothing without plans. */
 export function PlanMatrix() {
   const { quota, draft } = useEditing()
   const { plans } = quota
@@ -46,7 +46,7 @@ interface Cell {
 interface MatrixProps {
   readonly scope: Scope
   readonly plans: readonly string[]
-  /** How many users whom the store knows have each plan; empty if that is not known. */
+  /** How many known users have each plan; empty if unknown. */
   readonly users: ReadonlyMap<string, number>
 }
 
@@ -85,7 +85,7 @@ function PlanHead({ plan, users }: { readonly plan: string; readonly users: numb
   )
 }
 
-/** What a plan that leaves it out follows, with its edit. */
+/** The value for a plan that leaves it out, with its edit. */
 function Baseline({ category, window }: Cell) {
   const { quota, draft } = useEditing()
   const limit = limitIn(quota, draft, `baselines.personal.${category}.${window}`)

@@ -16,7 +16,7 @@ interface PreviewProps {
   readonly onBack: () => void
 }
 
-/** What a change would do, from the live counters. */
+/** What a change would do, by the present counters. */
 export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
@@ -43,7 +43,7 @@ export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
   )
 }
 
-/** The users who would be blocked, and the organisations, unless none of these has used anything. */
+/** The users and organisations that would be blocked; no organisations if none has usage. */
 function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
   const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
   return <Blocked of={response} rows={rows} kind="users" />
@@ -114,7 +114,7 @@ interface YesterdayProps {
   readonly found: PreviewResponse['yesterday']
 }
 
-/** What a change would have met in the last 24 hours, from the kept history. */
+/** What a change would have refused in the last 24 hours, by the kept history. */
 function Yesterday({ found }: YesterdayProps) {
   const above = found.rows.filter((row) => row.above.users > 0)
   return (

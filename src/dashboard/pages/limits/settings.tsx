@@ -18,7 +18,7 @@ import { Preview } from './preview.tsx'
 import { Switches } from './switches.tsx'
 import { type SettingsProps, useSettings } from './use-settings.ts'
 
-/** The settings as a form, what a change of them would do beside it, and the bar that makes the change. */
+/** The settings as a form, with the effect of a change beside it, and the bar that makes the change. */
 export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   const may = useMayChange()
   const editing = useSettings({ quota, etag, reload, take })
@@ -86,7 +86,7 @@ function AllToFile({ quota, change }: AllToFileProps) {
   )
 }
 
-/** What was set for a file that has more categories or windows than this one. */
+/** Values for a file that has more categories or windows than this one. */
 function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceResponse }) {
   if (resting.length === 0) return null
   const values = resting.map(({ path, value }) => `${path}: ${shownValue(value)}`).join(t('word.listComma'))

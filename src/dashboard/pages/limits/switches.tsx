@@ -6,7 +6,7 @@ import { steppedMultiplier } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
 import { Origin, Setting, useEditing, useShown } from './edit.tsx'
 
-/** Everything but the tables: mode, global switch, multiplier, shadow. */
+/** Everything except the tables: mode, global switch, multiplier and shadow. */
 export function Switches() {
   return (
     <>

@@ -3,7 +3,7 @@ import { number, t } from '../../i18n/text.ts'
 import { Note } from '../../ui/small.tsx'
 import { nameOf, shownValue } from './names.ts'
 
-/** The values of a change that nobody follows, and what goes before each; nothing if somebody follows each. */
+/** The values of a change that nobody follows, and what overrides each; nothing if there are none. */
 export function UnfollowedValues({ values }: { readonly values: readonly UnfollowedResponse[] }) {
   if (values.length === 0) return null
   return (

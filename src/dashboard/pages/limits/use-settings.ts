@@ -15,35 +15,35 @@ import { NO_TERMS, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
 import { type Draft, editsSince, patchOf, stillEdits } from '../../logic/settings.ts'
 import { useKept } from '../../ui/kept-state.tsx'
 
-/** A preview and what it was made of: the very change that can be applied. */
+/** A preview and the edits from which it was made: exactly the change that can be applied. */
 export interface Previewed {
   readonly quota: SettingsInForceResponse
   readonly etag: string | null
   readonly draft: Draft
   readonly patch: QuotaPatch
   readonly response: PreviewResponse
-  /** When it was counted, by the clock of the gateway. */
+  /** When it was counted, by the gateway's clock. */
   readonly at: Date
 }
 
 export interface SettingsProps extends Pick<Polled<QuotaResponse>, 'etag' | 'reload' | 'take'> {
   readonly quota: SettingsInForceResponse
-  /** The store is, and refuses changes. */
+  /** Whether the store is out, and refuses changes. */
   readonly out: boolean
 }
 
-/** A change that was made, or that will be. */
+/** A change that was made, or that is scheduled. */
 export interface Applied {
   readonly message: 'quotas.applied' | 'quotas.made' | 'quotas.scheduled' | 'quotas.undone'
   readonly version: number
   /** When it will be made, in ISO 8601. */
   readonly at?: string
-  /** What it sets and nobody follows. Default nothing. */
+  /** Its values that nobody follows. Default none. */
   readonly unfollowed?: readonly UnfollowedResponse[]
 }
 
 const NO_EDITS: Draft = {}
-/** Every user is looked at, and one preview after the other is counted. */
+/** Each preview looks at every user, and previews are counted one after the other. */
 const PREVIEW_MS = 120_000
 
 interface Work {
@@ -54,7 +54,7 @@ export type SettingsEditing = ReturnType<typeof useSettings>
 
 /** Edits, their preview, and only then the change itself. */
 export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, 'out'>) {
-  // A preview names users, whose pages one looks at before the change is made.
+  // A preview names users, whose pages one may look at before the change is made.
   const [draft, setDraft] = useKept<Draft>('quotas', NO_EDITS)
   const [terms, setTerms] = useKept<Terms>('terms of the quotas', NO_TERMS)
   const [problems, setProblems] = useState<Problems>({})
@@ -62,7 +62,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   const [error, setError] = useState<Error | null>(null)
   const [previewed, setPreviewed] = useState<Previewed | null>(null)
   const [applied, setApplied] = useState<Applied | null>(null)
-  /** What was sent to be applied, the last time. */
+  /** The edits that were last sent. */
   const sent = useRef(NO_EDITS)
   const { work, attempt } = useAttempt(setError, () => setPreviewed(null), reload)
   const previewing = useRef<AbortController | null>(null)
@@ -70,7 +70,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
   useEffect(() => setDraft((now) => stillEdits(now, quota)), [quota])
 
-  // What was sent and never answered. Where it is not in force it may be made yet: that stays said.
+  // The response to the sent edits was lost. Until they are in force they may still be made, so the message stays.
   useEffect(() => {
     if (!isOutcomeUnknown(error) || !isMade(sent.current, quota)) return
     setError(null)
@@ -78,7 +78,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   }, [quota, error])
 
   function change(next: (now: Draft) => Draft): void {
-    // Else a preview of the edits before would come over these, and could be applied.
+    // Otherwise a preview of earlier edits would replace these, and could be applied.
     previewing.current?.abort()
     setDraft(next)
     setPreviewed(null)
@@ -164,7 +164,7 @@ function appliedAs({ version, unfollowed = [] }: QuotaChangedResponse, from: str
     : { message: 'quotas.scheduled', version, at: from, unfollowed }
 }
 
-/** Does one thing at a time, as it looks to the page: `work` is the latest of what is under way. */
+/** Does one thing at a time, as far as the page is concerned. `work` is the latest request under way. */
 function useAttempt(setError: (error: Error | null) => void, leavePreview: () => void, reload: () => void) {
   const [work, setWork] = useState<Work | null>(null)
 

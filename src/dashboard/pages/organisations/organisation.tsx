@@ -45,12 +45,12 @@ function Organisation({ response, ways }: { readonly response: OrganisationRespo
   )
 }
 
-/** What limits a window: the override, else each plan that limits it, for users who have that plan. */
+/** What limits a window: the override, or each plan that limits it, for users with that plan. */
 interface Limiting {
   /** `null` for the override. */
   readonly plan: string | null
   readonly limit: number
-  /** Tokens that pass beyond it, of the limit in force. */
+  /** Tokens that pass beyond it, for the limit in force. */
   readonly over?: number
 }
 
@@ -79,7 +79,7 @@ function isMadeBy(source: string, plan: string): boolean {
   return [source, source.split(' x ')[0]].includes(`plan ${plan}`)
 }
 
-/** One row for each plan that limits a window, since users of one organisation may have different plans. */
+/** One row for each plan that limits a window, because users of one organisation may have different plans. */
 function rowsOf(response: OrganisationResponse, quota: QuotaResponse | null) {
   return inOneList(response.windows).flatMap((each) =>
     limitingOf(response, each).map(({ plan, ...limit }) => {
@@ -98,7 +98,7 @@ function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): Fu
   return full.map(({ usage, ...row }) => ({ ...row, ...usage }))
 }
 
-/** Extra tokens that are left, where nobody is refused for them; none if there are none. */
+/** Extra tokens that are left, if nobody is refused because of them; undefined if there are none. */
 function grantedIn({ blocked, grants = [] }: OrganisationResponse): number | undefined {
   const left = grants.reduce((sum, grant) => sum + grant.left, 0)
   return blocked || left === 0 ? undefined : left
@@ -106,7 +106,7 @@ function grantedIn({ blocked, grants = [] }: OrganisationResponse): number | und
 
 const LISTED_EVERY_MS = 60_000
 
-/** The plans that known users of the organisation have; `null` if that is not known, or there are none. */
+/** The plans of the organisation's known users; `null` if unknown, or if there are none. */
 function useListed(organisation: string): { readonly plans: readonly string[] | null } {
   const wish = new URLSearchParams({ query: organisation, limit: '1' })
   const [first] =
@@ -114,7 +114,7 @@ function useListed(organisation: string): { readonly plans: readonly string[] | 
   return { plans: first?.organisation === organisation && first.plans.length > 0 ? first.plans : null }
 }
 
-/** Those of plans that no user has are folded away. */
+/** Rows of plans that no user has are folded. */
 function Windows({ response }: { readonly response: OrganisationResponse }) {
   const quota = useQuota()
   const { plans } = useListed(response.organisation)

@@ -9,29 +9,29 @@ import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag, WayTo } from '../../ui/small.tsx'
 import { useSharedWindows } from './windows.tsx'
 
-/** Each look is one at everybody. */
+/** Each request looks at everybody. */
 const EVERY_MS = 30_000
-/** Of users and of organisations. */
+/** How many users and how many organisations are requested. */
 const ASKED = 4
 const SHOWN = 6
 
 /** A window that has no room, or will have none. */
 interface Pressed {
   readonly scope: 'global' | 'organisation' | 'user'
-  /** `null` for the windows of everybody. */
+  /** `null` for global windows. */
   readonly id: string | null
   readonly category: string
   readonly window: string
   readonly used: number
   readonly limit: number
   readonly isFull: boolean
-  /** When it ends, if it is full, else when it will be full; in ISO 8601, and `null` for never. */
+  /** When it ends if it is full, or else when it will be full; in ISO 8601, `null` for never. */
   readonly at: string | null
-  /** Extra tokens that are left, where they pay in its place. Default none do. */
+  /** Extra tokens that pay in its place. Default none. */
   readonly granted?: number | undefined
 }
 
-/** What is full, and what will be at the present pace: windows of everybody, of organisations and of users. */
+/** What is full, or will be at the present pace: global windows, and those of organisations and users. */
 export function Attention({ now }: { readonly now: NowResponse }) {
   const users = usePoll<UsersResponse>(`/api/users?order=full&limit=${ASKED}`, EVERY_MS).data
   const organisations = usePoll<OrganisationsResponse>(`/api/organisations?order=full&limit=${ASKED}`, EVERY_MS).data
@@ -96,7 +96,7 @@ function pressedOf(
     const granted = 'standing' in of ? of.standing.grants?.left : undefined
     return [{ scope, id, category, window, used, limit, isFull: true, at: resetAt, granted }]
   }
-  // A member whose organisation is full has no pace to go on at.
+  // A member whose organisation is full has no pace to continue.
   const refusing = 'standing' in of ? of.standing.by : null
   if (forecast === null || forecast.category === refusing?.category) return []
   const { category, window, fullAt } = forecast

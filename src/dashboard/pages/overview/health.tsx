@@ -13,7 +13,7 @@ import { EntrySentence } from '../audit/entry.tsx'
 
 const AUDIT_EVERY_MS = 10_000
 
-/** The store, the upstream, the configuration, and the last change of it at run time. */
+/** The store, the upstream, the configuration, and the last change at run time. */
 export function Health({ now, latest }: { readonly now: NowResponse; readonly latest: Rates | undefined }) {
   const { store, backend, config, shadow, controlVersion } = now
   return (
@@ -47,12 +47,12 @@ interface LastChangeProps {
   readonly version: number
 }
 
-/** Of the latest changes so many are looked through for one of the limits. */
+/** How many of the latest changes are searched for one of the limits. */
 const LOOKED_AT = 50
 /** Changes that may change a limit. */
 const OF_LIMITS: readonly Kind[] = ['settings', 'override', 'organisation_override', 'overrides']
 
-/** Who changed which limit and when, with the way to its entry of the audit. */
+/** Who changed which limit and when, with a link to the audit entry. */
 function LastChange({ isKnown, version }: LastChangeProps) {
   const hasOne = isKnown && version > 0
   const audit = usePoll<AuditResponse>(hasOne ? `/api/audit?limit=${LOOKED_AT}` : null, AUDIT_EVERY_MS).data

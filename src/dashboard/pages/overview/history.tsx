@@ -10,10 +10,10 @@ import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
 
-/** Half hours that are over stay as they are. */
+/** Half hours that are over do not change. */
 const EVERY_MS = 30_000
 
-/** Tokens, refusals and upstream errors over the chosen range, as the store has them. */
+/** Tokens, refusals and upstream errors over the chosen range, from the store. */
 export function History() {
   const range = useRange()
   const path = `/api/usage?by=all&step=${stepOf(range, serverNow())}&${timeQuery(range)}&limit=1000`

@@ -19,7 +19,7 @@ import { Windows } from './windows.tsx'
 import './overview.css'
 
 const EVERY_MS = 2000
-/** While nobody uses the tab; below the gap that the line of the rates bridges. */
+/** For an unused tab; below the gap that the line of rates bridges. */
 const REST_MS = 15_000
 
 export function OverviewPage() {
@@ -58,7 +58,7 @@ export function OverviewPage() {
 }
 
 const FIGURES_EVERY_MS = 30_000
-/** Where each is looked at further. */
+/** The page with more about each figure. */
 const PAGE_OF: Readonly<Record<Figure['name'], Page>> = {
   requests: 'routes',
   refused: 'refusals',
@@ -66,7 +66,7 @@ const PAGE_OF: Readonly<Record<Figure['name'], Page>> = {
   failed: 'errors',
 }
 
-/** What happened in the last 24 hours, as the store has it, and what happens now. @param latest `undefined` until it is measured */
+/** What happened in the last 24 hours, from the store, and what happens now. @param latest `undefined` until it is measured */
 function Figures({ latest }: { readonly latest: Rates | undefined }) {
   const usage = usePoll<UsageResponse>(TWO_DAYS_PATH, FIGURES_EVERY_MS).data
   const figures = usage === null ? null : figuresOf(usage)

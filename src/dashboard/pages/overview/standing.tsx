@@ -10,10 +10,10 @@ import { Note } from '../../ui/small.tsx'
 import { receiverNotes, useAlerts } from '../alerts/alerts.tsx'
 import { AilingNote, ailingOf } from '../replicas/notes.tsx'
 
-/** Subjects that a line names. */
+/** How many subjects a line names. */
 const NAMED = 3
 
-/** Raised alerts, and what is not as it should be and stays so until somebody changes it. */
+/** Raised alerts, and other faults that stay until somebody repairs them. */
 export function StandingNotes({ now }: { readonly now: NowResponse }) {
   const alerts = useAlerts().data
   return <Acknowledgeable of={[...raised(alerts), ...receiverNotes(alerts), ...warningsOf(now)]} />
@@ -36,7 +36,7 @@ function whatAils({ instance, ready, reasons, configProblems }: ReturnType<typeo
   return [instance, ready, ...reasons, configProblems.length].join(' ')
 }
 
-/** One note for each alert, which is another one as soon as it is raised again. */
+/** One note for each alert. When the alert is raised again it is a new note. */
 function raised(alerts: AlertsResponse | null): Standing[] {
   if (alerts === null) return []
   return raisedAlerts(alerts, serverNow()).map(({ name, events }) => {
@@ -56,7 +56,7 @@ function raised(alerts: AlertsResponse | null): Standing[] {
   })
 }
 
-/** Limits that nobody wrote, as the lines of the file that would. */
+/** Limits that are not configured, as lines for the file. */
 function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly file: string }) {
   return (
     <Note tone="warn" title={t('now.unwritten')}>
@@ -66,7 +66,7 @@ function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly fi
   )
 }
 
-/** Who would get 401, were it not for `auth.shadow`. */
+/** Who would get 401 without `auth.shadow`. */
 function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
   const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
   return (

@@ -10,11 +10,11 @@ import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { WayTo } from '../../ui/small.tsx'
 
-/** The store looks through all users for it. */
+/** For this the store looks through all users. */
 const EVERY_MS = 60_000
 const SHOWN = 5
 
-/** Who used most and who was refused most in the chosen range. */
+/** Who used most, and who was refused most, in the chosen range. */
 export function Top() {
   return (
     <>
@@ -64,7 +64,7 @@ function Refused() {
   const { from, to } = useRange()
   const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)
-  /** Whose limits refused, and how often where several did. */
+  /** The scope whose limits refused, and how often if there were several. */
   const scopeText = (scopes: RefusalGroupsResponse['scopes']): string => {
     const some = SCOPES.filter((scope) => scopes[scope] > 0)
     const count = (scope: (typeof SCOPES)[number]) => (some.length === 1 ? '' : ` ${number(scopes[scope])}`)

@@ -15,20 +15,20 @@ import { Until } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag } from '../../ui/small.tsx'
 
-/** Half hours that are over stay as they are. */
+/** Half hours that are over do not change. */
 const EVERY_MS = 30_000
-/** Asked only while a window is full. */
+/** Requested only while a window is full. */
 const REFUSALS = { path: '/api/refusals?scope=Global&limit=100', everyMs: 10_000 } as const
 
-/** A window of everybody. */
+/** A global window. */
 interface SharedWindow extends WindowResponse {
   readonly category: string
   readonly forecast: Forecast
-  /** When it refused somebody first in this run, in ISO 8601; `null` if that is not known. */
+  /** When it first refused somebody in this run, in ISO 8601; `null` if unknown. */
   readonly since: string | null
 }
 
-/** The windows that all users share, with what is known of when each will be full. */
+/** The global windows, with their forecasts. */
 export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
   const cheapest = useQuota()?.cheapest ?? {}
@@ -37,7 +37,7 @@ export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   return windowsOf(now, { usage, refusals, cheapest })
 }
 
-/** The windows that all users share: how full they are, and when they will be. */
+/** The global windows: how full they are, and when they will be full. */
 export function Windows({ now }: { readonly now: NowResponse }) {
   const windows = useSharedWindows(now)
   return (
@@ -128,7 +128,7 @@ function ForecastText({ of, shadow }: ForecastTextProps) {
   }
 }
 
-/** Since when, if that is known, and until when. */
+/** Since when, if known, and until when. */
 function Full({ of: { resetAt, since }, shadow }: ForecastTextProps) {
   if (shadow) return <Tag tone="warn">{t('forecast.fullShadow')}</Tag>
   return (

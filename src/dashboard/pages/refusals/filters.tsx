@@ -10,7 +10,7 @@ import { bound, Choice } from '../../ui/form.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
 
-/** What the choices are made of changes seldom. */
+/** The choices rarely change. */
 const EVERY_MS = 60_000
 
 /** Who, by which limit, where and when. */
@@ -66,7 +66,7 @@ interface OnlyProps {
   readonly value: string
 }
 
-/** Of whom alone the refusals are shown, and the way back to all. */
+/** The owner whose refusals are shown, with a link back to all. */
 function Only({ name, value }: OnlyProps) {
   return (
     <Tag tone="info">

@@ -25,7 +25,7 @@ interface GroupsProps {
   readonly wish: RefusalWish
 }
 
-/** The refusals over time, and by whom or by what. */
+/** The refusals over time and in groups. */
 export function Groups({ wish }: GroupsProps) {
   const range = useRange()
   const step = stepOf(range, serverNow())
@@ -122,7 +122,7 @@ function columnsOf(by: Grouping, all: number): readonly (Column<Group> | false)[
   ]
 }
 
-/** A name narrows the page to its own refusals. */
+/** A link that narrows the page to the refusals of a name. */
 function Named({ group: { name, limit }, by }: { readonly group: Group; readonly by: Grouping }) {
   const { cursor: _, ...fields } = useFields()
   if (limit !== null) {

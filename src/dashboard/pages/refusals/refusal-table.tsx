@@ -15,23 +15,23 @@ export type Refusal = RefusalsResponse['refusals'][number]
 interface RefusalTableProps {
   readonly label: string
   readonly refusals: readonly Refusal[]
-  /** What is said where there are none. */
+  /** The text if there are none. */
   readonly none: string
-  /** Whose refusals they are: the user is not named again. */
+  /** Whether all refusals are of one user, who is not named again. */
   readonly isOfOne?: boolean
-  /** Those that are marked, and by which words. Default none. */
+  /** The marked refusals, and the words of the mark. Default none. */
   readonly marked?: ReadonlySet<Refusal>
   readonly mark?: string
 }
 
-/** Refusals in the order of the API, with the ways to the user, the limit and the routes. */
+/** Refusals in the order of the API, with links to the user, the limit and the routes. */
 export function RefusalTable({ label, refusals, none, isOfOne = false, marked, mark = '' }: RefusalTableProps) {
   const markOf = (refusal: Refusal) => (marked?.has(refusal) === true ? mark : null)
   const columns = columnsOf(markOf).filter(({ id }) => !isOfOne || id !== 'user')
   return <DataTable look="lines" {...{ label, columns, keyOf, none }} rows={refusals} />
 }
 
-/** One user, limit and run. */
+/** Identifies user, limit and run. */
 function keyOf({ user, category, scope, window, startedAt }: Refusal): string {
   return JSON.stringify([user, category, scope, window, startedAt])
 }
@@ -59,7 +59,7 @@ function Whom({ user }: Pick<Refusal, 'user'>) {
   return <WayTo page="users" id={user} />
 }
 
-/** A link to where that limit is changed, and what made it. */
+/** The limit with what made it, as a link to where it can be changed. */
 function LimitReached({ refusal }: { readonly refusal: Refusal }) {
   return (
     <div>
@@ -69,7 +69,7 @@ function LimitReached({ refusal }: { readonly refusal: Refusal }) {
   )
 }
 
-/** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
+/** For an override the page of its owner; for other limits their row in the settings or in the plan. */
 function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user, OVERRIDE)
   if (source === 'override of organisation' && organisation !== null)
@@ -96,7 +96,7 @@ function When({ refusal: { first, last, count }, mark }: { readonly refusal: Ref
   )
 }
 
-/** When the window is reset, and the user may go on. */
+/** When the window is reset, so that the user can go on. */
 function Ends({ refusal: { until, emptied, startedAt, cost, limit } }: { readonly refusal: Refusal }) {
   if (startedAt === null || (cost !== null && cost > limit)) return t('refusals.neverRan')
   if (emptied) return <span className="muted">{t('refusals.emptied')}</span>

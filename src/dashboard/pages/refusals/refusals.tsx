@@ -16,7 +16,7 @@ import { type Refusal, RefusalTable } from './refusal-table.tsx'
 const EVERY_MS = 15_000
 const A_PAGE = 25
 
-/** What the quota refused, with filters that the address has: over time, by whom or what, and each of them. */
+/** What the quota refused, by the filters in the address: over time, in groups, and one by one. */
 export function RefusalsPage() {
   const fields = useFields()
   const shown = refusalWishOf(fields)
@@ -59,7 +59,7 @@ function nothingOf(wish: RefusalWish) {
 interface FoundProps {
   readonly refusals: readonly Refusal[]
   readonly none: string
-  /** The moment that is asked about, if one is. */
+  /** The moment in question, if there is one. */
   readonly at: string | null
 }
 

@@ -3,10 +3,10 @@ import { clock, number, t } from '../../i18n/text.ts'
 import type { Left } from '../../logic/rates.ts'
 import { Note } from '../../ui/small.tsx'
 
-/** A replica that has been silent for this long is no longer shown as ready. */
+/** A replica that is silent for longer is no longer shown as ready. */
 export const SILENT_MS = 5000
 
-/** Whether all replicas decide alike, and those that left since the page was loaded. */
+/** Whether all replicas decide alike, and which have left since the page was loaded. */
 export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonly left: readonly Left[] }) {
   const { replicas, agree } = now
   if (replicas === null || replicas.length === 0) {
@@ -42,7 +42,7 @@ export function AilingNote({ of }: { readonly of: ReturnType<typeof ailingOf> })
   )
 }
 
-/** Which replicas differ, and in what. */
+/** Which replicas differ, and how. */
 function Disagreement({ now: { replicas, config, controlVersion } }: { readonly now: NowResponse }) {
   const others = (replicas ?? []).filter(({ hash }) => hash !== config.hash)
   const behind = (replicas ?? []).filter((each) => each.controlVersion < controlVersion)

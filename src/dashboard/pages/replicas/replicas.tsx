@@ -10,10 +10,10 @@ import { Tag } from '../../ui/small.tsx'
 import { AilingNote, ailingOf, ReplicaNotes, SILENT_MS } from './notes.tsx'
 
 const EVERY_MS = 2000
-/** While nobody uses the tab. */
+/** For an unused tab. */
 const REST_MS = 15_000
 
-/** The processes that share the store: whether they decide alike, and what each of them does. */
+/** The processes that share the store: whether they decide alike, and what each does. */
 export function ReplicasPage() {
   const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
@@ -36,11 +36,11 @@ type Replica = NonNullable<NowResponse['replicas']>[number]
 
 interface ReplicaTableProps {
   readonly now: NowResponse
-  /** Of the last seconds, by instance. One that is new has none. */
+  /** For the last seconds, by instance. A new replica has none. */
   readonly rates: ReadonlyMap<string, Rates>
 }
 
-/** The processes that share the store, with what each does in a second. */
+/** The processes that share the store, with their rates. */
 function ReplicaTable({ now, rates }: ReplicaTableProps) {
   return (
     <DataTable
@@ -114,7 +114,7 @@ function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly 
   )
 }
 
-/** What its configuration decides, beside that of the replica that serves this page. */
+/** What its configuration decides, compared with the replica that serves this page. */
 function Rules({ hash, ours }: { readonly hash: string; readonly ours: string }) {
   return (
     <>

@@ -8,13 +8,13 @@ import './routes.css'
 
 interface RouteTableProps {
   readonly usages: readonly RouteUsage[]
-  /** What is said where there are none. */
+  /** The text if there are none. */
   readonly none: string
-  /** Of all routes, of which each has a share. */
+  /** Of all routes, for the share of each. */
   readonly allTokens: number
 }
 
-/** Each route with its counts, and the ways to its refusals and errors. */
+/** Each route with its counts and with links to its refusals and errors. */
 export function RouteTable({ usages, none, allTokens }: RouteTableProps) {
   return (
     <DataTable
@@ -90,7 +90,7 @@ interface CountedProps {
   readonly count: number
   /** 0 to 1; `null` if there is no whole. */
   readonly part: number | null
-  /** Where each of them is. */
+  /** The link to each of them. */
   readonly link?: {
     readonly href: string
     readonly label: 'routes.toRefusals' | 'routes.toErrors'
@@ -98,7 +98,7 @@ interface CountedProps {
   }
 }
 
-/** A count, and its share. */
+/** A count and its share. */
 function Counted({ count, part, link }: CountedProps) {
   const text = number(count)
   return (
@@ -110,7 +110,7 @@ function Counted({ count, part, link }: CountedProps) {
           {text}
         </a>
       )}
-      {/* To the thousandth: more figures would come and go with each look. */}
+      {/* To the thousandth, because more digits would flicker. */}
       {part !== null && count > 0 && <div className="muted">{share(Math.floor(part * 1000) / 1000)}</div>}
     </div>
   )

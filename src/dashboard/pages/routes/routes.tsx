@@ -11,10 +11,10 @@ import { useRange } from '../../ui/range.tsx'
 import { RouteTable } from './route-table.tsx'
 
 const EVERY_MS = 5000
-/** Half hours are read for it. */
+/** The query reads half hours. */
 const USAGE_EVERY_MS = 10_000
 
-/** What was asked of each route in a range: the range, the order and the filter are in the address. */
+/** The usage of each route in a range. Range, order and filter are in the address. */
 export function RoutesPage() {
   const { route = '' } = useFields()
   const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
@@ -67,7 +67,7 @@ interface UnmatchedProps {
   readonly unmatched: RoutesResponse['unmatched']
 }
 
-/** Requests that no rule matched: what becomes of them, how many there were, and the latest. */
+/** Requests that matched no rule: what happens to them, how many there were, and the latest. */
 function Unmatched({ unmatched: { kind, hits, latest } }: UnmatchedProps) {
   return (
     <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>

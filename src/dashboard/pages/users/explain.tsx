@@ -26,9 +26,9 @@ const TONES: Readonly<Record<ExplainResponse['decision'], Tone>> = {
 
 interface Explained {
   readonly response: ExplainResponse
-  /** It is no answer to what was typed since. */
+  /** The result does not belong to what was typed since then. */
   readonly asked: string
-  /** By the clock of the gateway. */
+  /** By the gateway's clock. */
   readonly at: Date
 }
 
@@ -115,7 +115,7 @@ function Explanation({ response, at }: Explained) {
   )
 }
 
-/** Of one meter. */
+/** For one meter. */
 function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'price' | 'settle'>) {
   return (
     <>
@@ -125,7 +125,7 @@ function MeterPrice({ cost, price, settle }: Pick<ExplainResponse, 'cost' | 'pri
   )
 }
 
-/** One sentence of why, with the clock and the numbers of the page. */
+/** One sentence of the explanation, with the clock and numbers of the page. */
 function Reason({ code, values }: ExplainResponse['reasons'][number]) {
   function shown(name: string, value: string | number): ReactNode {
     if (typeof value === 'number') return number(value)

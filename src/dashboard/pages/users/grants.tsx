@@ -18,10 +18,10 @@ import { Changing, Name, Note, Tag } from '../../ui/small.tsx'
 import { useOwn, useOwner } from './own.ts'
 
 const EVERY_MS = 5000
-/** Those that have ended are shown behind the others, so many in all. */
+/** How many are shown. Those that have ended come last. */
 const MOST_SHOWN = 20
 
-/** Extra tokens that were given to a user or an organisation, and the form that gives some. */
+/** Extra tokens of a user or an organisation, with a form to give some. */
 export function Grants() {
   const poll = usePoll<GrantsResponse>(`/api/grants?${new URLSearchParams(useOwner())}`, EVERY_MS)
   const { id } = useOwn().response
@@ -100,20 +100,20 @@ function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: Gran
 }
 
 interface Draft {
-  /** `null` as long as nobody chose: then it is the first. */
+  /** `null` until somebody chooses, and then the first. */
   readonly category: string | null
   readonly tokens: string
   readonly expiry: Expiry
   readonly reason: string
 }
 
-/** What was sent of a draft, of which nobody has said what became of it. */
+/** What was sent for a draft, with an unknown outcome. */
 interface Sent {
   readonly draft: Draft
   readonly wish: { readonly body: object; readonly idempotencyKey: string }
 }
 
-/** Also where the page has no secure context. */
+/** Works even if the page has no secure context. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
 }
@@ -141,7 +141,7 @@ function NewGrant({ read, reload }: Pick<Polled<GrantsResponse>, 'read' | 'reloa
     async send() {
       const until = expiryOf(draft.expiry, serverNow())
       const fresh = { body: { ...of, category, tokens, until, reason }, idempotencyKey: newKey() }
-      // What may have arrived is sent again as it was, so that it gives once.
+      // A grant with an unknown outcome is sent again unchanged, so that it is given once.
       const wish = sent?.draft === draft ? sent.wish : fresh
       setSent(() => ({ draft, wish }))
       await call<GrantResponse>('POST', '/api/grants', wish)

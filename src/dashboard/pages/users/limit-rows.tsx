@@ -10,7 +10,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { Bar, Tag } from '../../ui/small.tsx'
 
 export interface Row extends LimitInForceResponse {
-  /** `null` if it is not known. */
+  /** `null` if unknown. */
   readonly usage: Pick<LimitResponse, 'used' | 'resetAt'> | null
   readonly category?: string
   readonly refuses?: boolean
@@ -19,22 +19,22 @@ export interface Row extends LimitInForceResponse {
   readonly plan?: string
 }
 
-/** A limit as the API has it, with what is used of it. */
+/** A limit in the form of the API, with its usage. */
 export function rowOf<T extends LimitResponse>(limit: T): T & Pick<Row, 'usage'> {
   return { ...limit, usage: limit }
 }
 
 interface WindowsPanelProps {
   readonly text: string
-  /** What is said where there is no window. */
+  /** The text if there is no window. */
   readonly none: string
   readonly shown: readonly Row[]
-  /** Folded away below them, unless it is open, and how they are called. */
+  /** Rows that are folded below the others, unless `isOpen`, and their heading. */
   readonly others: readonly Row[]
   readonly summary: string
   readonly isOpen: boolean
   readonly shadow: boolean
-  /** What stands above them. Default nothing. */
+  /** Content above them. Default none. */
   readonly children?: ReactNode
 }
 
@@ -55,7 +55,7 @@ export function WindowsPanel({ text, none, shown, others, summary, isOpen, shado
   )
 }
 
-/** What is nearest to its limit first. */
+/** Windows nearest to their limit come first. */
 function fullestFirst(rows: readonly Row[]): readonly Row[] {
   const part = ({ usage, limit }: Row) => (usage?.used ?? 0) / Math.max(limit, 0.5)
   return rows.toSorted((a, b) => part(b) - part(a))
@@ -64,7 +64,7 @@ function fullestFirst(rows: readonly Row[]): readonly Row[] {
 interface LimitRowsProps {
   readonly label: string
   readonly limits: readonly Row[]
-  /** Nothing is refused to this user. */
+  /** Whether nothing is refused to this user. */
   readonly shadow: boolean
 }
 
@@ -123,7 +123,7 @@ function Used({ of: row, shadow }: OfRow) {
   )
 }
 
-/** The layers that made a limit, and each of them with its value. */
+/** The layers that made a limit, each with its value. */
 function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
   if (steps.length === 0) return sourceWords(source)
   return (

@@ -15,7 +15,7 @@ export type InForceListResponse = OverridesInForceResponse | OrganisationOverrid
 
 type User = UsersResponse['users'][number]
 
-/** What is known of somebody only while the store responds. */
+/** Facts about an owner that are known only while the store responds. */
 interface Use extends Pick<User, 'worst' | 'forecast' | 'tokens' | 'recent' | 'refused'> {
   readonly of: Overridable
 }
@@ -28,7 +28,7 @@ export interface Line {
   readonly standing?: User['standing']
   readonly organisation?: string | undefined
   readonly plans: readonly string[]
-  /** Of an organisation, its users who are known. */
+  /** For an organisation, how many of its users are known. */
   readonly users?: number
   /** `null` while the store is out. */
   readonly use: Use | null

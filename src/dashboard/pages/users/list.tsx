@@ -19,13 +19,13 @@ import { USUAL_ORDER, UsedTable } from './used-table.tsx'
 import './users.css'
 
 const EVERY_MS = 10_000
-/** Of more than a thousand the store is asked less often: each look is one at everybody. */
+/** Lists with more than a thousand entries are requested less often, because each request looks at everybody. */
 const OF_MANY_EVERY_MS = 30_000
 const MANY = 1000
 
 const NO_FIELDS: Fields = {}
 
-/** The page that lists users, or organisations. What is looked for is in the address, so that Back finds it again. */
+/** The page with the list of users or organisations. What is searched for is in the address, so that Back restores it. */
 export function ListPage({ kind }: { readonly kind: Kind }) {
   const fields = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
@@ -36,11 +36,11 @@ export function ListPage({ kind }: { readonly kind: Kind }) {
 
 interface ListPanelProps {
   readonly kind: Kind
-  /** Of the users of one organisation. Default all. */
+  /** For the users of one organisation. Default all. */
   readonly organisation?: string
 }
 
-/** A list with its search, its filters and its pages. */
+/** A list with its search, filters and pages. */
 export function ListPanel({ kind, organisation }: ListPanelProps) {
   const quota = useQuota()
   const search = useSearch(kind, quota, organisation)
@@ -86,7 +86,7 @@ export function ListPanel({ kind, organisation }: ListPanelProps) {
   )
 }
 
-/** What is said where no row is. */
+/** The text if there is no row. */
 function nobodyOf(kind: Kind, isSearch: boolean, organisation: string | undefined) {
   if (organisation !== undefined && !isSearch) return 'organisations.members.none'
   return isSearch ? (`${kind}.none` as const) : (`${kind}.nobody` as const)
@@ -117,7 +117,7 @@ interface FootProps {
   readonly organisation: string | undefined
 }
 
-/** Which of how many are shown, the pages beside them, and the rows as a file. */
+/** Which entries are shown out of how many, the pages beside them, and the rows as a file. */
 function Foot({ kind, page: { total = 0, complete }, lines, offset, organisation }: FootProps) {
   const { before, behind } = pagesBeside(offset, total)
   const turn = (cursor: string | null) => changeFields({ cursor: cursor === '0' ? null : cursor }, true)
@@ -156,9 +156,9 @@ interface Shown {
 }
 
 /**
- * Opens the only one who was found, or whoever has the very id, once the search is over.
+ * Opens the only owner found, or the one with exactly this id, after the search.
  * @param page `null` until it is there
- * @returns what is to be called with the text that is typed, when Enter is pressed
+ * @returns what to call with the typed text when Enter is pressed
  */
 function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: string | null) => void {
   const [wanted, setWanted] = useState<string | null>(null)
@@ -175,7 +175,7 @@ function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: str
 
 interface SearchProps {
   readonly kind: Kind
-  /** `null` when more is typed. */
+  /** Called with `null` when somebody goes on typing. */
   readonly onEnter: (typed: string | null) => void
 }
 
@@ -195,7 +195,7 @@ function Search({ kind, onEnter }: SearchProps) {
         }}
         onKeyDown={(event) => {
           const typed = event.currentTarget.value.trim()
-          // Enter also ends a word of an input method.
+          // Enter may also end a word of an input method.
           if (event.key === 'Enter' && !event.nativeEvent.isComposing && typed !== '') onEnter(typed)
         }}
       />
@@ -209,7 +209,7 @@ interface OpenTypedProps {
   readonly lines: readonly { readonly id: string }[]
 }
 
-/** Whoever is looked for by the whole id. */
+/** A link for a search by the whole id. */
 function OpenTyped({ kind, query, lines }: OpenTypedProps) {
   if (query === '' || lines.some(({ id }) => id === query)) return null
   return (
@@ -222,7 +222,7 @@ function OpenTyped({ kind, query, lines }: OpenTypedProps) {
   )
 }
 
-/** Those that the gateway knows by itself, while the store is out. */
+/** The owners that the gateway knows by itself, while the store is out. */
 function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'query'> & { readonly shadow: boolean }) {
   const wish = new URLSearchParams({ query, limit: String(A_PAGE) }).toString()
   const poll = useOperatorsPoll<InForceListResponse>(`/api/in-force/${kind}?${wish}`, EVERY_MS)

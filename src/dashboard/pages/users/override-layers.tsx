@@ -10,7 +10,7 @@ import { Name, Tag } from '../../ui/small.tsx'
 
 type Of = Pick<Overridable, 'override'>
 
-/** What lies above each other for one user or organisation. Nothing where there is one override at most. */
+/** The overrides of one owner that lie above each other. Nothing if there is at most one. */
 export function OverrideLayers({ override }: Of) {
   const all = lying(override)
   if (all.length < 2) return null
@@ -37,7 +37,7 @@ function reasonOf({ value, why }: Lying): string {
   return value.reason ?? why ?? ''
 }
 
-/** What one override sets, in a line: `read 1h: 3,000, plan pro`. */
+/** The content of one override in a line: `read 1h: 3,000, plan pro`. */
 function wordsOf({ value }: Lying): string {
   const { limits = {}, factor, periodDay, plan, bypassGlobal, shadow } = value
   const rows = Object.entries(limits).flatMap(([category, row]) =>
@@ -57,11 +57,11 @@ function wordsOf({ value }: Lying): string {
 }
 
 interface EndNotesProps extends Of {
-  /** `null` takes away what is set. */
+  /** `null` removes what is set. */
   readonly body: OverrideBody | null
 }
 
-/** Which ends a change adds, moves and drops, and what is in force behind them. */
+/** Which ends a change adds, moves and removes, and what is in force after them. */
 export function EndNotes({ override, body }: EndNotesProps) {
   const notes = endsUnder(override, body)
   return notes.map((note) => (
@@ -85,7 +85,7 @@ function EndText({ note }: { readonly note: EndNote }) {
   )
 }
 
-/** What is in force behind an end: the topmost, and what it multiplies. */
+/** What is in force after an end: the uppermost override, and what it multiplies. */
 function Then({ of }: { readonly of: readonly Lying[] }) {
   return of.map((one, place) => (
     <span key={one.id}>

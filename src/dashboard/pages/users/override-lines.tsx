@@ -7,15 +7,15 @@ import { FromTo } from '../../ui/from-to.tsx'
 import { changedName, changedValue } from '../audit/values.tsx'
 
 interface LinesProps {
-  /** As the API takes it, or what is set; `null` for no override. */
+  /** In the form of the API, or what is set; `null` for no override. */
   readonly from: unknown
   readonly to: unknown
   readonly of: Overridable
-  /** Of those that a field of the dialog has, nothing is said. Default none. */
+  /** Fields to leave out, because the dialog has them. Default none. */
   readonly without?: readonly string[]
 }
 
-/** What an override changes, in the words of the audit, one line each. */
+/** What an override changes, one line each, in the words of the audit. */
 export function OverrideLines({ from, to, of, without = [] }: LinesProps) {
   const lines = overrideLines({ from, to }, of, useQuota()).filter(({ path }) => !without.includes(path))
   const shown = (line: OverrideLine, value: unknown, isBefore: boolean) =>
@@ -36,7 +36,7 @@ function lineName({ path }: OverrideLine): string {
   return path === 'reason' ? t('override.name.reason') : changedName(path)
 }
 
-/** What holds where nothing is set; `null` if there is nothing to say: an end and a reason that were not there before need no word. */
+/** The value if nothing is set; `null` if it need not be shown, as for an end or a reason that was not there before. */
 function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean): string | null {
   if (path === 'plan') return t('override.planOfCredential')
   if (path === 'factor') return '1'

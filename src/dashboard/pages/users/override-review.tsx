@@ -22,7 +22,7 @@ interface ReviewProps extends UsedUpProps {
   readonly onBack: () => void
 }
 
-/** What an override changes, and which windows it would block at once; then the button that sets it. */
+/** What an override changes, which windows it would block at once, and the button that sets it. */
 export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewProps) {
   const save = (
     <Button loading={busy} onClick={onSave}>
@@ -40,7 +40,7 @@ export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewP
   )
 }
 
-/** With which day months begin behind the end, and whose plan it is. */
+/** The first day of months after the end, and whose plan it is. */
 function Back({ body, response }: Pick<ReviewProps, 'body' | 'response'>) {
   const { day, isPlan } = comesBackBehind(body, response)
   return (
@@ -57,11 +57,11 @@ function changeOf(body: OverrideBody, { kind, override }: Overridable) {
   return { from: from && forOrganisation(from), to: forOrganisation(body) }
 }
 
-/** The windows in which the user or the organisation has nothing left under an override, or under none. */
+/** The windows without room under an override, or without one. */
 export function UsedUpNotes({ body, response }: UsedUpProps) {
   const quota = useQuota()
   const isLead = useLed() !== null
-  // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
+  // Then the cost of the cheapest request, and whether shadow mode lets everybody through, are unknown too.
   if (quota === null && !isLead) {
     return body?.shadow === true ? null : (
       <Note tone="warn" live>
@@ -82,7 +82,7 @@ export function UsedUpNotes({ body, response }: UsedUpProps) {
 interface UsedUpNoteProps {
   readonly of: UsedUp
   readonly kind: Overridable['kind']
-  /** Of the gateway, which lets everybody through. */
+  /** Whether the gateway's shadow mode lets everybody through. */
   readonly shadow: boolean
 }
 

@@ -21,7 +21,7 @@ import { useOwn } from './own.ts'
 import { Saved } from './quick-actions.tsx'
 import { useOverride } from './use-override.ts'
 
-/** In the audit. */
+/** The kinds of entries in the audit. */
 const NAMES = { user: 'override', organisation: 'organisation_override' } as const
 
 interface InForceProps {
@@ -29,7 +29,7 @@ interface InForceProps {
   readonly kind?: Overridable['kind']
 }
 
-/** Why there is an override, and until when; or that there is none. */
+/** The reason and the end of the override, or that there is none. */
 export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
   if (override === null) return <p className="muted">{t(`${kind}s.override.none`)}</p>
   return (
@@ -55,7 +55,7 @@ export function OverrideEditor() {
   const { stage, set } = editing
   const review = 'review' in stage ? stage.review : null
   const problems = 'problems' in stage ? stage.problems : NO_PROBLEMS
-  /** What was seen when it was asked whether to take it away; `null` if nothing is asked. */
+  /** What was seen when the removal was asked for; `null` if nothing is asked. */
   const [removing, setRemoving] = useState<Seen | null>(null)
   return (
     <Panel title={t('override.title')}>
@@ -168,7 +168,7 @@ function hasMonths(quota: QuotaResponse | null): boolean {
   return quota?.windowLengths.some(({ calendar }) => calendar?.unit === 'month') ?? false
 }
 
-/** What came of the last change, or became of the override meanwhile. */
+/** The result of the last change, or what happened to the override meanwhile. */
 function Outcome({ editing: { draft, stage, isOver } }: Pick<FormProps, 'editing'>) {
   const { response, etag } = useOwn()
   const { override, kind, id } = response
@@ -192,7 +192,7 @@ function Outcome({ editing: { draft, stage, isOver } }: Pick<FormProps, 'editing
   )
 }
 
-/** The question before an override is taken away. */
+/** The question before an override is removed. */
 function Removal(answers: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
   const { response } = useOwn()
   const { override, kind, id } = response
@@ -207,11 +207,11 @@ function Removal(answers: Pick<ConfirmProps, 'onConfirm' | 'onClose'>) {
 }
 
 interface UserFieldsProps extends Pick<EditingOverride, 'form' | 'edit'> {
-  /** Of the plan. */
+  /** About the plan. */
   readonly error: string | undefined
 }
 
-/** What only the override of a user has. */
+/** Fields that only the override of a user has. */
 function UserFields({ form, edit, error }: UserFieldsProps) {
   const plans = Object.keys(useQuota()?.effective.plans ?? {})
   return (

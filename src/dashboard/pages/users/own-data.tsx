@@ -40,7 +40,7 @@ export function Reset() {
   )
 }
 
-/** What is kept of a user leaves here: as a file, or for good. */
+/** Exports or forgets what is kept of a user. */
 export function Person() {
   const { response, path } = useOwn()
   return (
@@ -67,7 +67,7 @@ export function Person() {
 }
 
 interface DeedProps<T> extends Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
-  /** Under which its outcome is kept, also if one looks at another page before it is here. */
+  /** The name under which the outcome is kept, even if one goes to another page before it is there. */
   readonly name: string
   readonly label: string
   readonly button: string
@@ -75,7 +75,7 @@ interface DeedProps<T> extends Omit<ConfirmProps, 'onConfirm' | 'onClose'> {
   readonly done: (made: T) => ReactNode
 }
 
-/** What is done to a user or an organisation once, after a question, and what became of it. */
+/** A single action for a user or an organisation, with its question and its outcome. */
 function Deed<T extends object>({ name, label, button, send, done, ...question }: DeedProps<T>) {
   const { read, reload } = useOwn()
   const [outcome, change] = useKept<T | Error | null>(name, null)
@@ -86,7 +86,7 @@ function Deed<T extends object>({ name, label, button, send, done, ...question }
       await read()
       change(() => made)
     } catch (caught) {
-      // A session that is over has the sign-in say so, and its dialog goes on.
+      // After the end of a session the sign-in says so, and this dialog goes on later.
       if (!(caught instanceof ApiError && caught.status === 401)) change(() => caught as Error)
       if (!isOutcomeUnknown(caught)) throw caught
       reload()

@@ -24,12 +24,12 @@ interface OwnPageProps<T> {
   readonly children: (response: T, ways: Ways) => ReactNode
 }
 
-/** The page of a user or an organisation: its name, and the way back to the list, as it was looked through last. */
+/** The page of a user or an organisation, with its name and a link back to the list as it was. */
 export function OwnPage<T>(props: OwnPageProps<T>) {
   const { kind, id } = props
   const [fields] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   const list = hashOf(kind, null, fields)
-  // These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address.
+  // These are not ids. Browsers take them for steps between folders, even percent-encoded, and would request another address.
   const isStep = id === '.' || id === '..'
   return (
     <>

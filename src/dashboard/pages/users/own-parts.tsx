@@ -15,11 +15,11 @@ import { QuickActions } from './quick-actions.tsx'
 interface OwnPartsProps extends Own {
   /** Whether nothing is kept of the name, so that it may be misspelt. */
   readonly unseen: boolean
-  /** What always stands beside the part that is chosen. */
+  /** What is always beside the chosen part. */
   readonly windows: ReactNode
 }
 
-/** What is done most often to a user or an organisation, the windows, and beside them one part. */
+/** The most frequent actions for an owner, its windows, and one chosen part beside them. */
 export function OwnParts({ unseen, windows, ...own }: OwnPartsProps) {
   const isLead = useLed() !== null
   const { kind, id } = own.response

@@ -14,10 +14,10 @@ import { RefusalTable } from '../refusals/refusal-table.tsx'
 import { useOwn, useOwner } from './own.ts'
 
 const EVERY_MS = 60_000
-/** Months that can be chosen: as far back as a configuration may keep days. */
+/** How many months can be chosen: as far back as a configuration can keep days. */
 const MONTHS = 13
 
-/** What one user, or one organisation, used: over the range of the page, and in a month. */
+/** The usage of one owner over the range of the page, and in a month. */
 export function OwnUsage() {
   return (
     <>
@@ -29,7 +29,7 @@ export function OwnUsage() {
   )
 }
 
-/** A month as its invoice has it, and the days of it as a file. */
+/** The usage of a month as on its invoice, and its days as a file. */
 function Bill() {
   const of = useOwner()
   const day = useOwn().response.periodDay?.day ?? 1
@@ -92,10 +92,10 @@ function Items({ response: { rows, to, complete, knownSince } }: { readonly resp
 
 const REFUSALS_EVERY_MS = 10_000
 const LATEST = 5
-/** What is shown of a moment: half an hour before it and behind it. */
+/** How much is shown before and after a moment. */
 const NEAR_MS = 30 * 60_000
 
-/** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
+/** The latest refusals of an owner with their reasons, and a link to those around a moment. */
 export function RecentRefusals() {
   const of = useOwner()
   const kind = `${useOwn().response.kind}s` as const

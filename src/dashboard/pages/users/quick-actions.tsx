@@ -17,12 +17,12 @@ import { changedName } from '../audit/values.tsx'
 import { EndNotes } from './override-layers.tsx'
 import { type Own, useOwn } from './own.ts'
 
-/** What is done most often, each with one button and one question. */
+/** The most frequent actions, each with one button and one question. */
 export function QuickActions() {
   const own = useOwn()
   const { response: of } = own
   const [asking, setAsking] = useState<QuickKind | null>(null)
-  /** The end of what was set, in ISO 8601 or `null` for none; `undefined` if nothing was. */
+  /** The end of what was set, in ISO 8601 or `null` for none; `undefined` if nothing was set. */
   const [done, setDone] = useState<string | null | undefined>(undefined)
   const isFixed = !canRaise(of)
   function ask(kind: QuickKind): void {
@@ -49,7 +49,7 @@ export function QuickActions() {
   )
 }
 
-/** Asks what the address does, as the search over all pages has it: once, and only whoever may do it. */
+/** Asks for the action in the address, from the search over all pages, once and only if the administrator may do it. */
 function useWanted(canDo: (kind: QuickKind) => boolean, ask: (kind: QuickKind) => void): void {
   const { do: wish } = useFields()
   const may = useMayChange()
@@ -72,7 +72,7 @@ function whyFixed({
   return override === null ? `quick.fixed.${kind}` : 'quick.fixed.set'
 }
 
-/** That an override is set, and until when. @param until in ISO 8601; `null` for no end */
+/** Says that an override is set, and until when. @param until in ISO 8601; `null` for no end */
 export function Saved({ until }: { readonly until: string | null }) {
   return (
     <Note tone="good">
@@ -89,11 +89,11 @@ interface QuickDialogProps extends Omit<Own, 'reload'> {
   readonly onDone: (until: string | null) => void
 }
 
-/** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
+/** Shows what would be set and until when. It is refused if somebody else has changed the override since the dialog was opened. */
 export function QuickDialog({ kind, onClose, onDone, ...own }: QuickDialogProps) {
   const { response: of, exempt = false, path, etag, read } = own
   const [expiry, setExpiry] = useState(A_DAY)
-  // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
+  // The confirmation applies to what was seen when the question was asked, even if the page is read again.
   const [seen, setSeen] = useState({ of, etag })
   const until = expiryOf(expiry, serverNow())
   const body = quickBody(seen.of, kind, { reason: t(`quick.${kind}.reason`), expiresAt: until ?? null })
@@ -149,7 +149,7 @@ export function QuickDialog({ kind, onClose, onDone, ...own }: QuickDialogProps)
   )
 }
 
-/** What becomes of each limit, one line each. */
+/** What happens to each limit, one line each. */
 function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: QuickKind }) {
   return (
     <FromTo
@@ -170,7 +170,7 @@ function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: Qui
 
 const EVERY_MS = 30_000
 
-/** Revokes all access keys of a user. Of no use if the user has none. */
+/** Revokes all access keys of a user. Disabled if there are none. */
 function RevokeAll({ user }: { readonly user: string }) {
   const poll = usePoll<TokensResponse>(`/api/tokens?${new URLSearchParams({ user })}`, EVERY_MS)
   const keys = (poll.data?.tokens ?? []).filter(isUsable)
@@ -179,7 +179,7 @@ function RevokeAll({ user }: { readonly user: string }) {
     try {
       await call('DELETE', `/api/tokens?${new URLSearchParams({ user })}`, { body })
     } finally {
-      // Also if nobody knows what became of it.
+      // Even if the outcome is unknown.
       await poll.read()
     }
   }

@@ -17,7 +17,7 @@ interface RowActionsProps {
   readonly read: () => Promise<void>
 }
 
-/** What is done most often with one of a list, without leaving the list. */
+/** The most frequent actions for an entry of a list, without leaving the list. */
 export function RowActions({ line: { id, override, standing }, of, read }: RowActionsProps) {
   const may = useMayChange()
   const isLead = useLed() !== null

@@ -18,21 +18,21 @@ export interface FullWindow {
 }
 
 interface StatusProps {
-  /** What is said if every window has room. Default that nothing is refused. */
+  /** The text if every window has room. Default that nothing is refused. */
   readonly room?: 'users.status.room' | 'organisations.status.room'
-  /** Those without room for the cheapest request of their category. */
+  /** The windows without room for the cheapest request of their category. */
   readonly full: readonly FullWindow[]
-  /** Extra tokens that are left, where they pay in the place of these windows. Default none do. */
+  /** Extra tokens that pay in place of these windows. Default none. */
   readonly granted?: number | undefined
-  /** Nothing is charged to the user. Default not so. */
+  /** Whether nothing is charged to the user. Default no. */
   readonly exempt?: boolean
-  /** Nothing is refused here. */
+  /** Whether nothing is refused here. */
   readonly shadow: boolean
-  /** The override that lets nothing pass that costs tokens; `null` if there is none such. */
+  /** The override that blocks everything that costs tokens; `null` for none. */
   readonly block: { readonly reason: string; readonly expiresAt: string | null } | null
 }
 
-/** The first thing of the page: whether anything is refused now, by which limit, and until when. */
+/** The top of the page: whether anything is refused now, by which limit, and until when. */
 export function Status({ full, granted, exempt = false, shadow, block, room = 'users.status.room' }: StatusProps) {
   if (exempt) return <Note tone="info">{t('users.status.exempt')}</Note>
   if (block !== null && !shadow) return <Blocked {...block} />
@@ -64,7 +64,7 @@ export function Status({ full, granted, exempt = false, shadow, block, room = 'u
   )
 }
 
-/** A window whose limit is 0 has no room behind its end either. */
+/** A window with a limit of 0 has no room after its end either. */
 function FullLine({ of }: { readonly of: FullWindow }) {
   const { used, limit, resetAt, plan } = of
   const name = limitName(of)

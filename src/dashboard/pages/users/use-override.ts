@@ -17,7 +17,7 @@ import type { Reason } from '../../ui/confirm.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { type Own, useOwn } from './own.ts'
 
-/** Editing the override of a user or an organisation: the state of `nextEditing`, and the calls of the API that move it. */
+/** Edits the override of a user or an organisation: the state of `nextEditing`, and the API calls that change it. */
 export function useOverride() {
   const own = useOwn()
   const { response, etag, reload } = own
@@ -29,7 +29,7 @@ export function useOverride() {
   const now = () => ({ response, etag, time: serverNow() })
   const isAny = override !== null
   const isLead = useLed() !== null
-  // The share that a lead gives is for good, if nobody chooses otherwise.
+  // The share that a lead gives is permanent unless somebody chooses otherwise.
   const begun = isLead && !isAny ? { ...formOf(override), expiry: NEVER } : formOf(override)
   const isMade = draft?.sent !== undefined && isSet(draft.sent.body, override)
   const isGone = !isAny && stage.at === 'unknown'
@@ -45,7 +45,7 @@ export function useOverride() {
     draft,
     stage,
     form: draft?.form ?? begun,
-    /** What is set. */
+    /** The present override. */
     set: { etag, until: override?.expiresAt ?? null } satisfies Seen,
     isOver: isOverBy(draft, override, serverNow()),
     edit: (part: Partial<OverrideForm>) =>
@@ -68,12 +68,12 @@ async function save({ response, path, reload, read }: Own, review: Review, dispa
   try {
     const body = response.kind === 'user' ? review.body : forOrganisation(review.body)
     const set = await call<OverrideResponse>('PUT', `${path}/override`, { body, ifMatch: review.etag })
-    // With the limits that it makes, which its own response does not have.
+    // Includes the limits that it makes, which its own response lacks.
     await read()
     dispatch({ type: 'saved', review, set: set.data, etag: set.etag })
   } catch (error) {
     const why = failureOf(error)
-    // What is set by now says whose doing it is.
+    // The present override shows who made the conflicting change.
     if (why === 'conflict') await read()
     const open = !(error instanceof ApiError) || error.status === 401
     dispatch({ type: 'failed', review, error: error as Error, why, open })

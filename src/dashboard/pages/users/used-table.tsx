@@ -17,17 +17,17 @@ export const USUAL_ORDER = 'use'
 interface UsedTableProps {
   readonly kind: Kind
   readonly lines: readonly Line[]
-  /** What is said where no row is. */
+  /** The text if there is no row. */
   readonly none?: string
-  /** Of the gateway, which lets everybody through. */
+  /** Whether the gateway's shadow mode lets everybody through. */
   readonly shadow: boolean
-  /** Whose users they are, if they are those of one organisation. */
+  /** The organisation, if the list has only its users. */
   readonly organisation?: string | undefined
   /** Reads the list again. */
   readonly read?: () => Promise<void>
 }
 
-/** A row of one line for each, in the order of the page. */
+/** A row with one line for each owner, in the order of the page. */
 export function UsedTable({ kind, lines, none, shadow, organisation, read }: UsedTableProps) {
   const quota = useQuota()
   /** Not while the store is out. */
@@ -70,7 +70,7 @@ export function UsedTable({ kind, lines, none, shadow, organisation, read }: Use
   )
 }
 
-/** Whether requests are refused, and by which scope; then what was set. */
+/** Whether requests are refused and by which scope, and what was set. */
 function State({ of: line, shadow }: { readonly of: Line } & Pick<UsedTableProps, 'shadow'>) {
   const { override } = line
   const ofUser = ofUserIn(override)
@@ -158,7 +158,7 @@ interface WorstProps {
   readonly shadow: boolean
 }
 
-/** The window nearest to its limit: its bar, its name and how much of it is used. */
+/** The window nearest to its limit: bar, name, and how much is used. */
 function Worst({ of: { use, standing }, quota, shadow }: WorstProps) {
   const worst = use?.worst ?? null
   if (worst === null) return <span className="muted">{t('users.noUsage')}</span>
@@ -178,7 +178,7 @@ function Worst({ of: { use, standing }, quota, shadow }: WorstProps) {
   )
 }
 
-/** In the longest windows, and over the last days. */
+/** Tokens in the longest windows, and over the last days. */
 function Tokens({ of: use }: { readonly of: Line['use'] }) {
   if (use === null) return null
   const { tokens, recent } = use
@@ -192,7 +192,7 @@ function Tokens({ of: use }: { readonly of: Line['use'] }) {
   )
 }
 
-/** What only overrides of users have; `null` for none of a user. */
+/** The part that only overrides of users have; `null` if there is none. */
 function ofUserIn(override: Line['override']) {
   return override !== null && 'bypassGlobal' in override ? override : null
 }

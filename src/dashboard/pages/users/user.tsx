@@ -57,7 +57,7 @@ function User({ response, ways }: { readonly response: UserResponse; readonly wa
   )
 }
 
-/** What the gateway enforces for somebody whose counters were not seen before the store was out. */
+/** What the gateway enforces for a user whose counters were not seen before the outage. */
 function WithoutStore({ user, inForce }: { readonly user: string; readonly inForce: InForceResponse | null }) {
   const poll = usePoll<UserInForceResponse>(`/api/in-force/users/${encodeURIComponent(user)}`, EVERY_MS)
   return (
@@ -88,7 +88,7 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
   )
 }
 
-/** The windows without room. Global ones do not refuse whoever bypasses them: the API leaves them out then. */
+/** The windows without room. Global ones are missing if the user bypasses them. */
 function fullOf({ windows, standing }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
   const first = standing.by ?? standing.grants
   if (first === undefined) return []
@@ -119,7 +119,7 @@ function Windows({ response }: { readonly response: UserResponse }) {
   )
 }
 
-/** Which plan, organisation and billing day the user has. */
+/** Plan, organisation and billing day of the user. */
 function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserResponse }) {
   if (plan === undefined && organisation === undefined && periodDay === undefined) return null
   return (
@@ -137,7 +137,7 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
   )
 }
 
-/** With which day months begin, and who says so. */
+/** The first day of months, and who has set it. */
 export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['periodDay']>) {
   return (
     <p>
@@ -146,7 +146,7 @@ export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['period
   )
 }
 
-/** By what the user's credential named last. */
+/** The plan, with what the user's credential last named. */
 export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
   return (
     <>
