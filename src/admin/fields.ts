@@ -54,6 +54,15 @@ export function limit(max: number, usual: number) {
   return whole(1, max, `must be a whole number from 1 to ${max}`).default(usual)
 }
 
+/** A parameter that is either there or not. @param without what a list has without it */
+export function only(description: string, without = 'all') {
+  return z
+    .literal('true', { error: `must be true; leave it out for ${without}` })
+    .transform(() => true)
+    .default(false)
+    .describe(description)
+}
+
 const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
 
 /** A query's time as a text, which `momentAt` evaluates. */

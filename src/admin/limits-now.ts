@@ -7,19 +7,19 @@ import type {
   OverridesInForceResponse,
   UserInForceResponse,
 } from '../contract/api.ts'
+import type { ControlState } from '../control/state.ts'
 import { SCOPE_NAMES, type ScopeName } from '../quota/charged-scopes.ts'
 import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { overOf, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'
 import { type Desk, etag } from './desk.ts'
-import { limit } from './fields.ts'
 import { type AdminResponse, ok, type Route } from './http.ts'
 import { organisationOverrideOf, overrideOf } from './override.ts'
 import { route } from './route.ts'
 import { settingsInForce } from './routes/quota.ts'
 import { layers } from './routes/users.ts'
 import { type InForce, inForceOf } from './state.ts'
-import { pageQuery } from './used-list.ts'
+import { OrganisationsQuery, UsersQuery } from './used-list.ts'
 import { withUser } from './with-id.ts'
 
 /**
@@ -37,9 +37,15 @@ export function inForceRoutes(desk: Desk): Route[] {
     }),
     route('GET', '/api/in-force/users', {
       summary: 'The overrides of users that this gateway enforces. It works without the store',
-      query: Query,
+      query: queryOf(UsersQuery),
       responses: { 200: schemas.overridesInForce },
-      handle: ({ query }) => list(desk, query),
+      handle: ({ query }) => {
+        const { found, total } = list(desk, 'overrides', overrideOf, query)
+        return ok({
+          users: found.map(([user, override]) => ({ user, override })),
+          total,
+        } satisfies OverridesInForceResponse)
+      },
     }),
     route('GET', '/api/in-force/users/:id', {
       summary: 'The limits of one user that this gateway enforces. It works without the store',
@@ -49,15 +55,23 @@ export function inForceRoutes(desk: Desk): Route[] {
     }),
     route('GET', '/api/in-force/organisations', {
       summary: 'The overrides of organisations that this gateway enforces. It works without the store',
-      query: OrganisationsQuery,
+      query: queryOf(OrganisationsQuery),
       responses: { 200: schemas.organisationOverridesInForce },
-      handle: ({ query }) => listOrganisations(desk, query),
+      handle: ({ query }) => {
+        const { found, total } = list(desk, 'organisationOverrides', organisationOverrideOf, query)
+        const organisations = found.map(([organisation, override]) => ({ organisation, override }))
+        return ok({ organisations, total } satisfies OrganisationOverridesInForceResponse)
+      },
     }),
   ]
 }
 
-const Query = z.strictObject({ query: pageQuery('user').shape.query, limit: limit(200, 50) })
-const OrganisationsQuery = z.strictObject({ query: pageQuery('organisation').shape.query, limit: limit(200, 50) })
+type Query = z.infer<ReturnType<typeof queryOf>>
+
+/** The query of a list has more parameters, for which the store is asked. */
+function queryOf({ shape: { query, limit } }: typeof OrganisationsQuery | typeof UsersQuery) {
+  return z.strictObject({ query, limit })
+}
 
 function inForce({ setup, control, adaptive, knownUsers }: Desk): InForce {
   return inForceOf(setup(), control.state(), adaptive().factor, knownUsers.isKnown)
@@ -72,30 +86,21 @@ function show(desk: Desk): AdminResponse {
   return ok(response, etag(response.version))
 }
 
-function list({ control }: Desk, { query, limit }: z.infer<typeof Query>): AdminResponse {
+/** The first overrides of ids that contain a text in any letter case, in the order of the ids, and how many there are. */
+function list<T>(
+  { control }: Desk,
+  whose: 'overrides' | 'organisationOverrides',
+  shownIn: (state: ControlState, id: string, at: number) => T | null,
+  { query, limit }: Query,
+): { readonly found: (readonly [id: string, override: T])[]; readonly total: number } {
   const state = control.state()
-  const found = matching(state.overrides, query)
-  const users = found.slice(0, limit).flatMap((user) => {
-    const override = overrideOf(state, user, control.storeTime())
-    return override === null ? [] : [{ user, override }]
-  })
-  return ok({ users, total: found.length } satisfies OverridesInForceResponse)
-}
-
-function listOrganisations({ control }: Desk, { query, limit }: z.infer<typeof Query>): AdminResponse {
-  const state = control.state()
-  const found = matching(state.organisationOverrides, query)
-  const organisations = found.slice(0, limit).flatMap((organisation) => {
-    const override = organisationOverrideOf(state, organisation, control.storeTime())
-    return override === null ? [] : [{ organisation, override }]
-  })
-  return ok({ organisations, total: found.length } satisfies OrganisationOverridesInForceResponse)
-}
-
-/** The ids that contain a text in any letter case, in order. */
-function matching(overrides: ReadonlyMap<string, unknown>, query: string): string[] {
   const wanted = query.toLowerCase()
-  return [...overrides.keys()].filter((id) => id.toLowerCase().includes(wanted)).sort()
+  const ids = [...state[whose].keys()].filter((id) => id.toLowerCase().includes(wanted)).sort()
+  const found = ids.slice(0, limit).flatMap((id) => {
+    const override = shownIn(state, id, control.storeTime())
+    return override === null ? [] : [[id, override] as const]
+  })
+  return { found, total: ids.length }
 }
 
 function showUser(desk: Desk, user: string): AdminResponse {

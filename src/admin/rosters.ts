@@ -1,8 +1,8 @@
-import { planIn } from '../control/in-steps.ts'
-import { type InTurn, oneAtATime } from '../lib/serialize.ts'
+import { everyStep, planIn } from '../control/in-steps.ts'
+import { type InTurn, oneAtATimeWithRest } from '../lib/serialize.ts'
 import { inSlices } from '../lib/slices.ts'
 import { type Counter, isInUse } from '../quota/counter.ts'
-import { type Payer, payerOf } from '../quota/policy.ts'
+import type { Payer } from '../quota/policy.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
 import { organisationBlocks } from '../quota/standing.ts'
 import { type RefusedBy, refusalCounts } from '../usage/refusal-groups.ts'
@@ -12,6 +12,7 @@ import { limitsOfMembers } from './member-plans.ts'
 import type { Entry, Roster } from './roster.ts'
 import { Judge } from './standing.ts'
 import type { View } from './state.ts'
+import { readUsed } from './used.ts'
 
 /** How many users or organisations one roster looks at. */
 export const LOOKED_AT = 200_000
@@ -47,8 +48,8 @@ interface Asking {
 
 /** Makes the rosters of users and of organisations, each in one pass through the store. */
 export class Rosters {
-  /** Shared by all searches, so that however many there are, their steps take turns. */
-  readonly inTurn: InTurn = oneAtATime()
+  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  readonly inTurn: InTurn = oneAtATimeWithRest()
   readonly #desk: Desk
   #users: Kept<Users> | null = null
   #organisations: Kept<Roster> | null = null
@@ -106,10 +107,10 @@ export class Rosters {
       ),
     )
     const left = [...named].filter((id) => !entries.has(id))
-    const read = async (id: string) => (complete ? NOTHING(id) : this.#readUser(id, view))
+    const read = async (id: string) => (complete ? NOTHING(id) : readUsed(this.#desk, policy, 'personal', id))
     for (let i = 0; i < left.length && (complete || i < MOST_READ); i += READ_AT_ONCE) {
       signal.throwIfAborted()
-      await add(await this.#step(() => Promise.all(left.slice(i, i + READ_AT_ONCE).map(read))), view.at)
+      await add(await this.inTurn(() => Promise.all(left.slice(i, i + READ_AT_ONCE).map(read))), view.at)
     }
     return { entries: [...entries.values()], members, complete }
   }
@@ -191,38 +192,19 @@ export class Rosters {
     return refusalCounts(this.#desk.store, by, { since: at - REFUSED_MS, shadow: false, signal })
   }
 
-  async #readUser(id: string, { policy }: View): Promise<Used> {
-    const categories = policy.countedOf(payerOf(id))
-    const { personal } = await this.#desk.store.readUsage(id, categories)
-    return { id, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
-  }
-
-  /** @returns whether all steps were made */
+  /** @returns whether all steps were taken */
   async #each<S extends Pick<UsedStep, 'next'> & { readonly owners: readonly unknown[] }>(
     scan: (cursor: string | null) => Promise<S>,
     signal: AbortSignal,
     visit: (step: S) => Promise<void>,
   ): Promise<boolean> {
-    let cursor: string | null = null
-    for (let [seen, steps] = [0, 0]; seen < LOOKED_AT && steps < MOST_STEPS; steps++) {
-      signal.throwIfAborted()
-      const from: string | null = cursor
-      const step: S = await this.#step(() => scan(from))
+    let [seen, steps] = [0, 0]
+    for await (const step of everyStep((cursor) => this.inTurn(() => scan(cursor)), signal)) {
       await visit(step)
       seen += step.owners.length
-      cursor = step.next
-      if (cursor === null) return true
+      if (step.next !== null && (seen >= LOOKED_AT || ++steps >= MOST_STEPS)) return false
     }
-    return false
-  }
-
-  /** Takes turns with other searches, and then lets the event loop run. */
-  #step<T>(task: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
-      const result = await task()
-      await new Promise((resolve) => setImmediate(resolve))
-      return result
-    })
+    return true
   }
 }
 

@@ -16,9 +16,7 @@ import {
 import { promised } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
-
-/** Any user can be used to read the global counters. */
-const ANYBODY = '-'
+import { readUsed } from './used.ts'
 
 /** A user with everything that decides whether the quota refuses the user now. */
 export interface Judged {
@@ -40,8 +38,8 @@ export class Judge {
   constructor(desk: Desk, view: View) {
     this.#desk = desk
     this.#view = view
-    this.#global = this.#read(null)
-    // The caller who awaits it gets the error.
+    this.#global = this.#read('global', '')
+    // Whoever asks hears of it.
     this.#global.catch(() => {})
   }
 
@@ -80,16 +78,13 @@ export class Judge {
       (category) => (policy.limitsFor(category, payer).organisation ?? []).length > 0,
     )
     if (organisation === null || !isLimited) return null
-    const counters = this.#organisations.get(organisation) ?? this.#read(organisation)
+    const counters = this.#organisations.get(organisation) ?? this.#read('organisation', organisation)
     this.#organisations.set(organisation, counters)
     return counters
   }
 
-  async #read(organisation: string | null): Promise<Counters> {
-    const categories = this.#view.policy.countedOf({ ...payerOf(ANYBODY), organisation })
-    const snapshot = await this.#desk.store.readUsage(ANYBODY, categories, organisation)
-    const counters = organisation === null ? snapshot.global : (snapshot.organisation ?? [])
-    return new Map(categories.map((category, i) => [category, counters[i] ?? []]))
+  async #read(scope: 'organisation' | 'global', id: string): Promise<Counters> {
+    return (await readUsed(this.#desk, this.#view.policy, scope, id)).counters
   }
 }
 

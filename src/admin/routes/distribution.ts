@@ -4,9 +4,9 @@ import type { DistributionResponse } from '../../contract/api.ts'
 import { distribution } from '../../control/distribution.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
+import { only } from '../fields.ts'
 import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
 import { type CallOf, route } from '../route.ts'
-import { only } from '../used-filter.ts'
 
 const ONCE = 'must be given once'
 

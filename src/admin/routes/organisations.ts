@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../../contract/api.ts'
 import type { Counter } from '../../quota/counter.ts'
-import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
+import { type LimitTrace, memberOf, type Payer } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { overOf } from '../../quota/refusal.ts'
 import { NO_COUNTERS, organisationBlocks } from '../../quota/standing.ts'
@@ -20,7 +20,8 @@ import type { Rosters } from '../rosters.ts'
 import { type CallOf, route } from '../route.ts'
 import type { View } from '../state.ts'
 import { unseenMark } from '../unseen.ts'
-import { pageQuery, rosterWish, rulesOf, shownOf } from '../used-list.ts'
+import { readUsed } from '../used.ts'
+import { OrganisationsQuery, rosterWish, rulesOf, shownOf } from '../used-list.ts'
 import { withOrganisation } from '../with-id.ts'
 import { organisationOverrideRoutes } from './overrides.ts'
 import { layers } from './users.ts'
@@ -30,7 +31,7 @@ export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     route('GET', '/api/organisations', {
       summary: 'Lists organisations that credentials have named or that have an override, page by page',
-      query: Query,
+      query: OrganisationsQuery,
       responses: { 200: schemas.organisations },
       handle: (call) => list(desk, call, rosters),
     }),
@@ -51,11 +52,9 @@ export function organisationRoutes(desk: Desk, rosters: Rosters): Route[] {
   ]
 }
 
-const Query = pageQuery('organisation')
-
 async function list(
   desk: Desk,
-  { query, signal }: CallOf<z.infer<typeof Query>>,
+  { query, signal }: CallOf<z.infer<typeof OrganisationsQuery>>,
   rosters: Rosters,
 ): Promise<AdminResponse> {
   const view = await desk.view()
@@ -65,7 +64,7 @@ async function list(
   const page = await pageOf(roster, { ...wish, order: query.order ?? 'override' })
   const ids = page.entries.map(({ id }) => id)
   const [used, members] = await Promise.all([
-    Promise.all(ids.map((id) => read(desk, view.policy, id))),
+    Promise.all(ids.map((id) => readUsed(desk, view.policy, 'organisation', id))),
     desk.membersOf(ids),
   ])
   const { recent } = query
@@ -101,19 +100,9 @@ function withoutLayers(
   )
 }
 
-/** @param plans to tell who is blocked */
-/** Stands for a user whose own usage is not looked at. */
-const ANYBODY = 'anybody'
-
-async function read({ store }: Desk, policy: Policy, id: string): Promise<Used & { readonly at: number }> {
-  const categories = policy.countedOf(memberOf(id))
-  const { at, organisation } = await store.readUsage(ANYBODY, categories, id)
-  return { id, at, counters: new Map(categories.map((category, i) => [category, organisation?.[i] ?? []])) }
-}
-
 async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> {
   const [view, [member = memberOf(id)]] = await Promise.all([desk.view(), desk.membersOf([id])])
-  const used = await read(desk, view.policy, id)
+  const used = await readUsed(desk, view.policy, 'organisation', id)
   const [members = []] = await new MemberPlans(desk, view, turn).of([used], [member], used.at)
   const counters = { personal: NO_COUNTERS, organisation: (of: string) => used.counters.get(of), global: NO_COUNTERS }
   const hasUsed = [...used.counters.values()].some((counter) => counter.length > 0)

@@ -9,11 +9,10 @@ import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type Refusa
 import { summarize } from '../../usage/refusal-groups.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, moment, momentAt } from '../fields.ts'
+import { limit, moment, momentAt, only } from '../fields.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import { showRefusals } from '../refusals-shown.ts'
 import { type CallOf, route } from '../route.ts'
-import { only } from '../used-filter.ts'
 
 const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })
 const SHORT = 'must have at most 512 characters'

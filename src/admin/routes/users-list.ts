@@ -1,7 +1,4 @@
-import { z } from 'zod'
 import type { UsersResponse } from '../../contract/api.ts'
-import { isUserId, USER_ID } from '../../control/user-id.ts'
-import { payerOf } from '../../quota/policy.ts'
 import type { Used } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import type { Desk } from '../desk.ts'
@@ -15,39 +12,24 @@ import type { Rosters } from '../rosters.ts'
 import type { CallOf } from '../route.ts'
 import { Judge, type Judged } from '../standing.ts'
 import type { View } from '../state.ts'
-import { only } from '../used-filter.ts'
-import { type Listed, pageQuery, readPage, rosterWish, rulesOf, shownOf, type UsedPage } from '../used-list.ts'
-
-/** The query of the list. */
-export const PageQuery = pageQuery('user').extend({
-  organisation: z
-    .string({ error: 'must be given once' })
-    .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
-    .optional()
-    .describe('Only users whose last credential named this organisation'),
-  shadow: only('Only users whom their override puts in shadow, so that nothing is refused to them'),
-  exempt: only('Only users who are never charged because of quota.exempt. It needs an order'),
-})
+import { readUsed } from '../used.ts'
+import { rosterWish, rulesOf, shownOf, type UsersQuery } from '../used-list.ts'
+import { readPage, type UsersPage } from '../users-scan.ts'
 
 /** One page of the list. @throws StoreError, or the reason of the signal */
-export async function listUsers(
-  desk: Desk,
-  call: CallOf<z.infer<typeof PageQuery>>,
-  rosters: Rosters,
-): Promise<AdminResponse> {
+export async function listUsers(desk: Desk, call: CallOf<UsersQuery>, rosters: Rosters): Promise<AdminResponse> {
   const { query, signal } = call
   const view = await desk.view()
   const judge = new Judge(desk, view)
-  const listed = listedUsers(desk, view, judge)
+  const { inTurn } = rosters
   const page = await (query.order === undefined
-    ? readPage(listed, query, { at: view.at, signal, inTurn: rosters.inTurn })
-    : orderedPage(listed, query, { view, signal, rosters }))
+    ? readPage({ desk, view, judge, signal, inTurn }, query)
+    : orderedPage(desk, query, { view, signal, rosters }))
   if ('problems' in page) return badFields(page.problems)
   const ids = page.found.map(({ id }) => id)
   const judged = await judge.of(ids)
-  const { found, at, refused, ...shown }: UsedPage & { readonly refused?: readonly number[] } = page
+  const { found, at, refused, ...shown }: UsersPage & { readonly refused?: readonly number[] } = page
   const { recent } = query
-  const { inTurn } = rosters
   const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {
     users: found.map((used, i) => ({
@@ -67,39 +49,15 @@ interface Asking {
   readonly rosters: Rosters
 }
 
-/** A page of everybody in the requested order. */
-async function orderedPage({ read }: Listed, query: z.infer<typeof PageQuery>, { view, signal, rosters }: Asking) {
+/** A page of everybody, in the order that is asked for. */
+async function orderedPage(desk: Desk, query: UsersQuery, { view, signal, rosters }: Asking) {
   const wish = rosterWish(query, view.policy)
   if ('problems' in wish) return wish
   const roster = await rosters.users({ view, signal })
   const page = await pageOf(roster, { ...wish, order: query.order ?? 'use' })
-  const found = await Promise.all(page.entries.map(({ id }) => read(id)))
+  const found = await Promise.all(page.entries.map(({ id }) => readUsed(desk, view.policy, 'personal', id)))
   const refused = page.entries.map((entry) => entry.refused)
   return { found, at: found[0]?.at ?? view.at, refused, ...shownOf(page, roster.complete, wish) }
-}
-
-function listedUsers(desk: Desk, { policy, state }: View, judge: Judge): Listed {
-  return {
-    scan: (cursor) => desk.store.scanUsers(cursor),
-    async read(user) {
-      const categories = policy.countedOf(payerOf(user))
-      const { at, personal } = await desk.store.readUsage(user, categories)
-      return { id: user, at, counters: new Map(categories.map((name, i) => [name, personal[i] ?? []])) }
-    },
-    async entitlementsOf(users) {
-      const judged = await judge.of(users)
-      return judged.map(({ payer, standingOf }) => ({
-        plan: policy.planOf(payer)?.name ?? null,
-        organisation: payer.organisation,
-        isBlocked: (used, at) => standingOf(used, at).state === 'refused',
-      }))
-    },
-    overrides: state.overrides,
-    isShadowed: policy.isShadowed,
-    categories: policy.categories,
-    plans: policy.plans,
-    windows: policy.windowsOfAnybody,
-  }
 }
 
 function userLine(

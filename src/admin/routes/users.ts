@@ -11,17 +11,18 @@ import type { Rosters } from '../rosters.ts'
 import { route } from '../route.ts'
 import { standingShown } from '../standing.ts'
 import { unseenMark } from '../unseen.ts'
+import { UsersQuery } from '../used-list.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
 import { personRoutes } from './persons.ts'
-import { listUsers, PageQuery } from './users-list.ts'
+import { listUsers } from './users-list.ts'
 
 /** The routes of users: what they have used, and what was set for one of them. */
 export function userRoutes(desk: Desk, rosters: Rosters): Route[] {
   return [
     route('GET', '/api/users', {
       summary: 'Lists users who have used something or have an override, page by page',
-      query: PageQuery,
+      query: UsersQuery,
       responses: { 200: schemas.users },
       handle: (call) => listUsers(desk, call, rosters),
     }),
