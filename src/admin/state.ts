@@ -3,13 +3,13 @@ import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
 import { type ControlState, storedOf } from '../control/state.ts'
-import type { Priced } from '../control/too-dear.ts'
 import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Ahead } from '../quota/ahead.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
+import type { Priced } from './too-dear.ts'
 
 /** What the admin listener has to know about the configuration in force. */
 export interface Setup {

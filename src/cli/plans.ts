@@ -1,4 +1,5 @@
 import { vainIn } from '../admin/reach.ts'
+import { tooDear } from '../admin/too-dear.ts'
 import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseData } from '../config/plain-data.ts'
@@ -13,7 +14,6 @@ import { type PlanChange, patchOf, planChanges, planProblems, plansIn } from '..
 import { reason as checkReason, type Json } from '../control/problems.ts'
 import { applyPatch, PLAN_SCOPES, resolve } from '../control/settings.ts'
 import { type Changes, type Packed, storedOf } from '../control/state.ts'
-import { tooDear } from '../control/too-dear.ts'
 import { whyUnfollowed } from '../control/unfollowed.ts'
 import { counted } from '../lib/counted.ts'
 import { memberNamedTwice } from '../lib/json-fault.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { lookBack } from '../../src/admin/look-back.ts'
 import type { Change, QuotaReset } from '../../src/control/control-store.ts'
-import { lookBack } from '../../src/control/look-back.ts'
 import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { Retention } from '../../src/quota/history.ts'
@@ -435,13 +435,15 @@ export function historyStoreSuite(open: OpenHistory): void {
           ])
           const { scanned, rows } = await lookBack({
             // Not on the clock of the readings, which is that of a Redis itself.
-            store: {
-              scanHistory: async (scope, cursor) => ({
-                ...(await history.scanHistory(scope, cursor)),
-                at: BEGIN + 2 * HOUR,
-              }),
+            desk: {
+              store: {
+                scanHistory: async (scope, cursor) => ({
+                  ...(await history.scanHistory(scope, cursor)),
+                  at: BEGIN + 2 * HOUR,
+                }),
+              },
+              payersOf: async (some) => some.map((user) => payerOf(user)),
             },
-            payersOf: async (some) => some.map((user) => payerOf(user)),
             next: () => createPolicy(hourly(1)),
             exempt: new Set(['user-0']),
             spanMs: DAY,

@@ -2,15 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { preview } from '../../src/admin/preview.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import { asOverrides } from '../../src/control/overrides.ts'
-import { preview } from '../../src/control/preview.ts'
 import { applyPatch, resolve } from '../../src/control/settings.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { deskOf } from '../admin/desk-of.ts'
 import { FILE } from '../control/settings-of-a-file.ts'
 import { sharedRedis } from '../setup/redis.ts'
 
@@ -111,7 +112,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     await settle(stores[1], 'two', 'bob', 80)
     const { settings } = resolve(FILE, applyPatch({}, { mode: 'conservative' }))
     const result = await preview({
-      store: stores[0],
+      desk: deskOf(stores[0]),
       now: () => policy,
       next: () => createPolicy(settings),
       cheapest: new Map([['read', 1]]),

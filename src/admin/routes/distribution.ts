@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import * as schemas from '../../contract/admin.ts'
 import type { DistributionResponse } from '../../contract/api.ts'
-import { distribution } from '../../control/distribution.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
+import { distribution } from '../distribution.ts'
 import { only } from '../fields.ts'
 import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
 import { type CallOf, route } from '../route.ts'
@@ -51,7 +51,7 @@ async function show(desk: Desk, { query, signal }: CallOf<z.infer<typeof Query>>
   ]
   if (problems.length > 0 || window === undefined) return badFields(problems)
   const { at, ...found } = await distribution({
-    store: desk.store,
+    desk,
     scope,
     category,
     window,
@@ -59,8 +59,6 @@ async function show(desk: Desk, { query, signal }: CallOf<z.infer<typeof Query>>
     ofSettings: query.settings,
     policy,
     exempt: setup.exempt,
-    payersOf: (users) => desk.payersOf(users),
-    membersOf: (organisations) => desk.membersOf(organisations),
     signal,
   })
   const response: DistributionResponse = {

@@ -25,7 +25,6 @@ import {
 } from '../../control/override-file.ts'
 import { overridesIn } from '../../control/override-layers.ts'
 import { type OrganisationOverride, storedOf, type UserOverride } from '../../control/state.ts'
-import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { attachment } from '../attachment.ts'
 import { type Desk, etag } from '../desk.ts'
@@ -34,6 +33,7 @@ import { endsBetween } from '../layers-shown.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
 import { type CallOf, route } from '../route.ts'
 import { inForceOf } from '../state.ts'
+import { tooDearLines } from '../too-dear.ts'
 import { unseenLines } from '../unseen.ts'
 
 const Format = z.strictObject({
@@ -159,7 +159,7 @@ async function responseTo(
     endsAdded: ends.added,
     endsDropped: ends.dropped,
     changes,
-    warnings: [...warnings],
+    warnings,
     warningCount,
     ended: ended.slice(0, MOST_ENDED),
     endedCount: ended.length,

@@ -20,7 +20,6 @@ import {
   type UserOverride,
   type Versioned,
 } from '../../control/state.ts'
-import { tooDearFor, tooDearForOrganisation } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { authorName, type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -29,6 +28,7 @@ import { endsOf } from '../layers-shown.ts'
 import { ledByCaller, organisationOverrideOf, overrideOf } from '../override.ts'
 import { route } from '../route.ts'
 import type { View } from '../state.ts'
+import { tooDearFor, tooDearForOrganisation } from '../too-dear.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 

@@ -14,12 +14,9 @@ import type { AuditEntry } from '../../control/control-store.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
 import { limitsAhead } from '../../control/limits-ahead.ts'
-import { lookBack } from '../../control/look-back.ts'
 import { asOverrides } from '../../control/overrides.ts'
-import { ANYBODY, preview } from '../../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve, restingIn } from '../../control/settings.ts'
 import { type ControlState, storedOf } from '../../control/state.ts'
-import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { type LimitValue, valueIn } from '../../quota/limit-value.ts'
 import {
@@ -36,10 +33,14 @@ import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
+import { lookBack } from '../look-back.ts'
+import { preview } from '../preview.ts'
 import { type PatchReach, reachOfPatch, vainIn } from '../reach.ts'
 import { route } from '../route.ts'
 import { changedSettings, settingsChange, settingsProblems } from '../settings-change.ts'
 import type { InForce, View } from '../state.ts'
+import { tooDear } from '../too-dear.ts'
+import { ANYBODY } from '../used.ts'
 import { distributionRoute } from './distribution.ts'
 import { quotaResetRoute } from './quota-reset.ts'
 import { quotaScheduledRoute } from './quota-scheduled.ts'
@@ -156,9 +157,7 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
   const wished = { version: 0, value: changedSettings(settingsChange(read.patch), before, 'nobody', at) }
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state), isKnown)
   const previewed = await preview({
-    store: desk.store,
-    payersOf: (users) => desk.payersOf(users),
-    membersOf: (organisations) => desk.membersOf(organisations),
+    desk,
     now: policy(settings),
     next: policy(next.settings),
     cheapest: setup.cheapest,
@@ -173,7 +172,6 @@ export async function previewOf(desk: Desk, { body, signal }: Pick<Call, 'body' 
     shadow: { now: shadow, next: next.shadow },
     windows: view.policy.windowsOfAnybody,
     overridden: { users: state.overrides.keys(), organisations: state.organisationOverrides.keys() },
-    learn: (users) => desk.learn(users),
     signal,
   })
   const warnings = warningsOf(setup, next.settings, adaptive.factor)
@@ -191,8 +189,7 @@ async function yesterdayUnder(
   { policy, signal }: { readonly policy: () => Policy; readonly signal: AbortSignal },
 ): Promise<PreviewResponse['yesterday']> {
   const { from, to, scanned, rows } = await lookBack({
-    store: desk.store,
-    payersOf: (users) => desk.payersOf(users),
+    desk,
     next: policy,
     exempt: setup.exempt,
     spanMs: DAY_MS,
@@ -200,7 +197,7 @@ async function yesterdayUnder(
   })
   const { longestSeconds, shorterSeconds } = setup.usage.kept
   const complete = Math.min(longestSeconds, shorterSeconds) * 1000 >= DAY_MS
-  return { from: iso(from), to: iso(to), complete, scanned, rows: [...rows] }
+  return { from: iso(from), to: iso(to), complete, scanned, rows }
 }
 
 /** Categories and windows are those of the file, which only the domain knows. The schema checks the rest. */

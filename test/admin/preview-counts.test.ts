@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { preview } from '../../src/control/preview.ts'
+import { type Books, preview } from '../../src/admin/preview.ts'
 import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/settings.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, type Overrides } from '../../src/quota/policy.ts'
-import type { QuotaStore, UsageStore, Used } from '../../src/quota/quota-store.ts'
-import { FILE, table } from './settings-of-a-file.ts'
+import type { Used } from '../../src/quota/quota-store.ts'
+import { FILE, table } from '../control/settings-of-a-file.ts'
+import { deskOf } from './desk-of.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
 const HOUR = 3_600_000
@@ -22,7 +23,7 @@ function counters(used: Usages[string]): Map<string, Counter> {
   )
 }
 
-type PreviewStore = Pick<QuotaStore, 'readUsage'> & UsageStore
+type PreviewStore = Books['store']
 
 /** Users in steps of two, and the global counters. */
 function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): PreviewStore {
@@ -55,7 +56,7 @@ async function previewOf(
   const then = resolve(FILE, applyPatch({}, patch))
   const next = () => createPolicy(then.settings, 1, overrides)
   return preview({
-    store,
+    desk: deskOf(store),
     now,
     next,
     cheapest: ONE_TOKEN,
@@ -92,7 +93,7 @@ describe('a preview of organisations and of everybody', () => {
     const [now, next] = [{}, applyPatch({}, patch)].map((changes) => resolve(FILE_WITH_PLANS, changes))
     if (now === undefined || next === undefined) throw new Error('two')
     return preview({
-      ...{ store: store(global), membersOf, cheapest: ONE_TOKEN, windows: FILE.windows },
+      ...{ desk: deskOf(store(global), membersOf), cheapest: ONE_TOKEN, windows: FILE.windows },
       now: () => createPolicy(now.settings, 1, overrides),
       next: () => createPolicy(next.settings, 1, overrides),
       shadow: { now: now.shadow, next: next.shadow },
@@ -133,7 +134,12 @@ describe('a preview of organisations and of everybody', () => {
     const hour = FILE.baselines.global.get('read')?.get('1h') ?? 0
     const of = async (used: number) => {
       const store = storeOf({}, { read: { hour: used } })
-      const options = { store, cheapest: ONE_TOKEN, windows: FILE.windows, shadow: { now: false, next: false } }
+      const options = {
+        desk: deskOf(store),
+        cheapest: ONE_TOKEN,
+        windows: FILE.windows,
+        shadow: { now: false, next: false },
+      }
       return preview({ ...options, now: policy({}), next: policy({ reserve }) })
     }
     const { newUsers, everybody } = await of(0.8 * hour)
@@ -244,7 +250,13 @@ describe('a preview', () => {
     const policy = () => createPolicy(settings)
     const cheapest = new Map([['read', 5]])
     const windows = FILE.windows
-    const options = { store: storeOf(usages), windows, now: policy, next: policy, shadow: { now: false, next: false } }
+    const options = {
+      desk: deskOf(storeOf(usages)),
+      windows,
+      now: policy,
+      next: policy,
+      shadow: { now: false, next: false },
+    }
     const { blocked } = await preview({ ...options, cheapest })
     expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
     const dearer = new Map([['write', 61]])

@@ -1,40 +1,24 @@
+import type { PreviewResponse } from '../contract/api.ts'
+import { everyStep } from '../control/in-steps.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { HistoryStore, OwnerHistory } from '../quota/history-store.ts'
-import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
+import { type Policy, payerOf } from '../quota/policy.ts'
 import { endOf, type Limit } from '../quota/window.ts'
-import { everyStep } from './in-steps.ts'
+import type { Desk } from './desk.ts'
 
-/** Compares the runs of the last day with limits that somebody is about to set. */
-export interface LookBack {
-  /** Runs that ended after `from` or ran at `to` count. In milliseconds since the epoch by the store's clock. */
+type Row = PreviewResponse['yesterday']['rows'][number]
+type Over = Row['of']
+
+/** Whose runs of the last day had more tokens than limits that somebody is about to set. */
+export interface LookBack extends Pick<PreviewResponse['yesterday'], 'scanned' | 'rows'> {
+  /** Runs that ended after `from` or ran at `to` are looked at, in milliseconds since the epoch, by the store's clock. */
   readonly from: number
   readonly to: number
-  /** Users with such a run. */
-  readonly scanned: number
-  /** One for each category and window with a personal limit, in the order of the policy. */
-  readonly rows: readonly LookBackRow[]
-}
-
-export interface LookBackRow {
-  readonly category: string
-  readonly window: string
-  /** Users with a run, their runs, and the tokens in these. */
-  readonly of: Over
-  /** Those users, runs and tokens that are above the user's limit. */
-  readonly above: Over
-}
-
-export interface Over {
-  readonly users: number
-  readonly runs: number
-  readonly tokens: number
 }
 
 export interface LookBackOptions {
-  readonly store: Pick<HistoryStore, 'scanHistory'>
-  /** Users with the facts that decide their limits. @throws StoreError */
-  readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
-  /** Makes the future limits. A policy remembers users with an override, so each step makes a new one. */
+  readonly desk: Pick<Desk, 'payersOf'> & { readonly store: Pick<HistoryStore, 'scanHistory'> }
+  /** Makes the limits as they would be: policies remember users with an override, and are made anew in each step. */
   readonly next: () => Policy
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>
@@ -50,17 +34,17 @@ export interface LookBackOptions {
  * @throws StoreError, or the reason of the signal
  */
 export async function lookBack(options: LookBackOptions): Promise<LookBack> {
-  const { store, payersOf, next, exempt, spanMs, signal } = options
+  const { desk, next, exempt, spanMs, signal } = options
   const tally = createTally(next())
   /** A scan may return a user twice. */
   const seen = new Set<string>()
   const slices = inSlices()
   let range: Range = { from: 0, to: 0 }
-  for await (const step of everyStep((cursor) => store.scanHistory('personal', cursor), signal)) {
+  for await (const step of everyStep((cursor) => desk.store.scanHistory('personal', cursor), signal)) {
     if (range.to === 0) range = { from: step.at - spanMs, to: step.at }
     const policy = next()
     const owners = step.owners.filter(({ id }) => !seen.has(id) && !exempt.has(id) && !policy.isShadowed(id))
-    const payers = await payersOf(owners.map(({ id }) => id))
+    const payers = await desk.payersOf(owners.map(({ id }) => id))
     for (const [i, owner] of owners.entries()) {
       if (tally.add(owner, (category) => policy.limitsFor(category, payers[i] ?? payerOf(owner.id)).personal, range)) {
         seen.add(owner.id)
@@ -113,7 +97,7 @@ function createTally(policy: Policy) {
     return runs.size > 0
   }
 
-  const rows = (): LookBackRow[] =>
+  const rows = (): Row[] =>
     order.map(({ category, window }) => {
       const { of, above } = sums.get(keyOf(category, window.seconds)) as Sums
       return { category, window: window.name, of, above }

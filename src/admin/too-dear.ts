@@ -1,11 +1,12 @@
+import type { WarningResponse } from '../contract/api.ts'
+import type { WantedOverrides, Whose } from '../control/override-file.ts'
+import type { UserOverride } from '../control/state.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { ScopeName } from '../quota/charged-scopes.ts'
 import { mostOf, type ValueTable } from '../quota/limit-value.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
-import { neverFitsSentence, SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
+import { neverFitsSentence, SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Limit, promised } from '../quota/window.ts'
-import type { WantedOverrides, Whose } from './override-file.ts'
-import type { UserOverride } from './state.ts'
 
 /** The costs of a rule's requests, if the quota may refuse them. */
 export interface Priced {
@@ -15,22 +16,8 @@ export interface Priced {
   readonly costs: readonly number[]
 }
 
-/** A limit into which some request can never fit, so that waiting does not help. */
-export interface TooDear {
-  /** The plan with the limit; absent for a limit of everybody. */
-  readonly plan?: string
-  readonly scope: Scope
-  readonly category: string
-  readonly window: string
-  readonly limit: number
-  /** The highest cost of such a request. */
-  readonly cost: number
-  /** The first 20 of their rules, and how many there are. */
-  readonly routes: readonly string[]
-  readonly routeCount: number
-  /** The warning as a sentence. */
-  readonly msg: string
-}
+/** A limit that some request can never fit into, so that no waiting helps whoever sends it. */
+type TooDear = WarningResponse
 
 const SHOWN = 20
 

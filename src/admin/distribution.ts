@@ -1,32 +1,18 @@
+import type { DistributionResponse } from '../contract/api.ts'
+import { everyStep } from '../control/in-steps.ts'
 import { type Counter, usageOf } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
-import type { UsageStore } from '../quota/quota-store.ts'
 import { promised, type Window } from '../quota/window.ts'
-import { everyStep } from './in-steps.ts'
+import type { Desk } from './desk.ts'
 
-/** How much of one window all users or organisations have used, to help with setting a limit. */
-export interface Distribution {
+/** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
+type Distribution = Pick<DistributionResponse, 'counted' | 'exempt' | 'others' | 'shares' | 'percentiles'> & {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
-  /** How many have tokens in the window now. */
-  readonly counted: number
-  /** How many are at each share of their own limits. The last share is that of owners at their limit. */
-  readonly shares: readonly ShareCount[]
-  /** Tokens used, from the least to the most, as 101 values: P of 100 owners have used at most value P. Empty if nobody has used any. */
-  readonly percentiles: readonly number[]
-  /** Owners with tokens who are left out: nothing is charged to them, or a plan or an override sets their limit. */
-  readonly exempt: number
-  readonly others: number
-}
-
-export interface ShareCount {
-  /** The share of the limit in percent, up to that of the next entry. */
-  readonly from: number
-  readonly count: number
 }
 
 export interface DistributionOptions {
-  readonly store: UsageStore
+  readonly desk: Pick<Desk, 'store' | 'payersOf' | 'membersOf'>
   readonly scope: 'personal' | 'organisation'
   readonly category: string
   readonly window: Window
@@ -39,9 +25,7 @@ export interface DistributionOptions {
   readonly policy: Policy
   /** Users to whom nothing is charged. Default nobody. */
   readonly exempt?: ReadonlySet<string>
-  readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
-  readonly membersOf: (organisations: readonly string[]) => Promise<readonly Payer[]>
-  /** Ends the search between two steps. */
+  /** Ends it between two steps. */
   readonly signal?: AbortSignal
 }
 
@@ -88,9 +72,9 @@ interface Step {
 }
 
 async function stepOf(options: DistributionOptions, cursor: string | null): Promise<Step> {
-  const { store, scope, category } = options
-  const { at, owners, next } = await store[scope === 'personal' ? 'scanUsers' : 'scanOrganisations'](cursor)
-  const payers = await options[scope === 'personal' ? 'payersOf' : 'membersOf'](owners.map(({ id }) => id))
+  const { desk, scope, category } = options
+  const { at, owners, next } = await desk.store[scope === 'personal' ? 'scanUsers' : 'scanOrganisations'](cursor)
+  const payers = await desk[scope === 'personal' ? 'payersOf' : 'membersOf'](owners.map(({ id }) => id))
   const some = owners.flatMap(({ id, counters }, i) => {
     const [counter, payer] = [counters.get(category), payers[i]]
     return counter === undefined || payer === undefined ? [] : [{ id, counter, payer }]

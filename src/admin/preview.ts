@@ -1,8 +1,10 @@
+import type { PreviewResponse } from '../contract/api.ts'
+import { type Counters, inSteps, planIn } from '../control/in-steps.ts'
 import { type Ahead, NOTHING_AHEAD } from '../quota/ahead.ts'
 import type { Limits } from '../quota/charge.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
-import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store.ts'
-import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
+import type { UsageSnapshot } from '../quota/quota-store.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
   type Block,
   type CountersOf,
@@ -15,23 +17,22 @@ import {
   type StandingRules,
   standingOf,
 } from '../quota/standing.ts'
-import {
-  type EffectiveLimits,
-  effectiveLimits,
-  globalStatus,
-  type LimitsInForce,
-  overInForce,
-} from '../quota/status.ts'
+import { effectiveLimits, globalStatus, overInForce } from '../quota/status.ts'
 import { type Limit, lacksRoom, promised, type Window } from '../quota/window.ts'
-import { type Counters, inSteps, planIn } from './in-steps.ts'
+import type { Desk } from './desk.ts'
+import { ANYBODY } from './used.ts'
+
+/** Whose users and organisations are looked at: the desk of the API. */
+export interface Books {
+  readonly store: Pick<Desk['store'], 'readUsage' | 'scanUsers' | 'scanOrganisations'>
+  readonly payersOf: Desk['payersOf']
+  readonly membersOf: Desk['membersOf']
+  readonly learn: Desk['learn']
+}
 
 export interface PreviewOptions {
-  readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
-  /** Users with the facts that decide their limits. Default the id alone. @throws StoreError */
-  readonly payersOf?: (users: readonly string[]) => Promise<readonly Payer[]>
-  /** Payers for the limits of organisations. Default without a plan. @throws StoreError */
-  readonly membersOf?: (organisations: readonly string[]) => Promise<readonly Payer[]>
-  /** Make the present and the future limits, of the same categories and windows. */
+  readonly desk: Books
+  /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
   /** By category, the lowest cost of a request that may be refused. A category is missing if nothing in it is refused. */
@@ -46,90 +47,34 @@ export interface PreviewOptions {
   readonly windows: readonly Window[]
   /** Owners with an override, who are looked at even without usage. Default none. */
   readonly overridden?: { readonly users: Iterable<string>; readonly organisations: Iterable<string> }
-  /** Finds out which of these users may use the reserve, if that matters. Default nobody may. @throws StoreError */
-  readonly learn?: (users: readonly string[]) => Promise<void>
-  /** Ends the preview between two steps, if nobody waits for it. */
+  /** Ends it between two steps, for whoever waits no more. */
   readonly signal?: AbortSignal
 }
 
-/** What a change would do, by the present counters. */
-export interface Preview extends Counted<BlockedUser> {
-  /** How many of the users make any difference: they get another limit, or leave shadow mode. */
-  readonly movedCount: number
-  /** By the organisations' own windows. Nobody is looked at if neither a plan nor an override limits organisations. */
-  readonly organisations: Counted<BlockedOrganisation>
-  /** Global windows without room for even the cheapest request. Each blocks everybody who does not bypass it. */
-  readonly everybody: readonly BlockedEverybody[]
-  /** Global windows that block only new users, because a part is kept for known ones (`quota.reserve`). */
-  readonly newUsers: readonly BlockedEverybody[]
-  readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
-  readonly effective: EffectiveLimits
-  /** Tokens that pass beyond these limits; absent if none do. */
-  readonly over?: LimitsInForce
-}
+/** What would become of a change, from the live counters: what a response says of it beside the change itself. */
+export type Preview = Omit<PreviewResponse, 'movesNobody' | 'unfollowed' | 'ends' | 'warnings' | 'yesterday'>
 
-/** Users or organisations. */
-export interface Counted<T> {
-  /** How many were looked at, because they have usage or an override. */
-  readonly scanned: number
-  /** How many would be blocked, and how many of them are not blocked now. */
-  readonly blockedCount: number
-  readonly newlyBlockedCount: number
-  /** Those who are blocked now and would not be. */
-  readonly freedCount: number
-  /** The first 100 who would be blocked. Those who are not blocked now come first. */
+type BlockedUser = Preview['blocked'][number]
+type BlockedOrganisation = Preview['organisations']['blocked'][number]
+type BlockedEverybody = Preview['everybody'][number]
+type HeadRoom = Preview['windows'][string][number]
+
+/** Users or organisations: those looked at, and those of them who would be blocked, the first 100 of these. */
+type Counted<T> = Pick<Preview, 'scanned' | 'blockedCount' | 'newlyBlockedCount' | 'freedCount'> & {
   readonly blocked: readonly T[]
-}
-
-/** A user, and the window with the longest wait: his own, his organisation's, or a global one. */
-export interface BlockedUser extends BlockedEverybody {
-  readonly user: string
-}
-
-/** An organisation, and its window with the longest wait. */
-export interface BlockedOrganisation extends BlockedEverybody {
-  readonly organisation: string
-  /** The plan of the users who are blocked, because users of other plans may not be. `null` for none. */
-  readonly plan: string | null
-}
-
-/** A window without room. */
-export interface BlockedEverybody {
-  readonly scope: Scope
-  readonly category: string
-  readonly window: string
-  readonly limit: number
-  readonly used: number
-  /** ISO 8601 UTC; `null` for a limit into which no request fits, so that waiting does not help. */
-  readonly resetAt: string | null
-  readonly blockedNow: boolean
-}
-
-export interface HeadRoom {
-  readonly window: string
-  readonly used: number
-  readonly limit: number
-  /** As in `WindowStatus`. */
-  readonly limitOfNewUsers?: number
-  readonly remaining: number
-  /** `null` if the global scope is switched off now. */
-  readonly limitNow: number | null
-  readonly remainingNow: number | null
 }
 
 const SHOWN = 100
 const NOBODY: ReadonlySet<string> = new Set()
 const NONE = { users: [], organisations: [] }
-/** Any user can be used to read the global counters. */
-export const ANYBODY = '-'
 
 /**
  * Looks at every user and organisation in steps, with the event loop and the store free in between.
  * @throws StoreError, or the reason of the signal
  */
 export async function preview(options: PreviewOptions): Promise<Preview> {
-  const { store, now, next } = options
-  const snapshot = await store.readUsage(ANYBODY, next().categories)
+  const { desk, now, next } = options
+  const snapshot = await desk.store.readUsage(ANYBODY, next().categories)
   const rules = rulesOf(options)
   const everybody = blockedEverybody(options, snapshot, rules, (policy, category) => policy.limitsOf(category))
   const isForAll = ({ category, window }: BlockedEverybody) =>
@@ -179,17 +124,17 @@ interface TightOrganisation {
 const NO_ORGANISATIONS: Organisations = { scanned: 0, tight: new Map() }
 
 async function tightOrganisations(options: PreviewOptions): Promise<Organisations> {
-  const { store, membersOf = withoutPlans, overridden = NONE } = options
+  const { desk, overridden = NONE } = options
   const tight = new Map<string, TightOrganisation>()
   let scanned = 0
-  const steps = inSteps(options, overridden.organisations, (cursor) => store.scanOrganisations(cursor))
+  const steps = inSteps(options, overridden.organisations, (cursor) => desk.store.scanOrganisations(cursor))
   for await (const { at, owners: each } of steps) {
     const owners = each.filter(({ id }) => !tight.has(id))
     scanned += owners.length
     const { now, next } = rulesOf(options)
     const lacks = (counters: Counters, member: Payer) =>
       [now, next].some((rules) => organisationBlock(rules, member, counters, at) !== null)
-    const members = await membersOf(owners.map(({ id }) => id))
+    const members = await desk.membersOf(owners.map(({ id }) => id))
     for (const [i, { id, counters }] of owners.entries()) {
       const last = members[i] ?? memberOf(id)
       const isTight = [null, ...next.policy.plans].some((plan) => lacks(counters, { ...last, plan }))
@@ -226,7 +171,7 @@ async function countUsers(
   { at: readAt, global }: UsageSnapshot,
   organisations: Organisations['tight'],
 ): Promise<Counted<BlockedUser> & Pick<Preview, 'movedCount'>> {
-  const { store, payersOf = onlyIds, overridden = NONE, learn } = options
+  const { desk, overridden = NONE } = options
   const { categories } = options.next()
   const ofAll = new Map(categories.map((category, i) => [category, global[i] ?? []]))
   const isKnownAsked = [options.now(), options.next()].some((policy) =>
@@ -234,13 +179,13 @@ async function countUsers(
   )
   const count = createCount<BlockedUser>()
   let [scanned, movedCount] = [0, 0]
-  const steps = inSteps(options, overridden.users, (cursor) => store.scanUsers(cursor))
+  const steps = inSteps(options, overridden.users, (cursor) => desk.store.scanUsers(cursor))
   for await (const { at, owners: each } of steps) {
     const owners = each.filter(({ id }) => !count.has(id))
     scanned += owners.length
     const ids = owners.map(({ id }) => id)
-    if (isKnownAsked) await learn?.(ids)
-    const payers = await payersOf(ids)
+    if (isKnownAsked) await desk.learn(ids)
+    const payers = await desk.payersOf(ids)
     const { now, next } = rulesOf(options)
     for (const [i, { id: user, counters }] of owners.entries()) {
       const payer = payers[i] ?? payerOf(user)
@@ -275,14 +220,6 @@ function isMoved({ shadow }: PreviewOptions, now: StandingRules, next: StandingR
   return next.policy.categories.some(
     (category) => !sameLimits(now.policy.limitsFor(category, payer), next.policy.limitsFor(category, payer)),
   )
-}
-
-async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
-  return users.map(payerOf)
-}
-
-async function withoutPlans(organisations: readonly string[]): Promise<readonly Payer[]> {
-  return organisations.map((organisation) => memberOf(organisation))
 }
 
 type Shown = Omit<BlockedEverybody, 'blockedNow'>
