@@ -1,8 +1,9 @@
 /**
  * What each field of a body means. A name means the same in every body, so it is described once; where a body means something else by
- * a name, the entry names the body too, as in `Explain.status`. A description at the schema itself goes before both.
+ * a name, the entry names the body too, as in `Explain.status`, or several bodies, as in `User|Organisation.day`. A description at the
+ * schema itself goes before all of them.
  */
-export const FIELDS: Readonly<Record<string, string>> = {
+const WRITTEN: Readonly<Record<string, string>> = {
   Global: 'Requests that a window of all users together refused.',
   Organisation: 'Requests that a window of an organisation refused.',
   Personal: 'Requests that a window of the user refused.',
@@ -18,14 +19,11 @@ export const FIELDS: Readonly<Record<string, string>> = {
   alerts: 'The alerts in the configuration.',
   'User.periodDay':
     'The day of the month on which the months of the user begin, and which setting says so; missing if the windows decide.',
-  'User.day': 'Day of the month on which months begin, for example 15.',
-  'User.from':
+  'User|Organisation.day': 'Day of the month on which months begin, for example 15.',
+  'User|Organisation.from':
     'Which setting names the day: the `override`, the newest `credential` that was charged or refused, or the `plan`.',
   'Organisation.periodDay':
     'The day of the month on which the months of the organisation begin, and which setting says so; missing if the windows decide.',
-  'Organisation.day': 'Day of the month on which months begin, for example 15.',
-  'Organisation.from':
-    'Which setting names the day: the `override`, the newest `credential` that was charged or refused, or the `plan`.',
   'Override.periodDay': 'Day of the month on which the months of the user begin; missing if none was set.',
   'OrganisationOverride.periodDay':
     'Day of the month on which the months of the organisation begin; missing if none was set.',
@@ -47,8 +45,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   blocked:
     'The first 100 users who would be refused even with the cheapest request. Users who are not blocked now come first.',
   'Users.blocked': 'Whether the quota refuses the user now.',
-  'Organisation.blocked': 'Whether a window has no room for the cheapest request of its category.',
-  'Organisations.blocked': 'Whether a window has no room for the cheapest request of its category.',
+  'Organisation|Organisations.blocked': 'Whether a window has no room for the cheapest request of its category.',
   blockedCount: 'How many users would be blocked.',
   blockedNow: 'Whether this user, organisation or window is blocked already now, without the change.',
   body: 'Names of the fields in a JSON body that decide the price. For example, `params.name` is the field `name` inside `params`.',
@@ -59,10 +56,9 @@ export const FIELDS: Readonly<Record<string, string>> = {
   bytesPerToken: 'Bytes of the response body for which one token is charged; null if they do not count.',
   by: 'The window that refuses; null if none does.',
   'Unfollowed.by': 'The values that come before this one, as codes for programs. `why` says the same as a sentence.',
-  'Usage.by': 'What the rows are grouped by, for example `user`.',
+  'Usage|TollgateUsage.by': 'What the rows are grouped by, for example `user`.',
   'Usage.knownSince':
     'When the store was first used. It is there if the range begins before, so that nothing is known of its beginning.',
-  'TollgateUsage.by': 'What the rows are grouped by, for example `user`.',
   bypassGlobal: 'Whether the windows of all users together do not apply to this user.',
   calendar: 'The period with which the window ends: day, week or month.',
   calls: 'Forwarded requests.',
@@ -140,8 +136,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   failed: 'Requests whose forwarding failed, or that got a status of 500 or above.',
   failureRate: '`(businessFail + serverError) / calls`, to four digits.',
   file: 'What the configuration file says.',
-  'Now.file': 'Name of the configuration file.',
-  'Routes.file': 'Name of the configuration file.',
+  'Now|Routes.file': 'Name of the configuration file.',
   first: 'When the first of these requests was refused.',
   firstChargeAt: 'When the user was charged for the first time; null if that is not known.',
   for: 'For how long a repetition is free, as the file writes it, for example `24h`.',
@@ -156,9 +151,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'QuotaReset.from': 'How many tokens each window had before it was emptied, by name of the window.',
   'Distribution.from': 'Lower end of the step, in percent of the limit.',
   'OverridesSet.from': 'The line before the change; null if there was none.',
-  'Audit.from': 'The value before the change; null if there was none.',
-  'Undone.from': 'The value before the change; null if there was none.',
-  'PersonExport.from': 'The value before the change; null if there was none.',
+  'Audit|Undone|PersonExport.from': 'The value before the change; null if there was none.',
   full: 'For each category, the full window of all users together that ends last; empty in shadow.',
   fullAt: 'When the window will be full.',
   gateway5xx: 'Requests to which the gateway itself responded with a status of 500 or above.',
@@ -214,8 +207,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   limitOfNewUsers:
     'Up to how many tokens new users may fill the window, if `quota.reserve` keeps a part for known users.',
   limits: 'Limits in tokens, by category and window.',
-  'Organisation.limits': 'The limit of each plan that limits the window, by name of the plan.',
-  'Organisations.limits': 'The limit of each plan that limits the window, by name of the plan.',
+  'Organisation|Organisations.limits': 'The limit of each plan that limits the window, by name of the plan.',
   line: 'Number of the line in the file, from 1.',
   left: 'Tokens that can still be spent.',
   live: 'Whether the process works. If not, it should be restarted.',
@@ -238,13 +230,10 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Session.name': 'Name of the admin token or of the person; null if nobody is signed in.',
   lastUsedAt: 'When the key was last used for a request, exact to five minutes; null for never.',
   'Token.state': 'Whether the key works (`valid`), or why it does not.',
-  'Token.name': 'What the key is for, in the words of the person who made it.',
+  'Token|TokenToHandOver|HandedOver|MadeToken.name': 'What the key is for, in the words of the person who made it.',
   handover: 'The link that shows the key, with its path at this listener and its end.',
   'TokenToHandOver.path':
     'The part of the link after the scheme and the host of the dashboard. What stands after the sign # is a secret.',
-  'TokenToHandOver.name': 'What the key is for, in the words of the person who made it.',
-  'HandedOver.name': 'What the key is for, in the words of the person who made it.',
-  'MadeToken.name': 'What the key is for, in the words of the person who made it.',
   'Users.name': 'Name of the plan that applies to the user; null for none.',
   near: 'Users who have used 80 % or more of one of their limits.',
   newUsers: 'Windows of all users together that block only new users.',
@@ -255,8 +244,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   of: 'All users with a run, their runs, and the tokens in these runs.',
   on: 'Whether `auth.shadow` is on.',
   organisation: 'Id of the organisation.',
-  'PlanLimits.organisation': 'Limits that all users of an organisation share.',
-  'TollgatePlanLimits.organisation': 'Limits that all users of an organisation share.',
+  'PlanLimits|TollgatePlanLimits.organisation': 'Limits that all users of an organisation share.',
   organisations: 'The organisations. Each appears once.',
   'Status.organisations':
     'How many organisations had members refused in the last 5 minutes because of the limit of the organisation.',
@@ -272,10 +260,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Usage.over':
     'Tokens that were charged beyond a soft limit. For users and organisations, the tokens of their runs beyond the limit as it is now.',
   'TollgateUsage.over': 'Tokens that were charged beyond a soft limit, compared with the limit as it is now.',
-  'InForce.over': 'Tokens that may be spent beyond the limits in `effective`; missing if there are none.',
-  'Preview.over': 'Tokens that may be spent beyond the limits in `effective`; missing if there are none.',
-  'Quota.over': 'Tokens that may be spent beyond the limits in `effective`; missing if there are none.',
-  'QuotaChanged.over': 'Tokens that may be spent beyond the limits in `effective`; missing if there are none.',
+  'InForce|Preview|Quota|QuotaChanged.over':
+    'Tokens that may be spent beyond the limits in `effective`; missing if there are none.',
   override: 'The override of the user or organisation; null if there is none.',
   path: 'Path of the field, for example `baselines.personal.read.1h`; empty for the body as a whole.',
   'Explain.path': 'Path of the request.',
@@ -331,8 +317,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   revokedAt: 'When the key was revoked; null if it was not.',
   role: 'What the token or the person may do. A `viewer` reads, an `admin` also changes things, and a lead looks after one organisation.',
   route: 'The rule that matches the request; null for none.',
-  'Usage.route': 'The rule as the file writes it.',
-  'TollgateUsage.route': 'The rule as the file writes it.',
+  'Usage|TollgateUsage.route': 'The rule as the file writes it.',
   routeCount: 'How many rules have such requests.',
   routes: 'The rules in the order of the file.',
   rows: 'A row for each name and each step of time.',
@@ -371,8 +356,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   status5xx: 'Requests that the service responded to with a status of 500 or above.',
   step: 'Length of the steps into which the time range is divided.',
   steps: 'A sentence for each setting that makes up the limit.',
-  'Users.steps': 'Tokens in equal steps of the time range. The oldest comes first.',
-  'Organisations.steps': 'Tokens in equal steps of the time range. The oldest comes first.',
+  'Users|Organisations.steps': 'Tokens in equal steps of the time range. The oldest comes first.',
   store: 'Where the counters are stored.',
   storeOutage:
     'For each category, the share of the limits that is admitted while the store cannot be reached. With 0, requests get 503.',
@@ -388,16 +372,11 @@ export const FIELDS: Readonly<Record<string, string>> = {
   to: 'End of the time range. The end itself is excluded.',
   'SignInBegun.to': 'Address that the browser should open.',
   'OverridesSet.to': 'The line after the change; null if there is none.',
-  'Audit.to': 'The value after the change; null if there is none.',
-  'Undone.to': 'The value after the change; null if there is none.',
-  'PersonExport.to': 'The value after the change; null if there is none.',
+  'Audit|Undone|PersonExport.to': 'The value after the change; null if there is none.',
   token: 'The access key itself. It is shown only in this response.',
   taken: 'Tokens that were spent so far.',
   tokens: 'Tokens that were used.',
-  'Grant.tokens': 'Tokens that were given.',
-  'User.tokens': 'Tokens that were given.',
-  'Organisation.tokens': 'Tokens that were given.',
-  'TollgateQuotaStatus.tokens': 'Tokens that were given.',
+  'Grant|User|Organisation|TollgateQuotaStatus.tokens': 'Tokens that were given.',
   'Users.tokens':
     'Sum of the tokens in the longest window of each category. In `recent`, the tokens of the time range.',
   'Organisations.tokens':
@@ -443,9 +422,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Plan.values': 'The limits that are written for the plan, in the file and by changes at run time.',
   version: 'Number of the last change at run time. Send it in If-Match.',
   'Now.version': 'Version of the program.',
-  'Audit.version': 'Number of the change.',
-  'Undone.version': 'Number of the change.',
-  'PersonExport.version': 'Number of the change.',
+  'Audit|Undone|PersonExport.version': 'Number of the change.',
   'violated-policies': 'The limits that refuse, by the names that RateLimit-Policy uses.',
   warningCount: 'How many lines have a limit that is lower than the cost of some request.',
   warnings: 'Limits that are lower than the cost of some request, so that it can never pass.',
@@ -453,9 +430,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   who: 'Name of the admin token or person that made the change; null if that is not known.',
   why: 'The reason as a sentence.',
   window: 'Name of the window, for example `1h`.',
-  'Usage.window':
-    'The window whose runs are counted; null for rows of time steps, and if the categories have different windows.',
-  'TollgateUsage.window':
+  'Usage|TollgateUsage.window':
     'The window whose runs are counted; null for rows of time steps, and if the categories have different windows.',
   windowLengths:
     'The windows. The shortest comes first. The length of a calendar window is greater than its longest period.',
@@ -467,6 +442,14 @@ export const FIELDS: Readonly<Record<string, string>> = {
   yesterday: 'The tokens that users spent in the last 24 hours, compared with the new personal limits.',
   zone: 'IANA name of the time zone.',
 }
+
+/** By one body and a name, or by the name alone. */
+export const FIELDS: ReadonlyMap<string, string> = new Map(
+  Object.entries(WRITTEN).flatMap(([key, meaning]) => {
+    const [name = '', bodies] = key.split('.').reverse()
+    return bodies === undefined ? [[name, meaning]] : bodies.split('|').map((body) => [`${body}.${name}`, meaning])
+  }),
+)
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -482,11 +465,11 @@ export function describeFields<T extends Json>(schema: T, body: string): T {
 
 /** What a parameter of a query means that does not say it itself. */
 export function describedParameter(name: string): string {
-  return FIELDS[`?.${name}`] ?? FIELDS[name] ?? ''
+  return FIELDS.get(`?.${name}`) ?? FIELDS.get(name) ?? ''
 }
 
 function described(name: string, member: Json, body: string): Json {
-  const meaning = FIELDS[`${body}.${name}`] ?? FIELDS[name]
+  const meaning = FIELDS.get(`${body}.${name}`) ?? FIELDS.get(name)
   const description = member.description ?? (mayBeNull(member) ? meaning : meaning?.replace(/; null [^;.]*/, ''))
   return { ...(description !== undefined && { description }), ...describeFields(member, body) }
 }

@@ -51,7 +51,7 @@ test('every operation of the administrators has a description, a tag, and a desc
 test('every entry of the table describes a field, so that none is left behind when a field goes', async () => {
   const used = new Set((await members()).flatMap(([name]) => [name, name.split('.').at(-1) ?? '']))
   for (const parameter of ['?.limit', '?.cursor']) used.add(parameter)
-  expect(Object.keys(FIELDS).filter((name) => !used.has(name))).toEqual([])
+  expect([...FIELDS.keys()].filter((name) => !used.has(name))).toEqual([])
 })
 
 test('a member of a body says something else than an error of the same name, where it is something else', async () => {
@@ -63,6 +63,6 @@ test('a member of a body says something else than an error of the same name, whe
     .flatMap(({ requestBody }) => membersOf(requestBody, ''))
     .map(([, { description }]) => description)
   expect(said).toContain('The part of the link after the sign `#`')
-  const ofErrors = ['code', 'error', 'msg', 'problems'].map((name) => FIELDS[name])
+  const ofErrors = ['code', 'error', 'msg', 'problems'].map((name) => FIELDS.get(name))
   expect(said.filter((text) => ofErrors.includes(text as string))).toEqual([])
 })

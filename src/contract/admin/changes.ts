@@ -108,14 +108,10 @@ const blocked = block.extend({ blockedNow: z.boolean() })
 /** What is counted of users, and of organisations. */
 function counted<T extends z.ZodType>(one: T) {
   return {
-    /** Those looked at. */
     scanned: count,
     blockedCount: count,
-    /** Those of them who are not blocked now. */
     newlyBlockedCount: count,
-    /** Those who are blocked now and would not be. */
     freedCount: count,
-    /** Those first who are not blocked now. */
     blocked: z.array(one),
   }
 }
@@ -136,7 +132,6 @@ const lookBack = name(
   z.strictObject({
     from: time,
     to: time,
-    /** Whether all runs of this time are still kept. */
     complete: z.boolean(),
     /** Users with a run. */
     scanned: count,
@@ -144,9 +139,7 @@ const lookBack = name(
       z.strictObject({
         category: z.string(),
         window: z.string(),
-        /** All users with a run, their runs, and the tokens in them. */
         of: over,
-        /** Those of them above the limit, and the tokens that lie above it. */
         above: over,
       }),
     ),
@@ -158,22 +151,16 @@ const lookBack = name(
 export const preview = name(
   z.strictObject({
     ...counted(blocked.extend({ user: z.string() })),
-    /** Users of those looked at for whom the change makes a difference. */
     movedCount: count,
-    /** Whether the change makes no difference to anybody: nobody follows what it sets. */
     movesNobody: z.boolean(),
     unfollowed,
     organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
-    /** Global windows that block everybody who does not bypass them. */
     everybody: z.array(blocked),
-    /** Global windows that block new users alone, since a part is kept for known ones (quota.reserve). */
     newUsers: z.array(blocked),
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
     effective,
-    /** What passes beyond these limits. Only if something does. */
     over: scopedTable.optional(),
-    /** What the change would do to ends. */
     ends,
     /** As those of the settings, under the change. */
     warnings,
@@ -190,12 +177,9 @@ export const distribution = name(
     scope: z.enum(['personal', 'organisation']),
     plan: z.string().nullable(),
     at: time,
-    /** Those with tokens in the window now. */
     counted: count,
-    /** Those with tokens who are left out: they are exempt, or with `settings` a plan or an override sets their limit. */
     exempt: count,
     others: count,
-    /** In percent of the limit, from `from` on. */
     shares: z.array(z.strictObject({ from: count, count })),
     percentiles: z.array(count),
   }),

@@ -66,15 +66,10 @@ const amount = z.union([count, z.literal('all')])
 export const settle = z.strictObject({
   /** By status or class. It comes first. */
   status: byName(amount),
-  /** The field that is read; `null` for none. */
   header: z.string().nullable(),
-  /** The paths of the member that is read, of which the first counts that is there; `null` for none. */
   json: z.array(z.string()).nullable(),
-  /** The members below it, or of the whole, and tokens for each unit of one; `null` if the member itself counts. */
   sum: byName(z.number().min(0)).nullable(),
-  /** Bytes of the body for which a token is charged; `null` if they do not count. */
   bytesPerToken: count.nullable(),
-  /** The most tokens; `null` if it does not say tokens. */
   max: count.nullable(),
   /** By the values that it may have; `null` if it says tokens. */
   values: byName(amount).nullable(),
@@ -90,12 +85,9 @@ export const explain = name(
     user: z.string(),
     method: z.string(),
     path: z.string(),
-    /** `null` if no route matches. */
     route: z.strictObject({ match: z.string(), line: z.int().min(1).nullable() }).nullable(),
     category: z.string().nullable(),
-    /** `null` if it depends on the body and was not given. */
     cost: count.nullable(),
-    /** If the cost depends on what the request asks for. */
     price: askedPrice.nullable(),
     /** Only for a rule with `settle`: the cost is a reserve. */
     settle: settle.optional(),

@@ -33,7 +33,6 @@ export const window = name(
 export const windows = byName(z.array(window))
 
 export const layers = z.strictObject({
-  /** The layers that made the limit, for example `baseline x mode`, `override`, `custom`. */
   source: z.string(),
   /** One sentence for each layer: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`. */
   steps: z.array(z.string()),

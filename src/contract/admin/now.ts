@@ -41,12 +41,9 @@ export const now = name(
     /** Sums over the replicas, since each started. */
     counts: counts.nullable(),
     replicas: z.array(replica).nullable(),
-    /** Whether all replicas have the same configuration and follow the last change. */
     agree: z.boolean().nullable(),
     store: z.strictObject({ kind: z.enum(['sqlite', 'redis']), answers: z.boolean() }),
-    /** By category: the share of the limits that is admitted while the store is out; 0 refuses with 503. */
     storeOutage: byName(share),
-    /** By what came of the requests of the last 30 minutes. */
     backend: z.strictObject({
       origin: z.string(),
       requests: count.nullable(),
@@ -62,7 +59,6 @@ export const now = name(
     upsets,
     /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Missing if there are none. */
     unwritten: scopedTable.optional(),
-    /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */
     authShadow: z.strictObject({
       on: z.boolean(),
       letIn: z.strictObject({ missing: count, invalid: count, ambiguous: count, unchecked: count }).nullable(),
@@ -75,18 +71,15 @@ export const now = name(
 export const status = name(
   z.strictObject({
     store: z.strictObject({ answers: z.boolean() }),
-    /** By category: the share of the limits that is admitted while the store is out; 0 refuses with 503. */
     storeOutage: byName(share),
     shadow: z.boolean(),
     controlVersion: count,
-    /** By category the global window without room that ends last. Empty in shadow, and while the store is out. */
     full: z.array(
       z.strictObject({
         category: z.string(),
         window: z.string(),
         until: time,
         remaining: count,
-        /** A route whose requests cost more than is left; `null` if no request of the category has room. */
         tooDear: z.strictObject({ match: z.string(), cost: count }).nullable(),
       }),
     ),
@@ -95,7 +88,6 @@ export const status = name(
     organisations: count,
     /** How many users were refused in the last 5 minutes by a global window, which may have ended since. */
     global: count,
-    /** Forwarded requests of the last minute and those that failed; `null` if nobody has asked for the status in it before. */
     upstream: z.strictObject({ requests: count, failed: count }).nullable(),
     upsets,
   }),

@@ -11,7 +11,6 @@ const window = z.strictObject({
   limits: byName(count),
   /** In force: that of the override, else of the organisation's plan; `null` if neither limits the window. */
   limit: count.nullable(),
-  /** Of a soft limit: tokens that pass beyond it. */
   over: count.optional(),
   used: count,
   startedAt: time.nullable(),

@@ -55,13 +55,11 @@ export const draining = name(
 
 export const session = name(
   z.strictObject({
-    /** Name of the admin token. */
     name: z.string().nullable(),
     role: role.nullable(),
     organisation: z.string().optional(),
     /** When the page must sign in again. */
     expiresAt: time.nullable(),
-    /** Host of the provider of `admin.oidc`; without one it is missing. */
     provider: z.string().exactOptional(),
   }),
   'Session',

@@ -102,7 +102,6 @@ export const auditEntry = z.strictObject({
   from: z.unknown(),
   to: z.unknown(),
   why: z.string().nullable(),
-  /** Missing if somebody followed each of them. */
   unfollowed: unfollowed.optional(),
   /** Missing if it made a difference to somebody. */
   movesNobody: z.literal(true).optional(),

@@ -44,7 +44,6 @@ export const warning = name(
     cost: count,
     routes: z.array(z.string()),
     routeCount: count,
-    /** A sentence. */
     msg: z.string(),
   }),
   'Warning',
@@ -62,20 +61,16 @@ export const settingsInForce = z.strictObject({
   /** Of the mode, in force. */
   factor: z.number(),
   effective,
-  /** What passes beyond these limits. Only if something does. */
   over: scopedTable.optional(),
   /** The plan of whoever has none. Only with `quota.plans`. */
   defaultPlan: z.string().nullable().optional(),
-  /** What the file says. */
   file: settings,
-  /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   changed: z.array(z.string()),
   /** Limits that were set at run time in a plan, a category or a window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
   resting: z.array(z.strictObject({ path: z.string(), value: limitValue })).optional(),
   categories: z.array(z.string()),
   /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
   cheapest: byName(count),
-  /** Of a calendar window `seconds` is more than the longest of its periods. */
   windowLengths: z.array(
     z.strictObject({
       name: z.string(),
@@ -87,7 +82,6 @@ export const settingsInForce = z.strictObject({
   ),
   /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
   warnings,
-  /** The adaptive factor, in every mode. */
   adaptive: z.strictObject({ factor: z.number() }),
 })
 
@@ -99,13 +93,10 @@ export const quota = name(
       /** Forwarded requests of the last 30 minutes that count, and how many of them failed. */
       requests: z.number().min(0),
       failed: z.number().min(0),
-      /** `failed / requests`; `null` without a request. */
       share: share.nullable(),
-      /** The share that counts beside the hours before, and how much it counts: 0 (too few requests) to 1. */
       settled: share.nullable(),
       trust: share,
       minRequests: count,
-      /** A sentence. */
       why: z.string(),
     }),
     /** The global windows now, by category. */
@@ -147,7 +138,6 @@ export const unfollowed = z.array(
 export const quotaChanged = name(
   quota.extend({
     ends,
-    /** Missing if somebody follows each of them. */
     unfollowed: unfollowed.optional(),
     /** Whether the change makes no difference to anybody: nobody follows what it sets. Missing if it does. */
     movesNobody: z.literal(true).optional(),
@@ -159,12 +149,9 @@ export const quotaChanged = name(
 const plan = name(
   z.strictObject({
     name: z.string(),
-    /** Users whom the store knows and whose limits are those of this plan. */
     users: count,
-    /** What the file says of it, and what is set by now. */
     file: planTables,
     values: planTables,
-    /** Dotted paths of the values that were changed at run time: `personal.read.1h`. */
     changed: z.array(z.string()),
     effective: planLimits,
     /** The day with which its months begin, as the file says. */
@@ -178,13 +165,9 @@ const plan = name(
 
 export const plans = name(
   z.strictObject({
-    /** Of the settings, for If-Match. */
     version: count,
-    /** The plan of whoever has none. */
     defaultPlan: z.string().nullable(),
-    /** In the order of the file. */
     plans: z.array(plan),
-    /** Users whom the store knows, whose limits are the baselines. */
     usersWithoutPlan: count,
   }),
   'Plans',
@@ -193,7 +176,6 @@ export const plans = name(
 
 export const inForce = name(
   settingsInForce.extend({
-    /** By category; 0 refuses with 503. */
     storeOutage: byName(share),
   }),
   'InForce',

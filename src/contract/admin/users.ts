@@ -59,7 +59,6 @@ export const overrideBody = name(
 
 export const override = name(
   z.strictObject({
-    /** For If-Match; the ETag of the user. */
     version: count,
     limits: limitTable,
     /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
@@ -172,7 +171,6 @@ export const userInForce = name(
   z.strictObject({
     user: z.string(),
     limits: byName(z.array(limitInForce)),
-    /** Whether limits are left out that hang on the plan or the organisation of the user, which the credential names and only the store knows. */
     incomplete: z.literal(true).optional(),
     override: override.nullable(),
     /** Whether nothing is charged to the user, by `quota.exempt`. */ exempt: z.boolean(),
@@ -190,28 +188,21 @@ const fieldsOfLine = byName(z.unknown()).nullable()
 export const overridesSet = name(
   z.strictObject({
     dryRun: z.boolean(),
-    /** Of a dry run: what a run of the same would be refused for, and the cure. */
     refused: z.strictObject({ path: z.string(), msg: z.string() }).nullable(),
     merge: z.boolean(),
-    /** For If-Match: number of the last change at run time. */
     version: count,
-    /** Of all overrides. */
     total: count,
     added: count,
     changed: count,
     removed: count,
     unchanged: count,
-    /** Ends of overrides that it adds and drops, of all that are changed. */
     endsAdded: count,
     endsDropped: count,
-    /** The first of those that are added, changed or removed, as a line has them. */
     changes: z.array(z.strictObject({ ...whose, from: fieldsOfLine, to: fieldsOfLine, ends })),
     warnings: z.array(z.strictObject({ line: count, ...whose, ...warnings.element.shape })),
     warningCount: count,
-    /** The first 100 lines whose end has passed. They count as none. */
     ended: z.array(z.strictObject({ line: count, ...whose, expiresAt: time })),
     endedCount: count,
-    /** The first 100 lines that set something for a name which had nothing before, and of which nothing else is kept. */
     unseen: z.array(z.strictObject({ line: count, ...whose })),
     unseenCount: count,
   }),
