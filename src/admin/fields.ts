@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isUserId, USER_ID } from '../control/user-id.ts'
 import { didYouMean } from '../lib/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
 import type { FieldProblem } from './http.ts'
@@ -42,7 +43,23 @@ function fieldsOf(schema: z.core.$ZodType): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
-/** A number in a query, only in digits and exact. `Number` would also accept 1e1, 0x10 and the empty text. */
+/** A text of a query. */
+export const once = z.string({ error: 'must be given once' })
+export const userOnce = once.refine(isUserId, { error: `must be a user id: ${USER_ID}` })
+export const organisationOnce = once.refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
+
+/** The same with so many characters at most. */
+export function shortText(max: number) {
+  return once.max(max, { error: `must have at most ${max} characters` })
+}
+
+/** The same with one character at least. */
+export const filled = once.min(1, { error: 'must not be empty' })
+export function filledText(max: number) {
+  return filled.max(max, { error: `must have at most ${max} characters` })
+}
+
+/** A number of a query, in digits alone, as many as are exact: `Number` takes 1e1, 0x10 and the empty text too. */
 export function whole(min: number, max: number, error: string) {
   const digits = (value: unknown): unknown =>
     typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value
@@ -65,10 +82,8 @@ export function only(description: string, without = 'all') {
 
 const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
 
-/** A query's time as a text, which `momentAt` evaluates. */
-export const moment = z
-  .string({ error: 'must be given once' })
-  .refine((text) => spanMs(text) !== null || timeOf(text) !== null, { error: A_TIME })
+/** A time of a query, as it is written. `momentAt` says when that is. */
+export const moment = once.refine((text) => spanMs(text) !== null || timeOf(text) !== null, { error: A_TIME })
 
 /** @param at the store's time @param zone of a day @returns milliseconds since the epoch */
 export function momentAt(text: string | undefined, at: number, zone: string): number | undefined {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isUserId, USER_ID } from '../control/user-id.ts'
-import { limit, only } from './fields.ts'
+import { limit, once, only, organisationOnce, shortText } from './fields.ts'
 import type { FullnessRules } from './fullness.ts'
 import type { FieldProblem } from './http.ts'
 import { recentField, tooLongFor } from './recent-use.ts'
@@ -12,9 +11,7 @@ import type { View } from './state.ts'
 /** The query of such a list. */
 export function pageQuery(who: 'user' | 'organisation') {
   return z.strictObject({
-    query: z
-      .string({ error: 'must be given once' })
-      .max(256, { error: 'must have at most 256 characters' })
+    query: shortText(256)
       .default('')
       .describe(`A part of the ${who} id, whatever its letter case; the ${who} whose id it is comes first`),
     order: z
@@ -31,15 +28,10 @@ export function pageQuery(who: 'user' | 'organisation') {
       'Only users whom the quota refuses now, so that even the cheapest request of some category would get a 429',
     ),
     override: only('Only those that have an override'),
-    plan: z
-      .string({ error: 'must be given once' })
-      .max(512, { error: 'must have at most 512 characters' })
-      .optional()
-      .describe('Only users who have the limits of this plan, one of `quota.plans`'),
+    plan: shortText(512).optional().describe('Only users who have the limits of this plan, one of `quota.plans`'),
     recent: recentField,
     limit: limit(200, 50),
-    cursor: z
-      .string({ error: 'must be given once' })
+    cursor: once
       .optional()
       .describe('The `next` of the page before. With an order it is the number of entries before the page'),
   })
@@ -47,11 +39,7 @@ export function pageQuery(who: 'user' | 'organisation') {
 
 export const OrganisationsQuery = pageQuery('organisation')
 export const UsersQuery = pageQuery('user').extend({
-  organisation: z
-    .string({ error: 'must be given once' })
-    .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
-    .optional()
-    .describe('Only users whose last credential named this organisation'),
+  organisation: organisationOnce.optional().describe('Only users whose last credential named this organisation'),
   shadow: only('Only users whom their override puts in shadow, so that nothing is refused to them'),
   exempt: only('Only users who are never charged because of quota.exempt. It needs an order'),
 })

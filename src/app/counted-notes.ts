@@ -1,4 +1,5 @@
 import { repeat } from '../lib/repeat.ts'
+import { together } from '../lib/serialize.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 
 /** Keeps in the store since when each window of the configuration is counted, and takes away what need not be kept any more. */
@@ -26,7 +27,7 @@ export function createCountedNotes(
     isAnew = false
     return store.noteCounted(names(), wasAnew).then(
       (isDue) => {
-        if (isDue) forget()
+        if (isDue) void forget()
       },
       // A store that fails is reported by whoever needs it, and is asked again a minute later.
       () => {
@@ -35,16 +36,8 @@ export function createCountedNotes(
     )
   }
 
-  let isForgetting = false
   /** Nobody waits for it: what need not be kept any more is shown to nobody. */
-  function forget(): void {
-    if (isForgetting) return
-    isForgetting = true
-    const over = (): void => {
-      isForgetting = false
-    }
-    store.forgetRuns().then(over, over)
-  }
+  const forget = together(() => store.forgetRuns().catch(() => {}))
 
   return {
     start() {

@@ -1,3 +1,4 @@
+import { together } from '../lib/serialize.ts'
 import type { GaugeSource, Sample } from '../observe/metrics.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 
@@ -7,7 +8,7 @@ import type { WindowStatuses } from '../quota/status.ts'
  * @param read asks the store; both gauges of a scrape share one reading
  */
 export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSource[] {
-  const reading = shared(read)
+  const reading = together(read)
   return [
     {
       name: 'global_limit_tokens',
@@ -28,17 +29,6 @@ export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSo
       read: async () => samples(await reading(), 'used'),
     },
   ]
-}
-
-/** A scrape that asks while a reading is under way gets that one. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let pending: Promise<T> | null = null
-  return () => {
-    pending ??= ask().finally(() => {
-      pending = null
-    })
-    return pending
-  }
 }
 
 function samples(windows: WindowStatuses, of: 'limit' | 'limitOfNewUsers' | 'used'): Sample[] {

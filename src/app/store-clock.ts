@@ -1,5 +1,6 @@
 import type { ControlStore } from '../control/control-store.ts'
 import { repeat } from '../lib/repeat.ts'
+import { together } from '../lib/serialize.ts'
 import type { Observer } from '../observe/observation.ts'
 
 export interface StoreClockOptions {
@@ -24,22 +25,17 @@ const APART_MS = 5000
 export function createStoreClock(options: StoreClockOptions): StoreClock {
   const { store, observe, everyMs = 10_000, now = () => performance.now() } = options
   let isApart = false
-  let isAsking = false
   let stop: (() => void) | null = null
 
-  async function compare(): Promise<void> {
-    if (isAsking) return
-    isAsking = true
+  const compare = together(async () => {
     const [ours, askedAt] = [Date.now(), now()]
     try {
       const { at } = await store.controlVersion()
       if (stop !== null) report(at - ours, now() - askedAt)
     } catch {
       // A store that fails is reported by whoever needs it.
-    } finally {
-      isAsking = false
     }
-  }
+  })
 
   /** @param tookMs how long the store was asked; it read its clock meanwhile */
   function report(sinceAskedMs: number, tookMs: number): void {

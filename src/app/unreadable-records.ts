@@ -1,4 +1,5 @@
 import { repeat } from '../lib/repeat.ts'
+import { together } from '../lib/serialize.ts'
 import type { Observer, UnreadableRecord } from '../observe/observation.ts'
 
 /** Records of a store that cannot be read, each reported when it is found and when it is over. */
@@ -24,7 +25,6 @@ export function createUnreadableRecords(
   everyMs = LOOK_MS,
 ): UnreadableRecords {
   const standing = new Map<string, UnreadableRecord>()
-  let isLooking = false
   let stop = (): void => {}
 
   function note({ kind, list, id }: UnreadableRecord): void {
@@ -35,9 +35,7 @@ export function createUnreadableRecords(
     observe({ type: 'unreadable_record', kind, list, id })
   }
 
-  async function look(): Promise<void> {
-    if (isLooking) return
-    isLooking = true
+  const look = together(async () => {
     try {
       for (const [key, record] of standing) {
         if (await isUnreadable(record.list, record.id)) continue
@@ -48,9 +46,8 @@ export function createUnreadableRecords(
       // The store does not respond, which is reported elsewhere: the next look goes on.
     } finally {
       if (standing.size === 0) stop()
-      isLooking = false
     }
-  }
+  })
 
   return { observe: (seen) => (seen.type === 'unreadable_record' ? note(seen) : observe(seen)), stop: () => stop() }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { repeat } from '../lib/repeat.ts'
+import { together } from '../lib/serialize.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
@@ -99,20 +100,14 @@ export function createKeeper(options: KeeperOptions): Keeper {
   let counting: ReadonlyMap<string, GuardTally> = new Map()
   /** Whether requests are decided without the store, so by other limits than the guarded ones. */
   let isOut = false
-  let looking: Promise<void> | null = null
   let stop = (): void => {}
 
-  /** One look at a time. The store is not asked unless there is a guard or something is due. */
-  function look(): Promise<void> {
-    looking ??= lookNow()
-      .catch((error: unknown) => {
-        if (!(error instanceof StoreError)) onError(error)
-      })
-      .finally(() => {
-        looking = null
-      })
-    return looking
-  }
+  /** One at a time. Without a guard, and anything that is due, the store is not asked. */
+  const look = together(() =>
+    lookNow().catch((error: unknown) => {
+      if (!(error instanceof StoreError)) onError(error)
+    }),
+  )
 
   async function lookNow(): Promise<void> {
     const at = control.storeTime()

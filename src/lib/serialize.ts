@@ -20,3 +20,14 @@ export function oneAtATime(): InTurn {
     return result
   }
 }
+
+/** Work of which there is one at a time: whoever asks while it is under way gets what comes of that. */
+export function together<T>(work: () => Promise<T>): () => Promise<T> {
+  let underway: Promise<T> | null = null
+  return () => {
+    underway ??= work().finally(() => {
+      underway = null
+    })
+    return underway
+  }
+}

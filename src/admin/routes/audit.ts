@@ -7,32 +7,28 @@ import { entryResponse } from '../audit-entry.ts'
 import { type AuditFilter, type AuditPage, auditPage } from '../audit-filter.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, moment, momentAt, whole } from '../fields.ts'
+import { filledText, limit, moment, momentAt, whole } from '../fields.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import { type CallOf, route } from '../route.ts'
 import { undoRoute } from './undo.ts'
 
 const BEFORE = 'must be a whole number: the `next` of the page before'
 
-const part = z
-  .string({ error: 'must be given once' })
-  .min(1, { error: 'must not be empty' })
-  .max(512, { error: 'must have at most 512 characters' })
-  .optional()
-
 const Page = z.strictObject({
   before: whole(1, Number.MAX_SAFE_INTEGER, BEFORE)
     .optional()
     .describe('Only changes with a lower number. Send the `next` of the page before'),
   limit: limit(200, 50),
-  who: part.describe('A part of the name of the person or token that made the change'),
+  who: filledText(512).optional().describe('A part of the name of the person or token that made the change'),
   what: z
     .enum(KINDS, { error: `must be one of ${KINDS.join(', ')}` })
     .optional()
     .describe('The kind of the change'),
-  about: part.describe(
-    'A part of the name of the user, the organisation or the access key that was changed, or of the category that was emptied',
-  ),
+  about: filledText(512)
+    .optional()
+    .describe(
+      'A part of the name of the user, the organisation or the access key that was changed, or of the category that was emptied',
+    ),
   from: moment
     .optional()
     .describe(

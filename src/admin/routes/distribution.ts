@@ -4,20 +4,18 @@ import type { DistributionResponse } from '../../contract/api.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { Desk } from '../desk.ts'
 import { distribution } from '../distribution.ts'
-import { only } from '../fields.ts'
+import { once, only } from '../fields.ts'
 import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from '../http.ts'
 import { type CallOf, route } from '../route.ts'
 
-const ONCE = 'must be given once'
-
 const Query = z.strictObject({
-  category: z.string({ error: ONCE }),
-  window: z.string({ error: ONCE }).describe('The name of the window, such as 1h'),
+  category: once,
+  window: once.describe('The name of the window, such as 1h'),
   scope: z
     .enum(['personal', 'organisation'], { error: 'must be personal or organisation' })
     .default('personal')
     .describe('The scope of the windows'),
-  plan: z.string({ error: ONCE }).optional().describe('Only users with this plan'),
+  plan: once.optional().describe('Only users with this plan'),
   settings: only(
     'Only users whose personal limit comes from the settings, and neither from a plan nor from an override',
   ),

@@ -23,14 +23,24 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
       summary: 'The present state of the replicas, the store, the upstream and the global windows',
       more: 'While the store cannot be reached, `store.answers` is false, the replicas and their sums are those that were seen last, and fields that only the store knows are null.',
       responses: { 200: schemas.now },
-      handle: () => show(desk, seen, now),
+      handle: () =>
+        orWithoutStore<NowResponse>(
+          desk,
+          async () => nowResponse(desk, await seen.ask(), seen.upsets),
+          () => withoutStore(desk, seen.recall(), now()),
+        ),
     }),
     route('GET', '/api/status', {
       summary:
         'Which global windows refuse now, and how many got 429 in the last 5 minutes: a summary for whoever polls',
       more: 'A user without room who sends nothing for 5 minutes is not counted here: `GET /api/users?order=use&limit=1` has how many have no room now as `counts.blocked`.',
       responses: { 200: schemas.status },
-      handle: () => showStatus(desk, seen),
+      handle: () =>
+        orWithoutStore(
+          desk,
+          () => statusResponse(desk, seen),
+          () => statusWithoutStore(desk),
+        ),
     }),
     route('GET', '/api/routes', {
       summary: 'The route map, hits, and what matched nothing',
@@ -86,14 +96,13 @@ interface Seen extends ReturnType<typeof lastSeen> {
   readonly lastMinute: ReturnType<typeof lastMinute>
 }
 
-async function show(desk: Desk, seen: Seen, now: () => number): Promise<AdminResponse> {
+/** A store that takes no writes may still be read, but nothing is charged there and no replica can report. */
+async function orWithoutStore<T>(desk: Desk, whole: () => Promise<T>, without: () => T): Promise<AdminResponse> {
   try {
-    // A read-only store can still be read, but nothing is charged in it and no replica can report.
-    if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
-    return ok(await nowResponse(desk, await seen.ask(), seen.upsets))
+    return ok(desk.lacksStore() ? without() : await whole())
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    return ok(withoutStore(desk, seen.recall(), now()))
+    return ok(without())
   }
 }
 
@@ -172,15 +181,6 @@ function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
   }
 }
 
-async function showStatus(desk: Desk, seen: Seen): Promise<AdminResponse> {
-  try {
-    return ok(desk.lacksStore() ? statusWithoutStore(desk) : await statusResponse(desk, seen))
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
-    return ok(statusWithoutStore(desk))
-  }
-}
-
 async function statusResponse(desk: Desk, seen: Seen): Promise<StatusResponse> {
   const [view, beats] = await Promise.all([desk.view(), seen.ask()])
   const since = view.at - RECENT_MS
@@ -224,15 +224,8 @@ const NONE: ReplicaCounts = {
 }
 
 function sum(a: ReplicaCounts, b: ReplicaCounts): ReplicaCounts {
-  return {
-    requests: a.requests + b.requests,
-    refused: a.refused + b.refused,
-    shadowed: a.shadowed + b.shadowed,
-    tokens: a.tokens + b.tokens,
-    forwarded: a.forwarded + b.forwarded,
-    failed: a.failed + b.failed,
-    inFlight: a.inFlight + b.inFlight,
-  }
+  const sums = Object.entries(a).map(([name, count]) => [name, count + b[name as keyof ReplicaCounts]])
+  return Object.fromEntries(sums) as ReplicaCounts
 }
 
 /** A replica reports its version with its next beat. A change that is younger than two beats may still be on its way. */

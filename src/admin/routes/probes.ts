@@ -1,4 +1,5 @@
 import * as schemas from '../../contract/admin.ts'
+import { together } from '../../lib/serialize.ts'
 import { ok, type Route } from '../http.ts'
 import { route } from '../route.ts'
 
@@ -50,17 +51,6 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
     }),
     ...(drain === undefined ? [] : [drainRoute(drain)]),
   ]
-}
-
-/** Callers who ask while the result is being made get the same one. */
-function together<T>(make: () => Promise<T>): () => Promise<T> {
-  let underway: Promise<T> | null = null
-  return () => {
-    underway ??= make().finally(() => {
-      underway = null
-    })
-    return underway
-  }
 }
 
 const OUT =

@@ -9,26 +9,22 @@ import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type Refusa
 import { summarize } from '../../usage/refusal-groups.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
-import { limit, moment, momentAt, only } from '../fields.ts'
+import { filled, filledText, limit, moment, momentAt, only } from '../fields.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import { showRefusals } from '../refusals-shown.ts'
 import { type CallOf, route } from '../route.ts'
 
-const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })
-const SHORT = 'must have at most 512 characters'
+const text = filledText(512)
 const SCOPES = 'must be Personal, Organisation or Global'
 const CURSOR = 'must be the `next` of the page before'
 
 const FILTER = {
-  part: text.max(512, { error: SHORT }).optional().describe('A part of the id of the user or the organisation'),
-  user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
-  organisation: text.max(512, { error: SHORT }).optional().describe('Refusals of all users of this organisation'),
+  part: text.optional().describe('A part of the id of the user or the organisation'),
+  user: filled.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
+  organisation: text.optional().describe('Refusals of all users of this organisation'),
   scope: z.enum(SCOPE_TITLES, { error: SCOPES }).optional(),
-  category: text.max(512, { error: SHORT }).optional(),
-  route: text
-    .max(512, { error: SHORT })
-    .optional()
-    .describe('The rule as the configuration writes it, for example `POST /v1/x`'),
+  category: text.optional(),
+  route: text.optional().describe('The rule as the configuration writes it, for example `POST /v1/x`'),
   since: moment
     .optional()
     .describe(
@@ -48,7 +44,7 @@ const Asked = z.strictObject({
     .default('json')
     .describe('With csv you get all matching entries in one response'),
   limit: limit(1000, 100),
-  cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
+  cursor: filled.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
 
 const STEPS = ['30m', '1h', '1d'] as const

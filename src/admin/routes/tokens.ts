@@ -18,7 +18,7 @@ import { isObject } from '../../lib/json.ts'
 import { spanMs } from '../../usage/usage-query.ts'
 import { auditEntries } from '../audit-entries.ts'
 import type { Desk } from '../desk.ts'
-import { readFields } from '../fields.ts'
+import { organisationOnce, readFields, userOnce } from '../fields.ts'
 import {
   type AdminResponse,
   badFields,
@@ -81,16 +81,11 @@ const NAME = `must be a text of 1 to 64 characters without control characters: w
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a key without an end'
 
-const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
-const organisation = z
-  .string({ error: 'must be given once' })
-  .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
-  .optional()
 const PREFIX = 'must be given once, with 1 to 256 characters: what the id or the name begins with'
 const UNUSED = 'must be given once: a whole number and m, h or d, like 30d'
 const Asked = z.strictObject({
-  user: whose.optional().describe('Only entries of this user'),
-  organisation: organisation.describe('Only keys that name this organisation'),
+  user: userOnce.optional().describe('Only entries of this user'),
+  organisation: organisationOnce.optional().describe('Only keys that name this organisation'),
   prefix: z
     .string({ error: PREFIX })
     .min(1, { error: PREFIX })
@@ -110,8 +105,8 @@ const Asked = z.strictObject({
     ),
 })
 const Whose = z.strictObject({
-  user: whose.describe('The user whose keys are revoked'),
-  organisation: organisation.describe('Only keys that name this organisation'),
+  user: userOnce.describe('The user whose keys are revoked'),
+  organisation: organisationOnce.optional().describe('Only keys that name this organisation'),
 })
 
 async function list({ store }: Desk, query: z.infer<typeof Asked>, now: number): Promise<AdminResponse> {

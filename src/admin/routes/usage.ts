@@ -10,14 +10,13 @@ import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../..
 import { fileNameOf, piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
 import { attachment } from '../attachment.ts'
 import type { Desk } from '../desk.ts'
-import { limit } from '../fields.ts'
+import { filledText, limit, once } from '../fields.ts'
 import { grantsOfOwner } from '../grants-shown.ts'
 import { type AdminResponse, badFields, iso, ok, type Route } from '../http.ts'
 import { ownerTerms } from '../owner-terms.ts'
 import { type CallOf, route } from '../route.ts'
 
-const once = z.string({ error: 'must be given once' })
-const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
+const text = filledText(1024)
 
 const Asked = z.strictObject({
   from: once
@@ -27,15 +26,15 @@ const Asked = z.strictObject({
     ),
   to: once.optional().describe('The end of the time, which is itself excluded. Default now'),
   by: once.optional().describe(`One of ${USAGE_KINDS.join(', ')}. Default user`),
-  user: shortText.optional().describe('Only this one'),
-  organisation: shortText
+  user: text.optional().describe('Only this one'),
+  organisation: text
     .optional()
     .describe(
       'Only this organisation. With by=user, the users whose credential named it last, with everything that they used',
     ),
-  category: shortText.optional().describe('Only this one'),
-  route: shortText.optional().describe('Only this rule, as the configuration writes it, with by=route'),
-  window: shortText
+  category: text.optional().describe('Only this one'),
+  route: text.optional().describe('Only this rule, as the configuration writes it, with by=route'),
+  window: text
     .optional()
     .describe(
       'The window whose runs are counted. For a range of whole days the default is `days`, and otherwise the shortest window that is stored for the whole range',
