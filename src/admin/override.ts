@@ -2,7 +2,14 @@ import type { LayerResponse, OrganisationOverrideResponse, OverrideResponse } fr
 import { OVERRIDES } from '../control/forms.ts'
 import { overridesIn } from '../control/override-layers.ts'
 import { ledBy } from '../control/role.ts'
-import { type ControlState, type Packed, storedOf } from '../control/state.ts'
+import {
+  type ControlState,
+  type OrganisationOverride,
+  type Packed,
+  storedOf,
+  type UserOverride,
+  type Versioned,
+} from '../control/state.ts'
 import { type Call, iso } from './http.ts'
 import { layersShown } from './layers-shown.ts'
 
@@ -19,21 +26,7 @@ export function overrideOf(
 ): OverrideResponse | null {
   const found = state.overrides.get(user)
   if (found === undefined || (lead !== null && isOfAnother(lead, state, user, at))) return null
-  const { limits, factor, periodDay, plan, within, bypassGlobal, shadow, reason, expiresAt } = found.value
-  const until = expiresAt === null ? null : iso(expiresAt)
-  return {
-    version: found.version,
-    limits,
-    ...(factor !== undefined && { factor }),
-    ...(periodDay !== undefined && { periodDay }),
-    ...(plan !== undefined && { plan }),
-    ...(within !== undefined && { within }),
-    bypassGlobal,
-    shadow,
-    reason,
-    expiresAt: until,
-    ...layersOf(storedOf(state).overrides.get(user)?.value, at),
-  }
+  return shownOf(found, storedOf(state).overrides.get(user)?.value, at)
 }
 
 /** The organisation of the caller who is a lead; `null` for any other caller. */
@@ -55,16 +48,21 @@ export function organisationOverrideOf(
 ): OrganisationOverrideResponse | null {
   const found = state.organisationOverrides.get(organisation)
   if (found === undefined) return null
-  const { limits, factor, periodDay, reason, expiresAt } = found.value
-  return {
-    version: found.version,
-    limits,
-    ...(factor !== undefined && { factor }),
-    ...(periodDay !== undefined && { periodDay }),
-    reason,
-    expiresAt: expiresAt === null ? null : iso(expiresAt),
-    ...layersOf(storedOf(state).organisationOverrides.get(organisation)?.value, at),
-  }
+  return shownOf(found, storedOf(state).organisationOverrides.get(organisation)?.value, at)
+}
+
+const SHOWN = ['limits', 'factor', 'periodDay', 'plan', 'within', 'bypassGlobal', 'shadow', 'reason'] as const
+
+/** What an override of a user, or of an organisation, is shown as: what it sets of these. */
+function shownOf<T extends OrganisationOverride>(
+  { version, value }: Versioned<T>,
+  packed: Packed<unknown> | undefined,
+  at: number,
+) {
+  const of: Partial<UserOverride> = value
+  const set = Object.fromEntries(SHOWN.flatMap((name) => (of[name] === undefined ? [] : [[name, of[name]]])))
+  const expiresAt = value.expiresAt === null ? null : iso(value.expiresAt)
+  return { version, ...(set as Omit<T, 'beneath' | 'expiresAt'>), expiresAt, ...layersOf(packed, at) }
 }
 
 /** An override with an end and nothing below it needs no layers to be described. */

@@ -48,35 +48,41 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
 export function tooDearFor(
   policy: Policy,
   user: string,
-  {
-    limits,
-    factor = 1,
-    plan,
-  }: { readonly limits: ValueTable; readonly factor?: number | undefined; readonly plan?: string | undefined },
+  override: Sets & { readonly plan?: string | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
+  const { plan } = override
   return policy.categories.flatMap((category) => {
-    const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
-    const { personal } = policy.limitsFor(category, payerOf(user))
-    const own = personal.filter(({ window }) => factor !== 1 || Object.hasOwn(row, window.name))
+    const sets = setsIn(override, category)
+    const own = policy.limitsFor(category, payerOf(user)).personal.filter(({ window }) => sets(window.name))
     const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
-    const isReplaced = ({ scope, window }: TooDear) =>
-      scope === SCOPE_TITLES.personal && (factor !== 1 || Object.hasOwn(row, window))
+    const isReplaced = ({ scope, window }: TooDear) => scope === SCOPE_TITLES.personal && sets(window)
     return [...among('personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
   })
 }
 
-/** Checks the limits that were set for one organisation. A limit of 0 keeps it from a category on purpose. */
+interface Sets {
+  readonly limits: ValueTable
+  readonly factor?: number | undefined
+}
+
+/** Whether an override sets the limit of a window: by a value, or by its factor. */
+function setsIn({ limits, factor = 1 }: Sets, category: string): (window: string) => boolean {
+  const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
+  return (window) => factor !== 1 || Object.hasOwn(row, window)
+}
+
+/** Of those that were set for one organisation. A limit of 0 is how it is kept from a category. */
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
-  { limits, factor = 1 }: { readonly limits: ValueTable; readonly factor?: number | undefined },
+  override: Sets,
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
-    const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
+    const sets = setsIn(override, category)
     const theirs = policy.limitsFor(category, memberOf(organisation)).organisation ?? []
-    const own = theirs.filter(({ window, limit }) => limit > 0 && (factor !== 1 || Object.hasOwn(row, window.name)))
+    const own = theirs.filter(({ window, limit }) => limit > 0 && sets(window.name))
     return among('organisation', category, own, routes)
   })
 }

@@ -1,22 +1,14 @@
-import { isObject } from '../lib/json.ts'
-import type { Form as Leaves } from './layers.ts'
+import type { Form } from './layers.ts'
 import { type Leaf, leavesOf, over, treeOf } from './leaves.ts'
 import type { Json } from './problems.ts'
 import type { UserOverride } from './state.ts'
 
-/** What consists of layers. */
-export interface Form extends Leaves {
-  /** Whether a stored value has this form. A value that others wrote must not keep replicas from following the rest. */
-  isForm(value: unknown): boolean
-}
-
-/** In the settings each value is set by itself. */
+/** Each value of the settings is set by itself. */
 export const SETTINGS: Form = {
   leavesOf: (value) => leavesOf(value as Json),
   valueOf: treeOf,
   over,
   hides: () => true,
-  isForm: isObject,
 }
 
 /** An override is set as a whole, unless it only multiplies what is below it. */
@@ -28,7 +20,6 @@ export const OVERRIDES: Form = {
     return under !== undefined && isFactor(top[1]) ? [[[], multiplying(under[1] as UserOverride, top[1])]] : [top]
   },
   hides: ([, value]) => !isFactor(value),
-  isForm: (value) => isObject(value) && (value.layers === undefined ? isOverride(value) : areLayers(value)),
 }
 
 /** Whether an override sets only a factor. */
@@ -49,16 +40,4 @@ function multiplying(under: UserOverride, top: UserOverride & { readonly factor:
   const isBlock = product === 0 && under.shadow === true
   const beneath = under.beneath ?? under.reason
   return { ...under, factor: product, reason, beneath, expiresAt, ...(isBlock && { shadow: false }) }
-}
-
-function areLayers({ layers, ...rest }: Json): boolean {
-  const isOne = (layer: unknown) => isObject(layer) && Number.isFinite(layer.from) && isOverride(layer.value)
-  return Array.isArray(layers) && layers.every(isOne) && (Object.keys(rest).length === 0 || isOverride(rest))
-}
-
-function isOverride(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const { limits, expiresAt, factor = 1 } = value
-  if (!Number.isFinite(factor)) return false
-  return isObject(limits) && Object.values(limits).every(isObject) && (expiresAt === null || Number.isFinite(expiresAt))
 }

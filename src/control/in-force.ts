@@ -1,6 +1,6 @@
-import { type Form, OVERRIDES, SETTINGS } from './forms.ts'
+import { OVERRIDES, SETTINGS } from './forms.ts'
 import { isLive } from './grants.ts'
-import { leavesInForce, stackOf } from './layers.ts'
+import { type Form, leavesInForce, stackOf } from './layers.ts'
 import {
   type Changes,
   type ControlState,
@@ -131,9 +131,8 @@ function liveGrants(stored: StoredControl['grants'], last: LiveGrants, at: numbe
   return { since, until, live: live.size === stored.size ? stored : live, from: stored }
 }
 
-/** The stored value itself, if it is in force as a whole. `null` for none, and for a value that somebody else wrote. */
+/** The very value that is stored, if that is in force as a whole; `null` for none. */
 function readAt<T>(form: Form, packed: Packed<T>, at: number): Span & { readonly value: T | null } {
-  if (!form.isForm(packed)) return { ...ALWAYS, value: null }
   const { layers, expiresAt = null } = packed as { readonly layers?: unknown; readonly expiresAt?: number | null }
   if (layers === undefined && expiresAt === null) return { ...ALWAYS, value: packed as T }
   const stack = stackOf(form, packed)

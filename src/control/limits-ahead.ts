@@ -61,7 +61,7 @@ function momentsAhead(
   if (settings.value.layers === undefined && ofUser === undefined && ofTheirs === undefined) return NONE
   const stacks = [
     ...(settings.value.layers === undefined ? [] : [stackOf(SETTINGS, settings.value)]),
-    ...[ofUser, ofTheirs].flatMap((packed) => (OVERRIDES.isForm(packed) ? [stackOf(OVERRIDES, packed as object)] : [])),
+    ...[ofUser, ofTheirs].flatMap((packed) => (packed === undefined ? [] : [stackOf(OVERRIDES, packed)])),
   ]
   const times = stacks.flatMap(({ layers }) => layers.flatMap(({ from, until }) => [from, until ?? at]))
   return [...new Set(times.filter((time) => time > at))].sort((a, b) => a - b)

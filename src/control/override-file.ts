@@ -187,18 +187,18 @@ function overrideOf(read: Read, { file, stored }: OverrideFileOptions): Line | P
   if (user !== undefined && organisation !== undefined) {
     return [{ path: 'organisation', msg: 'stands beside a user: a line is about one of them' }]
   }
-  if (organisation !== undefined) {
-    if (!isUserId(organisation)) return [{ path: 'organisation', msg: `must be the id of an organisation: ${USER_ID}` }]
-    const override = oneOf(fields, stored.organisationOverrides.get(organisation), (body) =>
-      organisationOverrideFrom(body, file, Number.NEGATIVE_INFINITY),
-    )
-    return Array.isArray(override) ? override : { kind: 'organisation', id: organisation, override }
+  const kind = organisation === undefined ? 'user' : 'organisation'
+  const id = organisation ?? user
+  if (!isUserId(id)) {
+    const whose = kind === 'user' ? 'a user id' : 'the id of an organisation'
+    return [{ path: kind, msg: `must be ${whose}: ${USER_ID}` }]
   }
-  if (!isUserId(user)) return [{ path: 'user', msg: `must be a user id: ${USER_ID}` }]
-  const override = oneOf(fields, stored.overrides.get(user), (body) =>
-    overrideFrom(body, file, Number.NEGATIVE_INFINITY),
+  const [of, from] =
+    kind === 'user' ? [stored.overrides, overrideFrom] : [stored.organisationOverrides, organisationOverrideFrom]
+  const override = oneOf<UserOverride | OrganisationOverride>(fields, of.get(id), (body) =>
+    from(body, file, Number.NEGATIVE_INFINITY),
   )
-  return Array.isArray(override) ? override : { kind: 'user', id: user, override }
+  return Array.isArray(override) ? override : ({ kind, id, override } as Line)
 }
 
 /** @param read the caller says that a line has ended. Such a line is ignored */

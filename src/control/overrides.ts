@@ -35,15 +35,11 @@ export function overrideFrom(
   const problems = problemsOfBody(body, file, userFields(file), now)
   if (problems.length > 0 || !isObject(body)) return { problems }
   const override: UserOverride = {
-    limits: limitsIn(body, categories),
-    ...factorIn(body),
-    ...periodDayIn(body),
+    ...sharedIn(body, categories),
     ...(typeof body.plan === 'string' && { plan: body.plan }),
     ...(typeof body.within === 'string' && { within: body.within }),
     bypassGlobal: body.bypassGlobal === true,
     shadow: body.shadow === true,
-    reason: body.reason as string,
-    expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
   }
   if (override.within !== undefined && !setsLessAlone(override))
     return { problems: [{ path: 'within', msg: LESS_ALONE }] }
@@ -111,13 +107,7 @@ export function organisationOverrideFrom(
   const categories = categoriesOf(file)
   const problems = problemsOfBody(body, file, [], now)
   if (problems.length > 0 || !isObject(body)) return { problems }
-  const override: OrganisationOverride = {
-    limits: limitsIn(body, categories),
-    ...factorIn(body),
-    ...periodDayIn(body),
-    reason: body.reason as string,
-    expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
-  }
+  const override = sharedIn(body, categories)
   const { limits, factor, periodDay } = override
   if (Object.keys(limits).length > 0 || (factor ?? periodDay) !== undefined) return { override }
   const fields = hasMonths(file) ? ', a factor or a periodDay' : ', or a factor'
@@ -213,13 +203,16 @@ const withoutMonths = only(
   'is for a window of months, and the file has none: add one to quota.windows there, like { calendar: month, zone: Asia/Shanghai }, or leave this out',
 )
 
-function periodDayIn({ periodDay }: Json): { readonly periodDay?: number } {
-  return typeof periodDay === 'number' ? { periodDay } : {}
-}
-
-/** A factor of 1 is left out, because it changes nothing. */
-function factorIn({ factor }: Json): { readonly factor?: number } {
-  return typeof factor === 'number' && factor !== 1 ? { factor } : {}
+/** What an override of a user and one of an organisation both have. A factor of 1 changes nothing, so it is left out. */
+function sharedIn(body: Json, categories: readonly string[]): OrganisationOverride {
+  const { factor, periodDay, reason, expiresAt } = body
+  return {
+    limits: limitsIn(body, categories),
+    ...(typeof factor === 'number' && factor !== 1 && { factor }),
+    ...(typeof periodDay === 'number' && { periodDay }),
+    reason: reason as string,
+    expiresAt: typeof expiresAt === 'string' ? timeOf(expiresAt) : null,
+  }
 }
 
 function limitsIn(body: Json, categories: readonly string[]): ValueTable {

@@ -51,25 +51,14 @@ const isSettings = shapeOf({
   layers: optional(layersOf(mapOf(() => true))),
 })
 
-const isOverrideOfUser = shapeOf({
-  limits: isTable,
-  factor: optional(isNumber),
-  periodDay: optional(isPeriodDay),
-  plan: optional(isText),
-  within: optional(isText),
-  bypassGlobal: isFlag,
-  shadow: isFlag,
-  reason: isText,
-  expiresAt: orNull(isTime),
-})
-
-const isOverrideOfOrganisation = shapeOf({
+const OVERRIDE = {
   limits: isTable,
   factor: optional(isNumber),
   periodDay: optional(isPeriodDay),
   reason: isText,
   expiresAt: orNull(isTime),
-})
+}
+const ofUser = { plan: optional(isText), within: optional(isText), bypassGlobal: isFlag, shadow: isFlag }
 
 /** An override with layers above it, or layers alone. */
 function packed(isOverride: Shape): Shape {
@@ -81,8 +70,8 @@ function packed(isOverride: Shape): Shape {
   }
 }
 
-const isPackedOfUser = packed(isOverrideOfUser)
-const isPackedOfOrganisation = packed(isOverrideOfOrganisation)
+const isPackedOfUser = packed(shapeOf({ ...OVERRIDE, ...ofUser }))
+const isPackedOfOrganisation = packed(shapeOf(OVERRIDE))
 
 const isGivenGrant = shapeOf({
   user: optional(isText),

@@ -1,5 +1,5 @@
 import type { ValueTable } from '../quota/limit-value.ts'
-import type { Mode } from '../quota/policy.ts'
+import type { Mode, Override } from '../quota/policy.ts'
 
 /**
  * What administrators have changed at run time, as plain JSON in its stored form. It is kept beside the counters, and
@@ -67,51 +67,23 @@ export interface Layers {
  */
 export type Packed<T> = (T & Layers) | Required<Layers>
 
-/** What was set for one user. */
-export interface UserOverride {
-  /** Personal limits, which replace those of the settings. */
+/**
+ * What was set for one user, as a policy takes it but for its limits, which are as they were written. One that sets a factor and nothing
+ * else multiplies whatever lies under it, one within an organisation sets limits alone, and no stored one has `beneath`.
+ */
+export interface UserOverride extends Omit<Override, 'limits' | 'over'> {
   readonly limits: ValueTable
-  /**
-   * Multiplies these limits and the default ones, from 0 to 100; 0 lets nothing pass. An override with a factor only multiplies what
-   * is below it. Default 1.
-   */
-  readonly factor?: number
-  /** The first day of months, in `PERIOD_DAY`. Default that of the credential, the plan or the window. */
-  readonly periodDay?: number
-  /** The user's plan. Default the plan of the credential. */
-  readonly plan?: string
-  /**
-   * The override then holds only for requests whose credential names this organisation. It only has limits, and only lowers. Default
-   * for all requests.
-   */
-  readonly within?: string
-  /** Whether this user is neither limited nor counted by the global scope. */
-  readonly bypassGlobal: boolean
-  /** Whether this user's refusals are only counted and reported. */
-  readonly shadow: boolean
-  /** The reason, 1 to 500 characters. */
+  /** Why, 1 to 500 characters. */
   readonly reason: string
-  /** The reason of everything but the factor, if an override in force is multiplied by another one. It is never stored. */
-  readonly beneath?: string
-  /** When it ends, in milliseconds since the epoch on the store's clock; `null` for never. */
+  /** When it ends by itself, in milliseconds since the epoch on the store's clock; `null` for never. */
   readonly expiresAt: number | null
 }
 
-/** What was set for one organisation. */
-export interface OrganisationOverride {
-  /** Limits of the organisation, which replace those of plans, and also limit windows that no plan limits. */
-  readonly limits: ValueTable
-  /** As of a `UserOverride`. It multiplies the limits of each member's plan. */
-  readonly factor?: number
-  /** As of a `UserOverride`, for the months of the organisation. */
-  readonly periodDay?: number
-  /** The reason, 1 to 500 characters. */
-  readonly reason: string
-  /** As of a `UserOverride`. */
-  readonly beneath?: string
-  /** As of a `UserOverride`. */
-  readonly expiresAt: number | null
-}
+/**
+ * What was set for one organisation. Its limits replace those of plans as they stand, also in windows that no plan limits, and its factor
+ * multiplies the limits that the plan of each member has.
+ */
+export type OrganisationOverride = Omit<UserOverride, 'plan' | 'within' | 'bypassGlobal' | 'shadow'>
 
 /** Extra tokens that were given once to a user or an organisation. */
 export interface GivenGrant {

@@ -104,7 +104,7 @@ function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredCo
   const grants = changing<GivenGrant>(state.grants)
   for (const entry of entries) {
     ;({ version, at: changedAt } = entry)
-    if (entry.what === 'settings') settings = { version, value: entry.to as Packed<Changes> }
+    if (entry.what === 'settings') settings = { version, value: (entry.to ?? {}) as Packed<Changes> }
     if (entry.what === 'override') users.apply(entry)
     if (entry.what === 'organisation_override') organisations.apply(entry)
     if (entry.what === 'grant') grants.apply(entry)

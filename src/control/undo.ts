@@ -1,8 +1,17 @@
 import { sameJson } from '../lib/json.ts'
 import { type AuditEntry, type Change, GUARD, SCHEDULE } from './control-store.ts'
 import { isAlias } from './forgetting.ts'
-import { type Form, OVERRIDES, SETTINGS } from './forms.ts'
-import { leavesInForce, packedOf, type Stack, type StackLayer, settled, stackOf, withoutOver } from './layers.ts'
+import { OVERRIDES, SETTINGS } from './forms.ts'
+import {
+  type Form,
+  leavesInForce,
+  packedOf,
+  type Stack,
+  type StackLayer,
+  settled,
+  stackOf,
+  withoutOver,
+} from './layers.ts'
 import { covers, type Leaf, touch } from './leaves.ts'
 import type { Changes, OrganisationOverride, Packed, StoredControl, UserOverride } from './state.ts'
 
@@ -36,17 +45,14 @@ export function undoOf(entry: AuditEntry, state: StoredControl, at: number): Und
     const toChange = (to: unknown): Change => ({ kind: 'settings', to: (to ?? {}) as Packed<Changes> })
     return undoIn(SETTINGS, entry, state.settings.value, at, toChange)
   }
-  if (entry.what === 'override') {
-    const toChange = (to: unknown): Change => ({ kind: 'override', user: id, to: to as Packed<UserOverride> | null })
-    return undoIn(OVERRIDES, entry, state.overrides.get(id)?.value ?? null, at, toChange)
-  }
-  if (entry.what === 'organisation_override') {
-    const toChange = (to: unknown): Change => ({
-      kind: 'organisation_override',
-      organisation: id,
-      to: to as Packed<OrganisationOverride> | null,
-    })
-    return undoIn(OVERRIDES, entry, state.organisationOverrides.get(id)?.value ?? null, at, toChange)
+  if (entry.what === 'override' || entry.what === 'organisation_override') {
+    const isUser = entry.what === 'override'
+    const stored = (isUser ? state.overrides : state.organisationOverrides).get(id)?.value ?? null
+    const toChange = (to: unknown): Change =>
+      isUser
+        ? { kind: 'override', user: id, to: to as Packed<UserOverride> | null }
+        : { kind: 'organisation_override', organisation: id, to: to as Packed<OrganisationOverride> | null }
+    return undoIn(OVERRIDES, entry, stored, at, toChange)
   }
   return { kind: 'impossible', why: REASONS[entry.what as keyof typeof REASONS] ?? UNKNOWN }
 }

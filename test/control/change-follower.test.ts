@@ -74,20 +74,6 @@ describe('a change by an administrator', () => {
     })
   })
 
-  it.each([
-    ...[1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }],
-    ...[{ limits: {} }, { limits: {}, expiresAt: 'soon' }],
-  ])('a change by an administrator is followed also if the store has an override that is none: %j', async (odd) => {
-    await store.set(forUser('mallory', odd as never))
-    await store.set(forUser('alice', override(5)))
-    await keeper.start()
-    await store.set(loose)
-    const state = await keeper.fresh()
-    expect(state.settings.value).toEqual({ mode: 'loose' })
-    expect([...state.overrides.keys()]).toEqual(['alice'])
-    expect(told).toEqual([])
-  })
-
   it('a change by an administrator comes with a hint, without waiting for the next poll', async () => {
     await onlyWhenAsked()
     await store.set(loose)

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { type AuditEntry, SCHEDULE } from '../../src/control/control-store.ts'
-import { type Form, OVERRIDES, SETTINGS } from '../../src/control/forms.ts'
+import { OVERRIDES, SETTINGS } from '../../src/control/forms.ts'
 import { inForce, NOTHING_CHANGED } from '../../src/control/in-force.ts'
 import {
   begun,
   current,
+  type Form,
   isOver,
   kept,
   leavesInForce,

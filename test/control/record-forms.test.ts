@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { auditEntryOf } from '../../src/control/record-forms.ts'
+import { auditEntryOf, organisationOverrideOf, userOverrideOf } from '../../src/control/record-forms.ts'
 
 const ENTRY = { version: 7, at: 1000, who: 'ann', what: 'token_created', subject: 'x', from: null, why: null }
 
@@ -11,4 +11,11 @@ test.each([
   const good = { ...ENTRY, to: to(1_800_000_000_000) }
   expect(auditEntryOf(good)).toEqual(good)
   expect(auditEntryOf({ ...ENTRY, to: to(1e300) })).toBeNull()
+})
+
+test.each([
+  ...[1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }],
+  ...[{ limits: {} }, { limits: {}, expiresAt: 'soon' }],
+])('an override that somebody else wrote in another form is none: %j', (odd) => {
+  expect([userOverrideOf(odd), organisationOverrideOf(odd)]).toEqual([null, null])
 })
