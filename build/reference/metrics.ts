@@ -167,7 +167,7 @@ function registeredBy(register: readonly ((meter: Meter) => unknown)[]): Metric[
     metrics.push({ name, kind, help, labels, together })
   const meter: Meter = {
     ...real,
-    counter(name, help, labels, most) {
+    counter(name, help, labels = [], most) {
       add('Counter', name, help, labels, 'sum')
       return real.counter(name, help, labels, most)
     },

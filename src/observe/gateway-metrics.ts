@@ -22,9 +22,7 @@ function faultMetrics(meter: Meter): Counting {
   const logLost = meter.counter(
     'log_lost_lines_total',
     'Lines of the log that were dropped because the disk was full or the reader too slow.',
-    [],
   )
-  logLost.add('', 0)
   const workerExits = meter.counter(
     'worker_exits_total',
     'Worker processes that ended although nobody asked them to.',
@@ -196,9 +194,7 @@ function controlMetrics(meter: Meter): Counting {
   const trimmed = meter.counter(
     'audit_trimmed_total',
     'Entries of the audit that were removed to make room for newer ones.',
-    [],
   )
-  trimmed.add('', 0)
   const scheduled = meter.counter(
     'scheduled_changes_total',
     'Scheduled changes that this process carried out: begun, ended, or not_made because the file has no place for them or their end had passed.',

@@ -222,22 +222,24 @@ export type Observation =
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
 
 /** What may be wrong with a store that works. Names never change their meaning: a metric has them. */
-export type StoreWarning =
+export const STORE_WARNINGS = [
   /** Its file was taken away or replaced: what is kept in it from then on ends with the process. */
-  | 'file_gone'
+  'file_gone',
   /** It may forget counters for want of memory. */
-  | 'eviction'
+  'eviction',
   /** It keeps nothing on a disk. */
-  | 'no_persistence'
+  'no_persistence',
   /** It asks for no password, although there is one. */
-  | 'no_password'
-  | 'old_version'
+  'no_password',
+  'old_version',
   /** It cannot be looked at: its user has no right to INFO. */
-  | 'no_rights'
+  'no_rights',
   /** A copy into it has not ended. */
-  | 'copy_unended'
+  'copy_unended',
   /** It takes more than half of the deadline to respond. */
-  | 'far'
+  'far',
+] as const
+export type StoreWarning = (typeof STORE_WARNINGS)[number]
 
 /** What a record of a store is of. */
 export const RECORD_KINDS = [

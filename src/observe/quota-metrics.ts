@@ -16,7 +16,6 @@ export function quotaMetrics(meter: Meter): Counting {
   const unmatched = meter.counter(
     'unmatched_requests_total',
     'Requests that matched no route, whether they were forwarded or refused.',
-    [],
   )
   const refusals = meter.counter(
     'quota_refusals_total',
@@ -109,10 +108,7 @@ function planMetrics(meter: Meter) {
   const unknown = meter.counter(
     'unknown_plan_requests_total',
     'Requests whose credential names a plan that is not configured.',
-    [],
   )
-  // From the start: `increase` does not see a first one that comes with its series.
-  unknown.add('', 0)
   const exempt = meter.counter('exempt_requests_total', 'Requests of callers who are exempt from the quota.', [
     'category',
   ])

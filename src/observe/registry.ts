@@ -26,8 +26,8 @@ export interface Sample {
 
 /** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in a registry of its own. */
 export interface Meter {
-  /** @param most series, of which more are counted as one named `other`. Default 500 */
-  counter(name: string, help: string, labelNames: string[], most?: number): Counts
+  /** @param labelNames default none @param most series, of which more are counted as one named `other`. Default 500 */
+  counter(name: string, help: string, labelNames?: string[], most?: number): Counts
   /** @param together what several processes show as one; default their sum */
   gauge(name: string, help: string, labelNames?: string[], together?: Together): Gauge
   gaugeSource(source: GaugeSource): void

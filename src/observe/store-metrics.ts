@@ -1,5 +1,5 @@
 import { type Counting, SHORT_SECONDS } from './counting.ts'
-import { RECORD_KINDS, type RecordKind, type StoreWarning } from './observation.ts'
+import { RECORD_KINDS, type RecordKind, STORE_WARNINGS } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -67,25 +67,11 @@ function clockMetrics(meter: Meter): Counting {
   const corrected = meter.counter(
     'window_starts_corrected_total',
     'Windows that had begun in the future because the clock of the store was ahead, and that count as begun now.',
-    [],
   )
-  corrected.add('', 0)
   return {
     store_clock: (seen) => offset.set(seen.offsetMs / 1000),
     window_start_ahead: () => corrected.add(''),
   }
-}
-
-/** All of them, so that a series is there before its first warning. */
-const WARNINGS: Readonly<Record<StoreWarning, 0>> = {
-  file_gone: 0,
-  eviction: 0,
-  no_persistence: 0,
-  no_password: 0,
-  old_version: 0,
-  no_rights: 0,
-  copy_unended: 0,
-  far: 0,
 }
 
 function warningMetrics(meter: Meter): Counting {
@@ -95,7 +81,8 @@ function warningMetrics(meter: Meter): Counting {
     ['warning'],
     'max',
   )
-  for (const [warning, none] of Object.entries(WARNINGS)) warnings.set({ warning }, none)
+  // All of them, so that a series is there before its first warning.
+  for (const warning of STORE_WARNINGS) warnings.set({ warning }, 0)
   const unreadable = meter.counter(
     'unreadable_records_total',
     'Records of the store that were found unreadable and are left out, each counted when it is found.',
@@ -119,21 +106,15 @@ function warningMetrics(meter: Meter): Counting {
   const lost = meter.counter(
     'charges_lost_tokens_total',
     'At most how many tokens the store has forgotten after it had confirmed their charge, for example in a failover.',
-    [],
   )
   const evicted = meter.counter(
     'store_evicted_keys_total',
     'Keys that Redis has evicted since this process started. Each process counts all of them.',
-    [],
   )
   const voided = meter.counter(
     'refunds_void_total',
     'Refunds that were not made because the store has forgotten their charge.',
-    [],
   )
-  lost.add('', 0)
-  evicted.add('', 0)
-  voided.add('', 0)
   return {
     charges_lost: ({ tokens }) => lost.add('', tokens),
     keys_evicted: ({ keys }) => evicted.add('', keys),
