@@ -1,20 +1,16 @@
 import { parseArgs } from 'node:util'
-import type { Question } from '../admin/routes/explain.ts'
-import { viewOf } from '../admin/state.ts'
-import { setupOf } from '../app/admin-plane.ts'
+import { inForceFor, type Question } from '../admin/routes/explain.ts'
 import { explain } from '../app/explain.ts'
 import { openStoreToLook } from '../app/stores.ts'
 import { formatSize } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
-import { adaptive } from '../failures/adaptive.ts'
 import { priceText } from '../inputs/shown-price.ts'
 import { shown } from '../lib/shown.ts'
-import { payerOf } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given } from './config-option.ts'
+import { deskOf } from './desk.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -46,7 +42,8 @@ type Print = (loaded: Loaded, store: Store) => Promise<string>
 function explainNow(options: Options): Print {
   const question = questionOf(options)
   return async (loaded, store) => {
-    const response = await explained(loaded, store, question)
+    const desk = await deskOf(loaded, store)
+    const response = await explain(loaded.config, question, () => inForceFor(desk, question))
     if ('problem' in response) throw new UsageError(`--${response.problem.path} ${response.problem.msg}`)
     return options.json === true ? JSON.stringify(response, null, 2) : asText(response)
   }
@@ -70,42 +67,17 @@ const MAX_COST = 1e9
 function questionOf(options: Options): Question {
   const { user, method = 'GET', path, cost, value, bytes, body, plan, organisation } = options
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
-  if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
-  if (plan !== undefined && !isUserId(plan)) throw new UsageError(`--plan takes ${USER_ID}`)
-  if (organisation !== undefined && !isUserId(organisation)) throw new UsageError(`--organisation takes ${USER_ID}`)
+  for (const [name, id] of Object.entries({ user, plan, organisation })) {
+    if (id !== undefined && !isUserId(id)) throw new UsageError(`--${name} takes ${USER_ID}`)
+  }
   if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
   if (cost !== undefined && (!/^\d{1,10}$/.test(cost) || Number(cost) > MAX_COST)) {
     throw new UsageError(`--cost takes whole tokens, at most ${MAX_COST}`)
   }
   if (bytes !== undefined && !/^\d{1,15}$/.test(bytes)) throw new UsageError('--bytes takes whole bytes')
-  return {
-    user,
-    method: method.toUpperCase(),
-    path,
-    ...(cost !== undefined && { cost: Number(cost) }),
-    ...(value !== undefined && { value }),
-    ...(bytes !== undefined && { bytes: Number(bytes) }),
-    ...(body !== undefined && { body }),
-    ...(plan !== undefined && { plan }),
-    ...(organisation !== undefined && { organisation }),
-  }
-}
-
-async function explained({ config }: Loaded, store: Store, question: Question): ReturnType<typeof explain> {
-  return explain(config, question, async () => {
-    const control = createChangeFollower({ store, observe: () => {} })
-    const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
-    const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
-    const { user } = question
-    const [last] = view.policy.namesMatter ? await store.readMemberships([user]) : []
-    const payer = {
-      ...payerOf(user),
-      ...last,
-      plan: question.plan ?? last?.plan ?? null,
-      organisation: question.organisation ?? last?.organisation ?? null,
-    }
-    return { view, payer, snapshot: await store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }
-  })
+  const number = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+  const known = { value, body, plan, organisation, cost: number(cost), bytes: number(bytes) }
+  return { user, method: method.toUpperCase(), path, ...known }
 }
 
 const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {

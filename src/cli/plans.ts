@@ -1,27 +1,24 @@
-import { vainIn } from '../admin/reach.ts'
+import { reachOfPatch, vainIn } from '../admin/reach.ts'
 import { tooDear } from '../admin/too-dear.ts'
-import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { parseData } from '../config/plain-data.ts'
 import { COMMAND_LINE, type Vain } from '../control/control-store.ts'
-import { reachOf } from '../control/followers.ts'
 import { SETTINGS } from '../control/forms.ts'
 import { packedOf, type Stack, set, stackOf } from '../control/layers.ts'
 import { leavesOfPatch } from '../control/leaves.ts'
 import { jsonLine } from '../control/override-file.ts'
-import { asOverrides } from '../control/overrides.ts'
 import { type PlanChange, patchOf, planChanges, planProblems, plansIn } from '../control/plan-file.ts'
 import { reason as checkReason, type Json } from '../control/problems.ts'
 import { applyPatch, PLAN_SCOPES, resolve } from '../control/settings.ts'
 import { type Changes, type Packed, storedOf } from '../control/state.ts'
-import { whyUnfollowed } from '../control/unfollowed.ts'
 import { counted } from '../lib/counted.ts'
 import { memberNamedTwice } from '../lib/json-fault.ts'
 import { type LimitValue, limitText, valueIn } from '../quota/limit-value.ts'
-import { createPolicy, type PlanLimits, payerOf } from '../quota/policy.ts'
+import { createPolicy, type PlanLimits } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, nameOf, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
+import { deskOf } from './desk.ts'
 import { follower, readFile, TRIES, withProblems } from './overrides.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -178,24 +175,19 @@ async function warn(
   wanted: Json,
   { file = '', merge = false }: Options,
 ): Promise<Vain | undefined> {
-  const { priced, exempt, quota } = setupOf(loaded.config)
-  const state = await follower(store).fresh()
-  const { value } = state.settings
+  const desk = await deskOf(loaded, store)
+  const { priced, quota } = desk.setup()
+  const state = await desk.control.fresh()
   const changes = planChanges(wanted, permanentIn(stackOf(SETTINGS, storedOf(state).settings.value)), merge)
-  const [now, next] = [resolve(quota, value).settings, resolve(quota, applyPatch(value, patchOf(changes))).settings]
-  const overrides = asOverrides(state)
-  const policies = [createPolicy(now, 1, overrides), createPolicy(next, 1, overrides)] as const
-  const payersOf = async (users: readonly string[]) => {
-    const memberships = await store.readMemberships(users)
-    return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
+  const patch = patchOf(changes)
+  const reach = await reachOfPatch(desk, state, patch, new AbortController().signal)
+  for (const { path, why } of reach.unfollowed) {
+    console.error(`${file}: ${path}: warning: nobody follows this value: ${why}`)
   }
-  const known = { store, payersOf, overridden: state.overrides.keys(), exempt }
-  const { unfollowed, isNobody } = await reachOf({ ...known, now, next, policies })
-  const values = unfollowed.map((each) => ({ ...each, why: whyUnfollowed(each) }))
-  for (const { path, why } of values) console.error(`${file}: ${path}: warning: nobody follows this value: ${why}`)
   const named = new Set(changes.map(({ path }) => path[1]))
+  const next = resolve(quota, applyPatch(state.settings.value, patch)).settings
   for (const { plan, msg } of tooDear(createPolicy(next), priced)) {
     if (named.has(plan)) console.error(`${file}: warning: ${msg}`)
   }
-  return changes.length === 0 ? undefined : vainIn({ unfollowed: values, movesNobody: isNobody })
+  return vainIn(reach)
 }

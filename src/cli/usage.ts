@@ -1,11 +1,7 @@
 import { parseArgs } from 'node:util'
-import { Desk } from '../admin/desk.ts'
 import { ownerTerms } from '../admin/owner-terms.ts'
-import { setupOf } from '../app/admin-plane.ts'
 import { retentionOf, usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
-import { adaptive } from '../failures/adaptive.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
 import { isOfRuns, readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
@@ -13,6 +9,7 @@ import { readUsage } from '../usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../usage/usage-text.ts'
 import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION } from './config-option.ts'
+import { deskOf } from './desk.ts'
 import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
@@ -53,14 +50,6 @@ export async function usage(args: readonly string[]): Promise<number> {
     for (const gap of gaps) console.error(`usage: not all of this range is known: ${gap}`)
     return gaps.length === 0 ? 0 : 1
   })
-}
-
-/** As the dashboard would show it. */
-async function deskOf({ config }: Loaded, store: Store): Promise<Desk> {
-  const setup = setupOf(config)
-  const factor = adaptive({ ...(await store.readTallies()), options: config.quota.adaptive })
-  const control = createChangeFollower({ store, observe: () => {} })
-  return new Desk({ store, control, setup: () => setup, adaptive: () => factor, lacksStore: () => false })
 }
 
 const REACHES_OVER = 'a run of the window reaches over its beginning or its end; whole days of usage.zone are exact'

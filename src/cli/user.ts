@@ -1,17 +1,15 @@
-import { isKept, type PersonOptions, personOf } from '../admin/person.ts'
+import { isKept, personOf } from '../admin/person.ts'
+import { personOptions } from '../admin/routes/persons.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { forgettingOf, nothingKeptOf } from '../control/forgetting.ts'
-import { asOverrides } from '../control/overrides.ts'
 import { reason as checkReason } from '../control/problems.ts'
-import { resolve } from '../control/settings.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { print } from '../lib/print.ts'
-import { createPolicy } from '../quota/policy.ts'
 import type { Store } from '../store/store.ts'
 import { type Loaded, withStore } from './config.ts'
 import { CONFIG_OPTION, type Given, readArguments } from './config-option.ts'
+import { deskOf } from './desk.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' }, words: { type: 'boolean' } } as const
@@ -41,15 +39,8 @@ function workOf([action, id, ...rest]: readonly string[], { reason, words = fals
   return (store, loaded) => exportOne(store, loaded, id)
 }
 
-/** What it takes to read all that is kept of a user. @throws StoreError */
-async function optionsOf(store: Store, { config }: Loaded): Promise<PersonOptions> {
-  const state = await createChangeFollower({ store, observe: () => {} }).fresh()
-  const policy = createPolicy(resolve(config.quota, state.settings.value).settings, 1, asOverrides(state))
-  return { store, state, policy, alerts: config.alerts.map(({ name }) => name) }
-}
-
 async function exportOne(store: Store, loaded: Loaded, id: string): Promise<number> {
-  const person = await personOf(id, await optionsOf(store, loaded))
+  const person = await personOf(id, await personOptions(await deskOf(loaded, store)))
   await print(`${JSON.stringify(person, null, 2)}\n`)
   return 0
 }
@@ -61,7 +52,7 @@ interface Forget {
 }
 
 async function forget(store: Store, loaded: Loaded, id: string, { why, words }: Forget): Promise<number> {
-  if (!words && !(await isKept(id, await optionsOf(store, loaded)))) {
+  if (!words && !(await isKept(id, await personOptions(await deskOf(loaded, store))))) {
     const cure = 'Check the id, or add --words to take it out of reasons where it stands as a word'
     console.error(`tollgate: ${nothingKeptOf(id)} ${cure}, which nobody can undo.`)
     return 1

@@ -101,11 +101,13 @@ export function explainRoutes(desk: Desk, explain: Explain): Route[] {
 }
 
 async function responseTo(desk: Desk, explain: Explain, question: z.infer<typeof Asked>): Promise<AdminResponse> {
-  const response = await explain(question, async () => {
-    const { user, plan, organisation } = question
-    const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
-    const payer = { ...last, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
-    return { view, payer, snapshot: await desk.store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }
-  })
+  const response = await explain(question, () => inForceFor(desk, question))
   return 'problem' in response ? badFields([response.problem]) : ok(response)
+}
+
+/** What a request of the question's user would meet now. @throws StoreError */
+export async function inForceFor(desk: Desk, { user, plan, organisation }: Question): Promise<InForce> {
+  const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
+  const payer = { ...last, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
+  return { view, payer, snapshot: await desk.store.readUsage(user, view.policy.countedOf(payer), payer.organisation) }
 }

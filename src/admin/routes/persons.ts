@@ -46,18 +46,19 @@ export function personRoutes(desk: Desk): Route[] {
   ]
 }
 
-async function optionsOf(desk: Desk): Promise<PersonOptions> {
+/** What it takes to read all that is kept of a user. @throws StoreError */
+export async function personOptions(desk: Desk): Promise<PersonOptions> {
   const { state, policy } = await desk.view()
   return { store: desk.store, state, policy, alerts: desk.setup().alerts.map(({ name }) => name) }
 }
 
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
-  const person = await personOf(user, await optionsOf(desk))
+  const person = await personOf(user, await personOptions(desk))
   return ok(person, attachment(user, 'json'))
 }
 
 async function forget(desk: Desk, call: CallOf<z.infer<typeof Forgetting>>, user: string): Promise<AdminResponse> {
-  if (call.query.words === undefined && !(await isKept(user, await optionsOf(desk)))) {
+  if (call.query.words === undefined && !(await isKept(user, await personOptions(desk)))) {
     const cure = 'Check the id, or add words=1 to take it out of reasons where it stands as a word'
     return refusal('not_found', `${nothingKeptOf(user)} ${cure}, which nobody can undo.`)
   }

@@ -1,0 +1,14 @@
+import { Desk } from '../admin/desk.ts'
+import { setupOf } from '../app/admin-plane.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { adaptive } from '../failures/adaptive.ts'
+import type { Store } from '../store/store.ts'
+import type { Loaded } from './config.ts'
+
+/** What the admin API of a gateway with this configuration and store would go by. No gateway need run. @throws StoreError */
+export async function deskOf({ config }: Loaded, store: Store): Promise<Desk> {
+  const setup = setupOf(config)
+  const factor = adaptive({ ...(await store.readTallies()), options: config.quota.adaptive })
+  const control = createChangeFollower({ store, observe: () => {} })
+  return new Desk({ store, control, setup: () => setup, adaptive: () => factor, lacksStore: () => false })
+}
