@@ -12,6 +12,7 @@ import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { costsOf, dearest } from '../inputs/price.ts'
 import { shownAsked } from '../inputs/shown-price.ts'
+import { onceForEach } from '../lib/memo.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
@@ -48,7 +49,8 @@ export interface AdminPlane {
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
   const { listen, tls, hosts } = current().admin
   const certificate = tls === null ? null : openCertificate([tls], 'admin', parts.observe)
-  const setup = remembered(current)
+  const made = onceForEach(setupOf)
+  const setup = () => made(current())
   const stopReporting = reportCommandLine(parts)
   const credentials = () => current().admin.tokens
   const login = new Login({ credentials, now: Date.now })
@@ -104,16 +106,6 @@ function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'contro
 const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
 )
-
-/** Made anew whenever the configuration was. */
-function remembered(current: AdminPlaneOptions['current']): () => Setup {
-  let last: { readonly config: Config; readonly setup: Setup } | null = null
-  return () => {
-    const config = current()
-    if (last?.config !== config) last = { config, setup: setupOf(config) }
-    return last.setup
-  }
-}
 
 /** What the administrators see of a configuration: nothing secret. */
 export function setupOf(config: Config): Setup {

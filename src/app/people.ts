@@ -2,7 +2,7 @@ import type { People } from '../admin/people.ts'
 import type { TrustedProxy } from '../admin/trusted-proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { SignInProvider } from '../control/sign-in-provider.ts'
-import { onDemand } from '../lib/memo.ts'
+import { onceForEach, onDemand } from '../lib/memo.ts'
 import { subnetCheck } from './runtime.ts'
 
 /** Who signs in people at the dashboard. Each is made once for each section of a configuration. */
@@ -10,21 +10,24 @@ import { subnetCheck } from './runtime.ts'
 type Oidc = NonNullable<Config['admin']['oidc']>
 type Trusted = NonNullable<Config['admin']['trusted']>
 
-const people = new WeakMap<Oidc, People>()
-const proxies = new WeakMap<Trusted, TrustedProxy>()
-
-export function peopleOf(oidc: Oidc | null): People | null {
-  if (oidc === null) return null
-  const made = people.get(oidc) ?? {
+const people = onceForEach(
+  (oidc: Oidc): People => ({
     provider: providerOf(oidc),
     host: new URL(oidc.issuer).host,
     claim: oidc.roles.claim,
     roles: oidc.roles.values,
     secret: oidc.clientSecret,
     sessionMs: oidc.sessionMs,
-  }
-  people.set(oidc, made)
-  return made
+  }),
+)
+const proxies = onceForEach(({ from, ...fields }: Trusted): TrustedProxy => ({ ...fields, isFrom: subnetCheck(from) }))
+
+export function peopleOf(oidc: Oidc | null): People | null {
+  return oidc === null ? null : people(oidc)
+}
+
+export function proxyOf(trusted: Trusted | null): TrustedProxy | null {
+  return trusted === null ? null : proxies(trusted)
 }
 
 /** A gateway at which nobody signs in so does without the client of OpenID Connect. */
@@ -37,12 +40,4 @@ function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
     begin: async (callback) => (await provider()).begin(callback),
     finish: async (returned, kept) => (await provider()).finish(returned, kept),
   }
-}
-
-export function proxyOf(trusted: Trusted | null): TrustedProxy | null {
-  if (trusted === null) return null
-  const { from, ...fields } = trusted
-  const made = proxies.get(trusted) ?? { ...fields, isFrom: subnetCheck(from) }
-  proxies.set(trusted, made)
-  return made
 }

@@ -2,6 +2,7 @@ import { type Config, type MeterConfig, metersIn, type RouteConfig } from '../co
 import type { PlanRules } from '../gateway/plan.ts'
 import type { MeterRule, Reference, Repetition, Route, RouteTariff } from '../gateway/snapshot.ts'
 import { fieldsOf, isByLength } from '../inputs/price.ts'
+import { onceForEach } from '../lib/memo.ts'
 import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
 import { createReference } from '../reference/reference.ts'
@@ -9,19 +10,11 @@ import { UNMATCHED } from '../replicas/presence.ts'
 import { makeRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { patienceOf } from './patience.ts'
 
-const known = new WeakMap<Config, Promise<PlanRules>>()
-
 /**
  * Where a configuration sends requests: one object for the gateway and for `explain`. A table of 10,000 routes takes
  * many times as long to make as to look into.
  */
-export function planRulesOf(config: Config): Promise<PlanRules> {
-  const made = known.get(config) ?? make(config)
-  known.set(config, made)
-  return made
-}
-
-async function make(config: Config): Promise<PlanRules> {
+export const planRulesOf = onceForEach(async (config: Config): Promise<PlanRules> => {
   const { maxUrl, maxBody, allowInPath, lenient } = config.edge
   return {
     maxUrl,
@@ -33,7 +26,7 @@ async function make(config: Config): Promise<PlanRules> {
     routes: await routesOf(config),
     unmatched: unmatchedOf(config),
   }
-}
+})
 
 async function referenceOf(config: Config): Promise<Reference | null> {
   const { reference } = config

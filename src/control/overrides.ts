@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts'
+import { onceForEach } from '../lib/memo.ts'
 import { tablesOf, type ValueTable } from '../quota/limit-value.ts'
 import { isMonth, isPeriodDay, PERIOD_DAY } from '../quota/period-days.ts'
 import type { Override, Overrides } from '../quota/policy.ts'
@@ -63,20 +64,17 @@ export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisatio
 
 type Setters = Required<Pick<Overrides, 'hasPeriodDays' | 'hasWithin'>>
 
-/** By the map of overrides that was searched. */
-const looked = new WeakMap<object, Setters>()
+type Setting = ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>
 
-function settersIn(overrides: ReadonlyMap<string, Versioned<Pick<UserOverride, 'periodDay' | 'within'>>>): Setters {
-  const known = looked.get(overrides)
-  if (known !== undefined) return known
+/** There may be 100,000, and each policy asks. */
+const settersIn = onceForEach((overrides: Setting): Setters => {
   let [hasPeriodDays, hasWithin] = [false, false]
   for (const { value } of overrides.values()) {
     hasPeriodDays ||= value.periodDay !== undefined
     hasWithin ||= value.within !== undefined
   }
-  looked.set(overrides, { hasPeriodDays, hasWithin })
   return { hasPeriodDays, hasWithin }
-}
+})
 
 function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {
   type Ready = Omit<T, 'limits'> & Pick<Override, 'limits' | 'over'>

@@ -16,6 +16,18 @@ export function remembered<T>(of: (text: string) => T): (text: string) => T {
   }
 }
 
+/** `make`, called once for each object. What it made is forgotten with the object. */
+export function onceForEach<Of extends object, Made extends {}>(make: (of: Of) => Made): (of: Of) => Made {
+  const known = new WeakMap<Of, Made>()
+  return (of) => {
+    const before = known.get(of)
+    if (before !== undefined) return before
+    const made = make(of)
+    known.set(of, made)
+    return made
+  }
+}
+
 /** What `load` gives, asked for once, when it is first wanted. A failure is forgotten, so that the next one who asks tries again. */
 export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null

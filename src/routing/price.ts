@@ -14,6 +14,7 @@ import { valuesIn } from '../lib/field-names.ts'
 import { isJson } from '../lib/json-fault.ts'
 import { elementCount, type Member, topLevelElements, topLevelMembers } from '../lib/json-members.ts'
 import { keyOfJson, keyOfWritten, valueOfKey } from '../lib/json-scalar.ts'
+import { onceForEach } from '../lib/memo.ts'
 import { foldedParameter } from '../lib/parameter-names.ts'
 import { readParameter } from '../lib/query-parameters.ts'
 import { decoded, pairsNamed } from './query-names.ts'
@@ -151,20 +152,10 @@ function memberAt(source: BodySource, outermost: readonly Member[]): Found | Den
   return { json }
 }
 
-/** Made once for each source. */
-const spellings = new WeakMap<BodySource, readonly ((name: string) => boolean)[]>()
-
 /** Whether a name is one that a level of a path has, or the rest of the path as one name, which some take for the same. */
-function spellingsAt(source: BodySource): readonly ((name: string) => boolean)[] {
-  const known = spellings.get(source)
-  if (known !== undefined) return known
-  const { path } = source
-  const made = path.map((names, level) =>
-    spellingsOf(level < path.length - 1 ? [...names, dotted(path.slice(level))] : names),
-  )
-  spellings.set(source, made)
-  return made
-}
+const spellingsAt = onceForEach(({ path }: BodySource) =>
+  path.map((names, level) => spellingsOf(level < path.length - 1 ? [...names, dotted(path.slice(level))] : names)),
+)
 
 function dotted(path: BodySource['path']): string {
   return path.map(([name]) => name).join('.')
@@ -238,14 +229,7 @@ function inQuery(source: QuerySource, { query, length }: Asked): Found | Denial 
   return text === undefined ? { none: null } : { text: decoded(text) }
 }
 
-/** Made once for each source. */
-const namesBySource = new WeakMap<QuerySource, { readonly names: readonly string[]; readonly folded: string }>()
-
-function namesRead(source: QuerySource) {
-  const known = namesBySource.get(source) ?? { names: [source.name], folded: foldedParameter(source.name) }
-  namesBySource.set(source, known)
-  return known
-}
+const namesRead = onceForEach(({ name }: QuerySource) => ({ names: [name], folded: foldedParameter(name) }))
 
 function inHeader(source: Extract<PriceSource, { kind: 'header' }>, { rawHeaders }: Asked): Found | Denial {
   const [text, twin] = valuesIn(rawHeaders, source.name.toLowerCase())
@@ -278,22 +262,15 @@ interface Listed {
   readonly isSpelling: (text: string) => boolean
 }
 
-/** Made once for each map. */
-const listings = new WeakMap<ReadonlyMap<string, Price>, Listed>()
-
-function listedOf(values: ReadonlyMap<string, Price>): Listed {
-  const known = listings.get(values)
-  if (known !== undefined) return known
+const listedOf = onceForEach((values: ReadonlyMap<string, Price>): Listed => {
   const all = [...values.keys()].map(valueOfKey)
   const texts = all.filter((value) => typeof value === 'string')
-  const listed = {
+  return {
     types: new Set(all.map((value) => typeof value)),
     hasFractions: all.some((value) => typeof value === 'number' && !Number.isInteger(value)),
     isSpelling: spellingsOf(texts),
   }
-  listings.set(values, listed)
-  return listed
-}
+})
 
 /** Characters that stand for others, or part a list, to some reader. */
 const ODD_TEXT = /[%,;\ufffd]/
@@ -374,18 +351,11 @@ export function queryDenial(price: AskedPrice, fault: QueryFault): Denial {
   return refuse(`The query must not have ${names.join(' or ')}: the body says what this request costs.`, 'body_price')
 }
 
-/** Made once for each price. */
-const namesOfBodies = new WeakMap<AskedPrice, readonly string[]>()
-
 /** The names of the body that a price and those within it hang on: the first and the last one of each path, and the path as one. */
-export function bodyNames(price: AskedPrice): readonly string[] {
-  const known = namesOfBodies.get(price)
-  if (known !== undefined) return known
+export const bodyNames = onceForEach((price: AskedPrice): readonly string[] => {
   const paths = partsOf(price).flatMap(({ source }) => (source.kind === 'body' ? [source.path] : []))
-  const names = [...new Set(paths.flatMap((path) => [...(path[0] ?? []), ...(path.at(-1) ?? []), ...joined(path)]))]
-  namesOfBodies.set(price, names)
-  return names
-}
+  return [...new Set(paths.flatMap((path) => [...(path[0] ?? []), ...(path.at(-1) ?? []), ...joined(path)]))]
+})
 
 function joined(path: BodySource['path']): string[] {
   return path.length > 1 ? [dotted(path)] : []

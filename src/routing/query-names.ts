@@ -1,3 +1,4 @@
+import { onceForEach } from '../lib/memo.ts'
 import { fold, spellingsOf } from './spellings.ts'
 
 /** Names in a query, as any service may read them. */
@@ -63,21 +64,14 @@ interface Matcher {
   readonly odd: (name: string) => boolean
 }
 
-/** Made once for each list of names. */
-const matchers = new WeakMap<readonly string[], Matcher>()
-
-function matcherOf(names: readonly string[]): Matcher {
-  const known = matchers.get(names)
-  if (known !== undefined) return known
+const matcherOf = onceForEach((names: readonly string[]): Matcher => {
   const undotted = names.map((name) => name.replaceAll('.', ''))
   const odd = spellingsOf(undotted)
   // Nothing that is plain grows or shrinks when it is folded: most names have another length than these.
   const lengths = new Set(undotted.map((name) => fold(name, new Map(), () => true).length))
   const plain = (query: string, from: number, to: number) => lengths.has(to - from) && odd(query.slice(from, to))
-  const matcher = { plain, odd }
-  matchers.set(names, matcher)
-  return matcher
-}
+  return { plain, odd }
+})
 
 const AMPERSAND = 0x26
 const SEMICOLON = 0x3b
