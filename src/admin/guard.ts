@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type AdminResponse, type Guard, type Identity, type Method, type Route, refusal } from './http.ts'
 import { formatOf } from './line-body.ts'
-import { type Login, UNAUTHORIZED } from './login.ts'
+import { type SignInOptions, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
-import type { People } from './people.ts'
 import { refusedTo } from './permissions.ts'
-import { type AdminToken, cameByTls, identityOf } from './session-cookie.ts'
-import { type TrustedProxy, vouchedFor } from './trusted-proxy.ts'
+import { cameByTls, identityOf } from './session-cookie.ts'
+import { vouchedFor } from './trusted-proxy.ts'
 
 const HOST_NOT_ALLOWED = refusal(
   'host_not_allowed',
@@ -24,19 +23,11 @@ const NOT_SAID = refusal(
   { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
 )
 
-export interface GuardOptions {
-  readonly login: Login
-  /** The admin tokens in force now. */
-  readonly credentials: () => readonly AdminToken[]
-  /** The provider that signs people in now. Default none. */
-  readonly people?: () => People | null
-  /** The proxy that signs people in. Default none. */
-  readonly proxy?: () => TrustedProxy | null
-  /** Whether requests come by TLS. Default no. */
+export interface GuardOptions extends SignInOptions {
+  /** Whether requests come to us by TLS. Default no. */
   readonly encrypted?: boolean
   /** Additional names that the Host header may have. */
   readonly names: readonly string[]
-  readonly now: () => number
 }
 
 /** The part of a request that comes before its body. */

@@ -21,9 +21,8 @@ import { unreadConditions } from './if-match.ts'
 import { MAX_BODY } from './json-body.ts'
 import { inForceRoutes } from './limits-now.ts'
 import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
-import { Login } from './login.ts'
+import { Login, type SignInOptions } from './login.ts'
 import { openapiRoute } from './openapi.ts'
-import type { People } from './people.ts'
 import { permitted } from './permissions.ts'
 import { Rosters } from './rosters.ts'
 import { alertRoutes, type TestAlert } from './routes/alerts.ts'
@@ -44,24 +43,16 @@ import { tokenImportRoute } from './routes/tokens-import.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { userRoutes } from './routes/users.ts'
 import { createServer, METHODS, send } from './server.ts'
-import type { AdminToken } from './session-cookie.ts'
 import { sessionRoutes } from './sessions.ts'
-import type { TrustedProxy } from './trusted-proxy.ts'
 
-export interface AdminOptions extends ProbeOptions, DeskOptions {
-  /** Port 0 means any free port. */
+export interface AdminOptions extends ProbeOptions, DeskOptions, Omit<SignInOptions, 'login'> {
+  /** Port 0 for any free one. */
   readonly listen: { readonly host: string; readonly port: number }
   /** Default a new one without a sign-in link. */
   readonly login?: Login
   /** `null` for requests without TLS. */
   readonly certificate?: Certificate | null
-  /** The admin tokens in force now for /api, which responds with 403 if there are none. */
-  readonly credentials: () => readonly AdminToken[]
-  /** The provider that signs people in now. Default none. */
-  readonly people?: () => People | null
-  /** The proxy that signs people in now. Default none. */
-  readonly proxy?: () => TrustedProxy | null
-  /** Additional names for the Host header, in lower case. Address literals, localhost and `listen.host` are always allowed. */
+  /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
   readonly hosts?: readonly string[]
   readonly explain: Explain
   readonly testAlert: TestAlert
@@ -69,8 +60,6 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
   readonly assets: Assets | null
   /** The version of Tollgate, for the OpenAPI document. */
   readonly version: string
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
 }
 
 export interface Admin {

@@ -1,14 +1,25 @@
 import { timingSafeEqual } from 'node:crypto'
 import { peerOf } from '../lib/peers.ts'
 import { type AdminResponse, type Identity, refusal } from './http.ts'
+import type { People } from './people.ts'
 import type { AdminToken } from './session-cookie.ts'
 import { createSignInCode, digest, type SignInCode } from './sign-in-code.ts'
+import type { TrustedProxy } from './trusted-proxy.ts'
 
 export interface LoginOptions {
   /** The admin tokens in force now; none closes the API. A change makes a new list. */
   readonly credentials: () => readonly AdminToken[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
+}
+
+/** Who may sign in, and how. */
+export interface SignInOptions extends LoginOptions {
+  readonly login: Login
+  /** Those whom a provider signs in now. Default nobody. */
+  readonly people?: () => People | null
+  /** The proxy that signs people in now. Default none. */
+  readonly proxy?: () => TrustedProxy | null
 }
 
 interface Digests {

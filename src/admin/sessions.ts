@@ -17,7 +17,7 @@ import {
   type Route,
   refusal,
 } from './http.ts'
-import type { Login } from './login.ts'
+import type { SignInOptions } from './login.ts'
 import { type People, personOf, sourceOf } from './people.ts'
 import { route } from './route.ts'
 import {
@@ -65,15 +65,9 @@ function given(fields: object): number {
   return Object.values(fields).filter((value) => value !== undefined).length
 }
 
-export interface SessionOptions {
-  readonly login: Login
-  /** The admin tokens in force now. */
-  readonly credentials: () => readonly AdminToken[]
-  /** The provider that signs people in now. Default none. */
-  readonly people?: () => People | null
+export interface SessionOptions extends SignInOptions {
   readonly ended: EndedSessions
-  readonly now: () => number
-  /** Whether requests come by TLS. */
+  /** Whether requests come to us by TLS. */
   readonly encrypted: boolean
 }
 

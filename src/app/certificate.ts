@@ -4,12 +4,11 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { ClientTls, Config, ListenerTls } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
-import { messageOf, unreadable } from '../errors.ts'
-import { readRegularSync } from '../lib/regular-file.ts'
+import { messageOf } from '../errors.ts'
 import type { Certificate, ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { readClientAuthorities } from './client-authorities.ts'
-import { SetupError } from './setup-error.ts'
+import { made, named, read } from './pem-files.ts'
 
 /**
  * TLS 1.3, and the ciphers of 1.2 that encrypt with authentication and forget their keys: the "intermediate" list of
@@ -215,14 +214,6 @@ export function readClientTls(
   }
 }
 
-function named<T>(path: readonly (string | number)[], read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw new SetupError(path, messageOf(error), error)
-  }
-}
-
 /** OpenSSL passes over authorities that it cannot read, and then takes no certificate of the upstream for good. */
 function readAuthorities(file: string): string {
   const pem = read(file)
@@ -252,22 +243,4 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
 function hostNamesOf({ subjectAltName = '' }: X509Certificate): string[] {
   const names = subjectAltName.split(', ').flatMap((name) => /^DNS:([\w*.-]+)$/.exec(name)?.[1]?.toLowerCase() ?? [])
   return [...new Set(names)]
-}
-
-function read(file: string): string {
-  try {
-    return readRegularSync(file).toString()
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new Error(`${file} ${unreadable(code)}`, { cause })
-  }
-}
-
-/** The words of OpenSSL about a key are not repeated: they may hold a part of it. */
-function made<T>(file: string, what: string, make: () => T): T {
-  try {
-    return make()
-  } catch {
-    throw new Error(`${file} is not ${what}: replace it`)
-  }
 }

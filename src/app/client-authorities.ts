@@ -5,10 +5,10 @@ import { revokedBy } from '../auth/x509.ts'
 import type { AuthConfig } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { type ConfigWatch, watchConfig } from '../config/watch.ts'
-import { messageOf, unreadable } from '../errors.ts'
-import { readRegularSync } from '../lib/regular-file.ts'
+import { messageOf } from '../errors.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
+import { made, named, read } from './pem-files.ts'
 import { SetupError } from './setup-error.ts'
 
 export type ClientCertificateConfig = NonNullable<AuthConfig['clientCertificate']>
@@ -36,19 +36,19 @@ const PLACE = ['auth', 'client_certificate']
  * @throws SetupError with the cure
  */
 export function openClientAuthorities(config: ClientCertificateConfig, observe: Observer): ClientAuthorities {
-  let read = readClientAuthorities(config)
+  let current = readClientAuthorities(config)
   const listeners: (() => void)[] = []
-  const watches: ConfigWatch[] = read.hashes.map(([file, loadedHash]) => watchConfig(file, reread, { loadedHash }))
+  const watches: ConfigWatch[] = current.hashes.map(([file, loadedHash]) => watchConfig(file, reread, { loadedHash }))
 
   function reread(): void {
     try {
-      read = readClientAuthorities(config)
+      current = readClientAuthorities(config)
       for (const listener of listeners) listener()
       observe({
         type: 'client_authorities_loaded',
         file: config.ca,
-        authorities: read.rules.authorities.length,
-        revoked: read.rules.revoked.size,
+        authorities: current.rules.authorities.length,
+        revoked: current.rules.revoked.size,
       })
     } catch (error) {
       observe({
@@ -64,7 +64,7 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
   function asking(certificate: Certificate): Certificate {
     const all = (own: SecureContextOptions) => ({
       ...own,
-      ...read.options,
+      ...current.options,
       secureOptions: (own.secureOptions ?? 0) | NO_RESUMPTION,
     })
     return {
@@ -83,7 +83,7 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
     }
   }
 
-  return { rules: () => read.rules, asking }
+  return { rules: () => current.rules, asking }
 }
 
 /** A session that is resumed brings a certificate that nobody verifies again. */
@@ -94,11 +94,11 @@ export function readClientAuthorities({ ca, crl, user, maxAgeMs }: ClientCertifi
   const authorities = readBlocks(ca, 'ca', 'CERTIFICATE')
   const lists = crl === null ? null : readBlocks(crl, 'crl', 'X509 CRL')
   const options = { ca: authorities.blocks, ...(lists !== null && { crl: lists.blocks }) }
-  const certificates = made(ca, 'ca', 'one or more certificates in PEM', () => {
+  const certificates = madeAt('ca', ca, 'one or more certificates in PEM', () => {
     createSecureContext({ ca: authorities.blocks })
     return authorities.blocks.map((block) => new X509Certificate(block))
   })
-  const revoked = made(crl ?? ca, 'crl', 'one or more revocation lists in PEM', () => {
+  const revoked = madeAt('crl', crl ?? ca, 'one or more revocation lists in PEM', () => {
     createSecureContext(options)
     return (lists?.blocks ?? []).flatMap((block) => revokedBy(derOf(block)))
   })
@@ -108,7 +108,7 @@ export function readClientAuthorities({ ca, crl, user, maxAgeMs }: ClientCertifi
 }
 
 function readBlocks(file: string, key: string, type: string) {
-  const text = read(file, key)
+  const text = named([...PLACE, key], () => read(file))
   const blocks = text.match(new RegExp(`-----BEGIN ${type}-----[\\s\\S]*?-----END ${type}-----`, 'g'))
   if (blocks === null) throw new SetupError([...PLACE, key], `${file} holds no ${type} in PEM: replace it`)
   return { file, text, blocks: [...blocks] }
@@ -118,19 +118,6 @@ function derOf(pem: string): Buffer {
   return Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64')
 }
 
-function read(file: string, key: string): string {
-  try {
-    return readRegularSync(file).toString()
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new SetupError([...PLACE, key], `${file} ${unreadable(code)}`, cause)
-  }
-}
-
-function made<T>(file: string, key: string, what: string, make: () => T): T {
-  try {
-    return make()
-  } catch (cause) {
-    throw new SetupError([...PLACE, key], `${file} is not ${what}: replace it`, cause)
-  }
+function madeAt<T>(key: string, file: string, what: string, make: () => T): T {
+  return named([...PLACE, key], () => made(file, what, make))
 }
