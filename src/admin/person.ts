@@ -6,7 +6,7 @@ import { type ControlState, storedOf } from '../control/state.ts'
 import { isBook } from '../quota/books.ts'
 import { type Policy, payerOf } from '../quota/policy.ts'
 import { endOf } from '../quota/window.ts'
-import type { Place } from '../usage/episodes.ts'
+import { episodePages } from '../usage/episode-pages.ts'
 import { DAYS } from '../usage/usage-text.ts'
 import { auditEntries } from './audit-entries.ts'
 import { entryResponse } from './audit-entry.ts'
@@ -80,21 +80,13 @@ export async function isKept(user: string, options: PersonOptions): Promise<bool
 
 /** More than a store keeps of one alert. */
 const MOST_EVENTS = 2000
-/** How many refusals and entries one call of the store reads. */
-const STEP = 500
 
 async function refusalsOf(user: string, shadow: boolean, at: number, { store, policy }: PersonOptions) {
   const found: PersonExportResponse['refusals'][number][] = []
-  let cursor: Place | null = null
-  do {
-    const { episodes, next }: Awaited<ReturnType<PersonStore['readRefusals']>> = await store.readRefusals(
-      { user, shadow },
-      { cursor, limit: STEP },
-    )
+  for await (const episodes of episodePages(store, { user, shadow })) {
     const shown = await showRefusals(store, episodes, policy, at)
     found.push(...shown.map((refusal) => ({ ...refusal, shadow })))
-    cursor = next
-  } while (cursor !== null)
+  }
   return found
 }
 

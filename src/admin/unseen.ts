@@ -2,6 +2,7 @@ import type { AllOverrides } from '../control/control-store.ts'
 import type { Wanted, WantedOverrides, Whose } from '../control/override-file.ts'
 import type { GivenGrant } from '../control/state.ts'
 import type { HistoryScope, OwnerHistory } from '../quota/history-store.ts'
+import { episodePages } from '../usage/episode-pages.ts'
 import type { AdminStore } from './desk.ts'
 
 export type SeenStore = Pick<
@@ -9,9 +10,8 @@ export type SeenStore = Pick<
   'readHistory' | 'readMemberships' | 'readNamed' | 'knownFor' | 'listTokens' | 'readRefusals'
 >
 
-/** How many ids are looked up together, and how many refusals one call reads. */
+/** Ids that are asked for together. */
 const STEP = 128
-const PAGE = 500
 
 /**
  * Those names of whom the store keeps neither a request nor an access key, for example because they are misspelt. An override or a
@@ -68,17 +68,13 @@ function hasUsed(history: OwnerHistory): boolean {
 async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set<string>, shadow: boolean) {
   const [only] = unseen
   const filter = unseen.size > 1 ? { shadow } : { shadow, [scope === 'personal' ? 'user' : 'organisation']: only }
-  for (let cursor: Page['next'] = null; unseen.size > 0; ) {
-    const { episodes, next }: Page = await store.readRefusals(filter, { cursor, limit: PAGE })
+  for await (const episodes of episodePages(store, filter)) {
     for (const { user, organisation } of episodes) unseen.delete((scope === 'personal' ? user : organisation) ?? '')
-    if (next === null) return
-    cursor = next
+    if (unseen.size === 0) return
   }
 }
 
-type Page = Awaited<ReturnType<SeenStore['readRefusals']>>
-
-/** Unknown names in a call that sets or gives something. */
+/** Such names of a call that sets or gives something. */
 export interface UnseenNames {
   /** The first 100, with their lines if there are any. */
   readonly first: readonly (Whose & { readonly line?: number })[]

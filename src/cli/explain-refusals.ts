@@ -1,9 +1,9 @@
 import type { Store } from '../store/store.ts'
+import { episodePages } from '../usage/episode-pages.ts'
 import type { Episode } from '../usage/episodes.ts'
 
 /** How far from the moment that was asked for a refusal may lie, in milliseconds. */
 const NEAR_MS = 30 * 60_000
-const PAGE = 1000
 
 /** The refusals of a user within half an hour of a moment, those in shadow too, the nearest first. @throws StoreError */
 export async function refusalsNear(store: Store, user: string, at: number): Promise<Episode[]> {
@@ -13,13 +13,8 @@ export async function refusalsNear(store: Store, user: string, at: number): Prom
 
 async function readNear(store: Store, user: string, at: number, shadow: boolean): Promise<Episode[]> {
   const near: Episode[] = []
-  let cursor = null
-  do {
-    const between = { since: at - NEAR_MS, until: at + NEAR_MS }
-    const page = await store.readRefusals({ user, shadow, ...between }, { cursor, limit: PAGE })
-    near.push(...page.episodes)
-    cursor = page.next
-  } while (cursor !== null)
+  const filter = { user, shadow, since: at - NEAR_MS, until: at + NEAR_MS }
+  for await (const episodes of episodePages(store, filter)) near.push(...episodes)
   return near
 }
 

@@ -12,12 +12,12 @@ const PAGE = 1000
 export async function* episodePages(
   store: Pick<UsageLogStore, 'readRefusals'>,
   filter: RefusalFilter,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): AsyncGenerator<readonly Episode[]> {
   const slices = inSlices(0)
   let cursor: Place | null = null
   for (let read = 0; read < MOST_EPISODES; read += PAGE) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     const { episodes, next } = await store.readRefusals(filter, { cursor, limit: PAGE })
     yield episodes
     cursor = next

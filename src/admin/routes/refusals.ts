@@ -5,7 +5,8 @@ import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
-import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, type Place, placeOf, type RefusalFilter } from '../../usage/episodes.ts'
+import { episodePages } from '../../usage/episode-pages.ts'
+import { cursorOf, GROUPINGS, KEEP_EPISODES_MS, placeOf, type RefusalFilter } from '../../usage/episodes.ts'
 import { summarize } from '../../usage/refusal-groups.ts'
 import { csvResponse } from '../csv-response.ts'
 import type { Desk } from '../desk.ts'
@@ -108,8 +109,6 @@ function filterAt({ since, until, ...filter }: AskedFilter, at: number, { setup 
   return { ...filter, since: momentAt(since, at, zone), until: momentAt(until, at, zone) }
 }
 
-/** How many episodes are read at once. */
-const PAGE = 500
 const COLUMNS = [
   ...['user', 'plan', 'organisation', 'category', 'scope', 'window', 'startedAt', 'first', 'last', 'until'],
   ...['count', 'used', 'limit', 'cost', 'source', 'routes'],
@@ -120,19 +119,12 @@ function asCsv(desk: Desk, filter: RefusalFilter, at: number, signal: AbortSigna
   const { store } = desk
   async function* lines(): AsyncGenerator<readonly (string | number)[]> {
     const { policy } = await desk.view()
-    let cursor: Place | null = null
-    do {
-      signal.throwIfAborted()
-      const page: Awaited<ReturnType<typeof store.readRefusals>> = await store.readRefusals(filter, {
-        cursor,
-        limit: PAGE,
-      })
-      for (const refusal of await showRefusals(store, page.episodes, policy, at)) {
+    for await (const episodes of episodePages(store, filter, signal)) {
+      for (const refusal of await showRefusals(store, episodes, policy, at)) {
         const cells = { ...refusal, routes: refusal.routes.join(' | ') }
         yield COLUMNS.map((name) => cells[name] ?? '')
       }
-      cursor = page.next
-    } while (cursor !== null)
+    }
   }
   return csvResponse(`refusals-${iso(at).slice(0, 10)}`, COLUMNS, lines())
 }
