@@ -11,7 +11,7 @@ import { promised, type Window } from '../../quota/window.ts'
 import { type Desk, etag } from '../desk.ts'
 import { fullnessOf, fullnessShown } from '../fullness.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
-import { limitsOfMembers, MemberPlans, type Turn } from '../member-plans.ts'
+import { limitsOfMembers, membersOf, type Turn } from '../member-plans.ts'
 import { organisationOverrideOf } from '../override.ts'
 import { periodDayShown, planShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
@@ -103,7 +103,7 @@ function withoutLayers(
 async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> {
   const [view, [member = memberOf(id)]] = await Promise.all([desk.view(), desk.membersOf([id])])
   const used = await readUsed(desk, view.policy, 'organisation', id)
-  const [members = []] = await new MemberPlans(desk, view, turn).of([used], [member], used.at)
+  const members = await membersOf(desk, view, turn, used, member, used.at)
   const counters = { personal: NO_COUNTERS, organisation: (of: string) => used.counters.get(of), global: NO_COUNTERS }
   const hasUsed = [...used.counters.values()].some((counter) => counter.length > 0)
   const response: OrganisationResponse = {
