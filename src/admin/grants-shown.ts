@@ -1,6 +1,6 @@
 import type { GrantResponse } from '../contract/api.ts'
 import { isLive } from '../control/grants.ts'
-import { type ControlState, type GivenGrant, type StoredControl, storedOf } from '../control/state.ts'
+import { type ControlState, type GivenGrant, type StoredControl, storedOf, type Versioned } from '../control/state.ts'
 import type { HistoryScope, HistoryStore } from '../quota/history-store.ts'
 import { iso } from './http.ts'
 
@@ -63,7 +63,7 @@ export async function grantsShown(
       (user === undefined || value.user === user) &&
       (organisation === undefined || value.organisation === organisation),
   )
-  const newest = wanted.sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt).slice(0, most)
+  const newest = newestFirst(wanted).slice(0, most)
   const byOwner = new Map<string, Taken>()
   const grants: GrantResponse[] = []
   for (const [id, { value }] of newest) {
@@ -84,10 +84,12 @@ export function grantsOfOwner(
   read: Pick<History, 'at' | 'history'>,
 ): GrantResponse[] {
   const isOf = ({ user, organisation }: GivenGrant) => (scope === 'personal' ? user : organisation) === owner
-  const own = [...storedOf(state).grants].filter(([, { value }]) => isOf(value))
+  const own = newestFirst([...storedOf(state).grants].filter(([, { value }]) => isOf(value)))
   if (own.length === 0) return []
   const taken = takenIn(read)
-  return own
-    .sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt)
-    .map(([id, { value }]) => grantShown(id, value, taken))
+  return own.map(([id, { value }]) => grantShown(id, value, taken))
+}
+
+function newestFirst(grants: (readonly [string, Versioned<GivenGrant>])[]) {
+  return grants.sort(([, a], [, b]) => b.value.givenAt - a.value.givenAt)
 }

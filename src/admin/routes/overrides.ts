@@ -32,11 +32,8 @@ import { tooDearFor, tooDearForOrganisation } from '../too-dear.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
-/** Users or organisations, which have overrides. `Stored` is the stored form of one, and `Shown` that of the API. */
-interface Overridden<
-  Stored extends Pick<UserOverride, 'reason' | 'expiresAt'>,
-  Shown extends { readonly version: number },
-> {
+/** What has overrides of its own: users, or organisations. `Stored` is one as it is kept, `Shown` as the API shows it. */
+interface Overridden<Stored extends OrganisationOverride, Shown extends { readonly version: number }> {
   readonly path: string
   /** For sentences, like `a user`. */
   readonly one: string
@@ -88,122 +85,105 @@ const ORGANISATIONS: Overridden<OrganisationOverride, OrganisationOverrideRespon
   warningsOf: ({ policy, setup }, id, override) => tooDearForOrganisation(policy, id, override, setup.priced),
 }
 
-/** The routes of overrides of one user. */
-export const overrideRoutes = (desk: Desk): Route[] => routesOf(desk, USERS)
+/** The routes of what is set for one user. */
+export const overrideRoutes = (desk: Desk): Route[] => new OverrideRoutes(desk, USERS).all()
 
-/** The routes of overrides of one organisation. */
-export const organisationOverrideRoutes = (desk: Desk): Route[] => routesOf(desk, ORGANISATIONS)
+/** The routes of what is set for one organisation. */
+export const organisationOverrideRoutes = (desk: Desk): Route[] => new OverrideRoutes(desk, ORGANISATIONS).all()
 
-function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
-  desk: Desk,
-  of: Overridden<S, R>,
-): Route[] {
-  const { path, one, withId } = of
-  return [
-    route('GET', path, {
-      summary: `The override of ${one}`,
-      hasVersion: true,
-      responses: { 200: of.schemas.shown },
-      errors: ['not_found'],
-      handle: (call) => withId(call, (id) => show(desk, of, id, ledByCaller(call))),
-    }),
-    route('PUT', path, {
-      summary: `Sets the override of ${one}, which replaces the one that was set before`,
-      more: 'A field that the body leaves out, or sets to null, gets its default.',
-      body: of.schemas.body,
-      ifMatch: true,
-      hasVersion: true,
-      responses: { 200: of.schemas.set },
-      errors: ['version_conflict', 'conflict'],
-      handle: (call) => withId(call, (id) => set(desk, of, call, id)),
-    }),
-    route('DELETE', path, {
-      summary: `Removes the override of ${one}`,
-      reads: schemas.optionalReason,
-      ifMatch: true,
-      responses: { 200: schemas.takenAway },
-      errors: ['not_found', 'version_conflict', 'conflict'],
-      handle: (call) => withId(call, (id) => takeAway(desk, of, call, id)),
-    }),
-  ]
-}
+class OverrideRoutes<S extends OrganisationOverride, R extends { readonly version: number }> {
+  readonly #desk: Desk
+  readonly #of: Overridden<S, R>
+  readonly #none: AdminResponse
 
-async function show<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
-  { control }: Desk,
-  of: Overridden<S, R>,
-  id: string,
-  lead: string | null,
-): Promise<AdminResponse> {
-  const override = of.shownIn(await control.fresh(), id, control.storeTime(), lead)
-  return override === null ? noOverride(of) : ok(override, etag(override.version))
-}
+  constructor(desk: Desk, of: Overridden<S, R>) {
+    this.#desk = desk
+    this.#of = of
+    this.#none = refusal('not_found', `Nothing was set for ${of.one.replace(/^an? /, 'this ')}.`)
+  }
 
-function noOverride({ one }: Pick<Overridden<never, never>, 'one'>): AdminResponse {
-  return refusal('not_found', `Nothing was set for ${one.replace(/^an? /, 'this ')}.`)
-}
+  all(): Route[] {
+    const { path, one, withId, schemas: of } = this.#of
+    return [
+      route('GET', path, {
+        summary: `The override of ${one}`,
+        hasVersion: true,
+        responses: { 200: of.shown },
+        errors: ['not_found'],
+        handle: (call) => withId(call, (id) => this.#show(id, ledByCaller(call))),
+      }),
+      route('PUT', path, {
+        summary: `Sets the override of ${one}, which replaces the one that was set before`,
+        more: 'A field that the body leaves out, or sets to null, gets its default.',
+        body: of.body,
+        ifMatch: true,
+        hasVersion: true,
+        responses: { 200: of.set },
+        errors: ['version_conflict', 'conflict'],
+        handle: (call) => withId(call, (id) => this.#set(call, id)),
+      }),
+      route('DELETE', path, {
+        summary: `Removes the override of ${one}`,
+        reads: schemas.optionalReason,
+        ifMatch: true,
+        responses: { 200: schemas.takenAway },
+        errors: ['not_found', 'version_conflict', 'conflict'],
+        handle: (call) => withId(call, (id) => this.#takeAway(call, id)),
+      }),
+    ]
+  }
 
-async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
-  desk: Desk,
-  of: Overridden<S, R>,
-  call: Call,
-  id: string,
-): Promise<AdminResponse> {
-  const { at } = await desk.store.controlVersion()
-  const read = of.read(call.body, desk.setup().quota, at)
-  if ('problems' in read) return badFields(read.problems)
-  const net = readFields(of.schemas.body, call.body)
-  if ('problems' in net) return badFields(net.problems)
-  const who = authorName(call.identity)
-  const before = of.storedIn(storedOf(await desk.control.fresh())).get(id)?.value ?? null
-  if (hasTooMany(withOverride(before, read.override, who, at))) return badFields([TOO_MANY])
-  return desk.change(call, {
-    versionOf: (state) => versionIn(of, state, id),
-    changeOf(state) {
-      const before = of.storedIn(storedOf(state)).get(id)?.value ?? null
-      const to = withOverride(before, read.override, who, at)
-      return sameJson(before, to) ? null : of.changeTo(id, to)
-    },
-    response: (entry) => showSet(desk, of, id, entry),
-  })
-}
+  async #show(id: string, lead: string | null): Promise<AdminResponse> {
+    const { control } = this.#desk
+    const override = this.#of.shownIn(await control.fresh(), id, control.storeTime(), lead)
+    return override === null ? this.#none : ok(override, etag(override.version))
+  }
 
-/** The version of what is in force. An override that is over counts as none. */
-function versionIn<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
-  of: Pick<Overridden<S, never>, 'storedIn'>,
-  state: ControlState,
-  id: string,
-): number | null {
-  return of.storedIn(state).get(id)?.version ?? null
-}
+  async #set(call: Call, id: string): Promise<AdminResponse> {
+    const { store, control, setup } = this.#desk
+    const { at } = await store.controlVersion()
+    const read = this.#of.read(call.body, setup().quota, at)
+    if ('problems' in read) return badFields(read.problems)
+    const net = readFields(this.#of.schemas.body, call.body)
+    if ('problems' in net) return badFields(net.problems)
+    const who = authorName(call.identity)
+    const storedIn = (state: ControlState) => this.#of.storedIn(storedOf(state)).get(id)?.value ?? null
+    if (hasTooMany(withOverride(storedIn(await control.fresh()), read.override, who, at))) return badFields([TOO_MANY])
+    return this.#desk.change(call, {
+      versionOf: (state) => this.#versionIn(state, id),
+      changeOf: (state) => {
+        const before = storedIn(state)
+        const to = withOverride(before, read.override, who, at)
+        return sameJson(before, to) ? null : this.#of.changeTo(id, to)
+      },
+      response: (entry) => this.#showSet(id, entry),
+    })
+  }
 
-/** The override, with hints for the administrator who has set it. */
-async function showSet<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
-  desk: Desk,
-  of: Overridden<S, R>,
-  id: string,
-  entry: AuditEntry | undefined,
-): Promise<AdminResponse> {
-  const [view, mark] = await Promise.all([desk.view(), unseenMark(desk.store, of.whose(id))])
-  const override = of.shownIn(view.state, id, view.at)
-  if (override === null) return noOverride(of)
-  const ends = endsOf(entry)
-  const warnings = of.warningsOf(view, id, override)
-  return ok({ ...override, ...of.alsoOf?.(view, id), ...mark, warnings, ends }, etag(override.version))
-}
+  /** Of what is in force: what is over counts as nothing. */
+  #versionIn(state: ControlState, id: string): number | null {
+    return this.#of.storedIn(state).get(id)?.version ?? null
+  }
 
-async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
-  desk: Desk,
-  of: Overridden<S, R>,
-  call: Call,
-  id: string,
-): Promise<AdminResponse> {
-  let found = true
-  return desk.change(call, {
-    versionOf: (state) => versionIn(of, state, id),
-    changeOf(state) {
-      found = of.storedIn(state).has(id)
-      return found ? of.changeTo(id, null) : null
-    },
-    response: (entry) => (found ? ok({ ends: endsOf(entry) } satisfies TakenAwayResponse) : noOverride(of)),
-  })
+  /** The override, with the hints for whoever set it. */
+  async #showSet(id: string, entry: AuditEntry | undefined): Promise<AdminResponse> {
+    const { whose, shownIn, warningsOf, alsoOf } = this.#of
+    const [view, mark] = await Promise.all([this.#desk.view(), unseenMark(this.#desk.store, whose(id))])
+    const override = shownIn(view.state, id, view.at)
+    if (override === null) return this.#none
+    const hints = { warnings: warningsOf(view, id, override), ends: endsOf(entry) }
+    return ok({ ...override, ...alsoOf?.(view, id), ...mark, ...hints }, etag(override.version))
+  }
+
+  async #takeAway(call: Call, id: string): Promise<AdminResponse> {
+    let found = true
+    return this.#desk.change(call, {
+      versionOf: (state) => this.#versionIn(state, id),
+      changeOf: (state) => {
+        found = this.#of.storedIn(state).has(id)
+        return found ? this.#of.changeTo(id, null) : null
+      },
+      response: (entry) => (found ? ok({ ends: endsOf(entry) } satisfies TakenAwayResponse) : this.#none),
+    })
+  }
 }
