@@ -7,7 +7,7 @@ import { formatDuration } from '../config/units.ts'
 import type { ExplainResponse } from '../contract/api.ts'
 import { isDenial } from '../errors.ts'
 import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
-import type { MeterRule, Repetition } from '../gateway/snapshot.ts'
+import type { MeterRule, Repetition, Route } from '../gateway/snapshot.ts'
 import { type AskedPrice, cheapest, costsOf, mayCost, type Price } from '../inputs/price.ts'
 import { shownAsked } from '../inputs/shown-price.ts'
 import { firstAndOthers } from '../lib/first-and-others.ts'
@@ -47,10 +47,10 @@ export async function explain(
   const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
   const tunnelCharge = access.tunnelChargeMs === null ? {} : { tunnelCharge: formatDuration(access.tunnelChargeMs) }
   const charged = { ...about, route, ...idempotency, ...tunnelCharge }
-  const priced =
-    access.refusal === null ? pricesOf(access.meters, question, access.query) : refusedByHead(access.refusal)
+  const priced = pricesOf(access, question)
   if ('problem' in priced) {
-    const shadow = priced.mayPass ? await shadowNow(inForce, access) : null
+    const now = priced.mayPass ? await inForce() : null
+    const shadow = now && shadowOf(now.view, now.payer, access)
     const unpriced = { ...charged, ...shown(access.meters.map((meter) => ({ ...meter, cost: null }))) }
     if (shadow === null) return { ...unpriced, decision: 'bad_request', ...because(priced.problem) }
     return { ...unpriced, decision: 'shadow', ...because(REASONS.noPrice, shadow) }
@@ -111,16 +111,13 @@ function tableOf({ lines }: Config['quota'], scope: LimitScope, layer: Layer): L
 
 const NOTHING = { route: null, category: null, cost: null, price: null, limits: [] } as const
 
-interface Charged {
+interface Charged extends Pick<Route, 'repetition' | 'tunnelChargeMs' | 'shadow'> {
   /** At least one. */
   readonly meters: readonly MeterRule[]
   /** As the gateway reads it. */
   readonly query: string
   /** Why the query may not stand beside the price; `null` for no reason. */
   readonly refusal: PlanRefusal | null
-  readonly repetition: Repetition | null
-  readonly tunnelChargeMs: number | null
-  readonly shadow: boolean
 }
 
 type Found =
@@ -166,20 +163,12 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
 }
 
 function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatched: boolean): Found {
-  const { match, line, tariff, repetition, tunnelChargeMs, shadow } = route
+  const { match, line, tariff } = route
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const access =
-    tariff === null
-      ? null
-      : {
-          meters: firstAndOthers<MeterRule>(tariff),
-          query: target.query,
-          refusal: queryRefusal(route, target),
-          repetition,
-          tunnelChargeMs,
-          shadow,
-        }
-  return { route: isUnmatched ? null : { match, line }, access }
+  const found = isUnmatched ? null : { match, line }
+  if (tariff === null) return { route: found, access: null }
+  const meters = firstAndOthers<MeterRule>(tariff)
+  return { route: found, access: { ...route, meters, query: target.query, refusal: queryRefusal(route, target) } }
 }
 
 function priceShown(cost: Price): ExplainResponse['price'] {
@@ -222,15 +211,11 @@ interface Unpriced {
   readonly mayPass: boolean
 }
 
-function refusedByHead(refusal: PlanRefusal): Unpriced {
-  return { problem: REASONS.denied(refusal), mayPass: true }
-}
-
 function pricesOf(
-  rules: readonly MeterRule[],
+  { meters: rules, query, refusal }: Charged,
   question: Question,
-  query: string,
 ): { readonly meters: PricedMeter[] } | Unpriced {
+  if (refusal !== null) return { problem: REASONS.denied(refusal), mayPass: true }
   const meters: PricedMeter[] = []
   for (const rule of rules) {
     const priced = pricedAs(rule.price, question, query)
@@ -472,11 +457,6 @@ function room({ policy }: View, payer: Payer, meters: readonly PricedMeter[]): R
   if (noGlobal == null || others.includes(null)) return REASONS.room(cost)
   if (noGlobal === 'no limit') return REASONS.roomNoGlobal(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
-}
-
-async function shadowNow(inForce: () => Promise<InForce>, access: Charged): Promise<Reason | null> {
-  const { view, payer } = await inForce()
-  return shadowOf(view, payer, access)
 }
 
 function shadowOf({ shadow, policy }: View, { user }: Payer, access: Charged): Reason | null {
