@@ -95,7 +95,7 @@ const UNCHANGED = 'the old one stays in use; check it, and reload'
 const PATIENCE_MS = 5000
 
 /** Why a store does not respond; `null` if it does. A Redis connects in the background. */
-async function problemOf(store: Store, patienceMs: number): Promise<string | null> {
+export async function problemOf(store: Pick<Store, 'ping'>, patienceMs: number): Promise<string | null> {
   const until = performance.now() + patienceMs
   for (;;) {
     try {

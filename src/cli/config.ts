@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
 import { kindOf } from '../app/store-kinds/kinds.ts'
+import { problemOf } from '../app/stores.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { type LoadResult, loadConfig, problemAt } from '../config/load.ts'
@@ -60,17 +60,8 @@ const PATIENCE_MS = 3000
  * @param named where the store is named, to be checked
  */
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
-  for (;;) {
-    try {
-      return await store.ping()
-    } catch (error) {
-      if (performance.now() > until) {
-        throw new Error(`the store cannot be used (${messageOf(error)}): check ${named}`, { cause: error })
-      }
-      await sleep(20)
-    }
-  }
+  const problem = await problemOf(store, PATIENCE_MS)
+  if (problem !== null) throw new Error(`the store cannot be used (${problem}): check ${named}`)
 }
 
 /**
