@@ -1,14 +1,19 @@
 import type { AuditEntry, ControlStore } from '../control/control-store.ts'
 
-/** How many entries are read at once. */
-const STEP = 500
-
-/** Everything in the audit, newest first. @throws StoreError */
-export async function* auditEntries(store: Pick<ControlStore, 'readAudit'>): AsyncGenerator<AuditEntry> {
-  for (let before: number | null = null; ; ) {
-    const some: readonly AuditEntry[] = await store.readAudit(before, STEP)
+/**
+ * All that the audit keeps, the newest first.
+ * @param before only those below this number. Default all @param step entries that are read at once
+ * @throws StoreError
+ */
+export async function* auditEntries(
+  store: Pick<ControlStore, 'readAudit'>,
+  before: number | null = null,
+  step = 500,
+): AsyncGenerator<AuditEntry> {
+  for (let from = before; ; ) {
+    const some: readonly AuditEntry[] = await store.readAudit(from, step)
     yield* some
-    if (some.length < STEP) return
-    before = some.at(-1)?.version ?? null
+    if (some.length < step) return
+    from = some.at(-1)?.version ?? null
   }
 }

@@ -1,5 +1,6 @@
 import type { AuditEntry, ControlStore } from '../control/control-store.ts'
 import { isObject } from '../lib/json.ts'
+import { auditEntries } from './audit-entries.ts'
 
 /** Which entries of the audit to find. A missing field accepts any. */
 export interface AuditFilter {
@@ -19,7 +20,7 @@ export interface AuditPage {
   readonly next: number | null
 }
 
-/** How many entries one call of the store reads. */
+/** Entries that one call of the store reads for a page with a filter. */
 const STEP = 200
 /** How many entries one page looks through at most. */
 export const MOST_LOOKED_AT = 2000
@@ -35,22 +36,15 @@ export async function auditPage(
   { before, limit, signal }: { readonly before: number | null; readonly limit: number; readonly signal: AbortSignal },
 ): Promise<AuditPage> {
   const passes = passing(filter)
-  const step = isEmpty(filter) ? limit : STEP
   const entries: AuditEntry[] = []
-  let from = before
-  for (let looked = 0; looked < MOST_LOOKED_AT; looked += step) {
+  let looked = 0
+  for await (const entry of auditEntries(store, before, isEmpty(filter) ? limit : STEP)) {
     signal.throwIfAborted()
-    const some = await store.readAudit(from, step)
-    for (const entry of some) {
-      if (entry.at < (filter.from ?? 0)) return { entries, next: null }
-      if (passes(entry)) entries.push(entry)
-      if (entries.length === limit) return { entries, next: placeBelow(entry) }
-    }
-    const last = some.at(-1)
-    if (last === undefined || some.length < step || placeBelow(last) === null) return { entries, next: null }
-    from = last.version
+    if (entry.at < (filter.from ?? 0)) break
+    if (passes(entry)) entries.push(entry)
+    if (entries.length === limit || ++looked === MOST_LOOKED_AT) return { entries, next: placeBelow(entry) }
   }
-  return { entries, next: from }
+  return { entries, next: null }
 }
 
 /** There is no change below the first one. */

@@ -70,7 +70,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
   const { isKnown, certificates = null, failures = () => null } = around
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
-  const isProxy = proxyCheck(config.edge)
+  const isProxy = subnetCheck(config.edge.trustedProxies)
   const forwarder =
     old !== null &&
     same(forwardSections(old.config), forwardSections(config)) &&
@@ -210,10 +210,6 @@ function authOptions(
 
 function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerOptions {
   return { ...issuer, clockToleranceSeconds: clockToleranceMs / 1000, ...(types !== null && { typ: types }) }
-}
-
-function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolean {
-  return subnetCheck(trustedProxies)
 }
 
 function exemptOf({ exempt }: QuotaConfig): Rules['exempt'] {

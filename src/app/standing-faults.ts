@@ -1,3 +1,4 @@
+import { type Counting, count } from '../observe/counting.ts'
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 
 /** What is wrong and does no harm yet, as long as it is so. */
@@ -56,36 +57,22 @@ export function createStandingFaults(now = () => performance.now()): StandingFau
     return told.map(([what, { amount, since }]) => LOSSES[what](amount, new Date(since).toISOString()))
   }
 
+  const note: Counting = {
+    store_warning: ({ warning }) => void reasons.set(warning, WARNINGS[warning]),
+    store_warning_over: ({ warning }) => void reasons.delete(warning),
+    unreadable_record: ({ list }) => void unreadable.set(list, (unreadable.get(list) ?? 0) + 1),
+    unreadable_record_over: ({ list }) => void unreadable.set(list, (unreadable.get(list) ?? 1) - 1),
+    charges_lost: ({ tokens, since }) => lose('charges', tokens, since),
+    keys_evicted: ({ keys }) => lose('keys', keys, Date.now()),
+    certificate_refused: ({ files, listener, file }) =>
+      void reasons.set(`${files} ${listener} ${file}`, REFUSED[files](listener)),
+    certificate_loaded: ({ listener, file }) => void reasons.delete(`pair ${listener} ${file}`),
+    client_authorities_loaded: ({ file }) => void reasons.delete(`client_authorities gateway ${file}`),
+  }
+
   return {
     observer: function noteFaults(seen) {
-      switch (seen.type) {
-        case 'store_warning':
-          reasons.set(seen.warning, WARNINGS[seen.warning])
-          break
-        case 'store_warning_over':
-          reasons.delete(seen.warning)
-          break
-        case 'unreadable_record':
-          unreadable.set(seen.list, (unreadable.get(seen.list) ?? 0) + 1)
-          break
-        case 'unreadable_record_over':
-          unreadable.set(seen.list, (unreadable.get(seen.list) ?? 1) - 1)
-          break
-        case 'charges_lost':
-          lose('charges', seen.tokens, seen.since)
-          break
-        case 'keys_evicted':
-          lose('keys', seen.keys, Date.now())
-          break
-        case 'certificate_refused':
-          reasons.set(`${seen.files} ${seen.listener} ${seen.file}`, REFUSED[seen.files](seen.listener))
-          break
-        case 'certificate_loaded':
-          reasons.delete(`pair ${seen.listener} ${seen.file}`)
-          break
-        case 'client_authorities_loaded':
-          reasons.delete(`client_authorities gateway ${seen.file}`)
-      }
+      count(note, seen)
     },
     reasons: () => [...reasons.values(), ...lossReasons(), ...[...unreadable].flatMap(unreadableReason)],
   }

@@ -1,8 +1,15 @@
 import type { Observation } from './observation.ts'
 
-/** How the metrics count each type of observation. A type that is missing is not counted. */
+/** What is done with each type of observation, as the metrics count it. With a type that is missing nothing is done. */
 export type Counting = {
   readonly [T in Observation['type']]?: (seen: Extract<Observation, { readonly type: T }>) => void
+}
+
+export function count<T extends Observation['type']>(
+  counting: Counting,
+  seen: Extract<Observation, { readonly type: T }>,
+): void {
+  counting[seen.type as T]?.(seen)
 }
 
 /** Bounds of histograms of what takes milliseconds, in seconds. */

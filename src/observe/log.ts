@@ -126,65 +126,52 @@ function createThrottles(logger: Logger, everyMs: number) {
   }
 }
 
-function logObservation(parts: Parts, observation: Observation): void {
-  const { logger, requests, news, outage, throttles } = parts
-  switch (observation.type) {
-    case 'request':
-      parts.requestLines.write(observation)
-      break
-    case 'store_failed':
-      news.add(`${observation.operation} ${observation.reason}`, { ...observation, isExpected: outage.isOn() })
-      if (observation.operation === 'settle') outage.goOn(observation.reason)
-      break
-    case 'store_out':
-      news.add(observation.type, observation)
-      outage.begin(observation.reason)
-      break
-    case 'store_recovered':
-      outage.end()
-      news.add(observation.type, observation)
-      break
-    case 'store_connected':
-    case 'outage_settled':
-      news.add(observation.type, observation)
-      break
-    case 'unreadable_record':
-    case 'unreadable_record_over':
-      throttles.unreadable.add(`${observation.type} ${observation.kind}`, observation)
-      break
-    case 'window_start_ahead':
-      throttles.startsAhead.add(observation.type, observation)
-      break
-    case 'settled':
-      logSettled(parts, observation)
-      break
-    case 'spans_sent':
-      if (lineOf(observation) !== null) throttles.spans.add(observation.type, observation)
-      break
-    case 'alert_event':
-      if (lineOf(observation) !== null) throttles.alerts.add(`full ${observation.alert}`, observation)
-      break
-    case 'alert_failed':
-      throttles.alerts.add(`${observation.isLast} ${observation.alert}`, observation)
-      break
-    case 'outage_charge':
-      outage.count(observation.verdict)
-      break
-    case 'bad_connection': {
-      const { type, code, status } = observation
-      const limit = LIMITS.get(code)
-      if (limit !== undefined) throttles.turnedAway.add(limit, limit)
-      else if (observation.refused !== undefined && requests === 'all') throttles.refused.add(code, observation)
-      else report({ type, code, status }, logger)
-      break
-    }
-    case 'config_loaded':
-      if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
-      report(observation, logger)
-      break
-    default:
-      report(observation, logger)
-  }
+/** What becomes of each type of observation that is not a line by itself. */
+const OWN: { readonly [T in Observation['type']]?: (parts: Parts, seen: Extract<Observation, { type: T }>) => void } = {
+  request: ({ requestLines }, seen) => requestLines.write(seen),
+  store_failed({ news, outage }, seen) {
+    news.add(`${seen.operation} ${seen.reason}`, { ...seen, isExpected: outage.isOn() })
+    if (seen.operation === 'settle') outage.goOn(seen.reason)
+  },
+  store_out({ news, outage }, seen) {
+    news.add(seen.type, seen)
+    outage.begin(seen.reason)
+  },
+  store_recovered({ news, outage }, seen) {
+    outage.end()
+    news.add(seen.type, seen)
+  },
+  store_connected: ({ news }, seen) => news.add(seen.type, seen),
+  outage_settled: ({ news }, seen) => news.add(seen.type, seen),
+  unreadable_record: ({ throttles }, seen) => throttles.unreadable.add(`${seen.type} ${seen.kind}`, seen),
+  unreadable_record_over: ({ throttles }, seen) => throttles.unreadable.add(`${seen.type} ${seen.kind}`, seen),
+  window_start_ahead: ({ throttles }, seen) => throttles.startsAhead.add(seen.type, seen),
+  settled: logSettled,
+  spans_sent({ throttles }, seen) {
+    if (lineOf(seen) !== null) throttles.spans.add(seen.type, seen)
+  },
+  alert_event({ throttles }, seen) {
+    if (lineOf(seen) !== null) throttles.alerts.add(`full ${seen.alert}`, seen)
+  },
+  alert_failed: ({ throttles }, seen) => throttles.alerts.add(`${seen.isLast} ${seen.alert}`, seen),
+  outage_charge: ({ outage }, seen) => outage.count(seen.verdict),
+  bad_connection({ throttles, requests, logger }, seen) {
+    const { type, code, status } = seen
+    const limit = LIMITS.get(code)
+    if (limit !== undefined) throttles.turnedAway.add(limit, limit)
+    else if (seen.refused !== undefined && requests === 'all') throttles.refused.add(code, seen)
+    else report({ type, code, status }, logger)
+  },
+  config_loaded({ outage, logger }, seen) {
+    if (seen.storeOutage !== undefined) outage.setShares(seen.storeOutage)
+    report(seen, logger)
+  },
+}
+
+function logObservation<T extends Observation['type']>(parts: Parts, seen: Extract<Observation, { type: T }>): void {
+  const own = OWN[seen.type as T]
+  if (own === undefined) report(seen as Reported, parts.logger)
+  else own(parts, seen)
 }
 
 function logSettled({ requests, logger, requestLines, throttles }: Parts, seen: Settled): void {

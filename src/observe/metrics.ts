@@ -1,8 +1,8 @@
 import { createEventLoopDelay, type EventLoopDelay } from '../lib/event-loop-delay.ts'
 import { connectionMetrics } from './connection-metrics.ts'
-import type { Counting } from './counting.ts'
+import { type Counting, count } from './counting.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
-import type { Observation, Observer } from './observation.ts'
+import type { Observer } from './observation.ts'
 import { quotaMetrics } from './quota-metrics.ts'
 import { createMeter, type GaugeSource, type Meter, type Snapshot } from './registry.ts'
 import { requestMetrics } from './request-metrics.ts'
@@ -58,11 +58,4 @@ export function buildMetrics(meter: Meter, version: string): void {
   const help = 'Always 1. The labels name the version of Tollgate and of Node.'
   const build = meter.gauge('build_info', help, ['version', 'node_version'], 'max')
   build.set({ version, node_version: process.version }, 1)
-}
-
-function count<T extends Observation['type']>(
-  counting: Counting,
-  seen: Extract<Observation, { readonly type: T }>,
-): void {
-  counting[seen.type as T]?.(seen)
 }
