@@ -5,7 +5,7 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import { promised, type Window } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
 
-/** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
+/** How much of one window all users or organisations have used, to help with setting a limit. */
 type Distribution = Pick<DistributionResponse, 'counted' | 'exempt' | 'others' | 'shares' | 'percentiles'> & {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
@@ -25,7 +25,7 @@ export interface DistributionOptions {
   readonly policy: Policy
   /** Users to whom nothing is charged. Default nobody. */
   readonly exempt?: ReadonlySet<string>
-  /** Ends it between two steps. */
+  /** Ends the search between two steps. */
   readonly signal?: AbortSignal
 }
 

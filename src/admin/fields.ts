@@ -59,7 +59,7 @@ export function filledText(max: number) {
   return filled.max(max, { error: `must have at most ${max} characters` })
 }
 
-/** A number of a query, in digits alone, as many as are exact: `Number` takes 1e1, 0x10 and the empty text too. */
+/** A number in a query, only in digits and exact. `Number` would also accept 1e1, 0x10 and the empty text. */
 export function whole(min: number, max: number, error: string) {
   const digits = (value: unknown): unknown =>
     typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value
@@ -82,7 +82,7 @@ export function only(description: string, without = 'all') {
 
 const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
 
-/** A time of a query, as it is written. `momentAt` says when that is. */
+/** A query's time as a text, which `momentAt` evaluates. */
 export const moment = once.refine((text) => spanMs(text) !== null || timeOf(text) !== null, { error: A_TIME })
 
 /** @param at the store's time @param zone of a day @returns milliseconds since the epoch */

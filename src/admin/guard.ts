@@ -24,7 +24,7 @@ const NOT_SAID = refusal(
 )
 
 export interface GuardOptions extends SignInOptions {
-  /** Whether requests come to us by TLS. Default no. */
+  /** Whether requests come by TLS. Default no. */
   readonly encrypted?: boolean
   /** Additional names that the Host header may have. */
   readonly names: readonly string[]

@@ -46,13 +46,13 @@ import { createServer, METHODS, send } from './server.ts'
 import { sessionRoutes } from './sessions.ts'
 
 export interface AdminOptions extends ProbeOptions, DeskOptions, Omit<SignInOptions, 'login'> {
-  /** Port 0 for any free one. */
+  /** Port 0 means any free port. */
   readonly listen: { readonly host: string; readonly port: number }
   /** Default a new one without a sign-in link. */
   readonly login?: Login
   /** `null` for requests without TLS. */
   readonly certificate?: Certificate | null
-  /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
+  /** Additional names for the Host header, in lower case. Address literals, localhost and `listen.host` are always allowed. */
   readonly hosts?: readonly string[]
   readonly explain: Explain
   readonly testAlert: TestAlert

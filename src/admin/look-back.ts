@@ -9,16 +9,16 @@ import type { Desk } from './desk.ts'
 type Row = PreviewResponse['yesterday']['rows'][number]
 type Over = Row['of']
 
-/** Whose runs of the last day had more tokens than limits that somebody is about to set. */
+/** Compares the runs of the last day with limits that somebody is about to set. */
 export interface LookBack extends Pick<PreviewResponse['yesterday'], 'scanned' | 'rows'> {
-  /** Runs that ended after `from` or ran at `to` are looked at, in milliseconds since the epoch, by the store's clock. */
+  /** Runs that ended after `from` or ran at `to` count. In milliseconds since the epoch by the store's clock. */
   readonly from: number
   readonly to: number
 }
 
 export interface LookBackOptions {
   readonly desk: Pick<Desk, 'payersOf'> & { readonly store: Pick<HistoryStore, 'scanHistory'> }
-  /** Makes the limits as they would be: policies remember users with an override, and are made anew in each step. */
+  /** Makes the future limits. A policy remembers users with an override, so each step makes a new one. */
   readonly next: () => Policy
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>

@@ -32,7 +32,7 @@ export interface Books {
 
 export interface PreviewOptions {
   readonly desk: Books
-  /** Makes the limits in force, and as they would be: of the same categories and windows. */
+  /** Make the present and the future limits, of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
   /** By category, the lowest cost of a request that may be refused. A category is missing if nothing in it is refused. */
@@ -47,7 +47,7 @@ export interface PreviewOptions {
   readonly windows: readonly Window[]
   /** Owners with an override, who are looked at even without usage. Default none. */
   readonly overridden?: { readonly users: Iterable<string>; readonly organisations: Iterable<string> }
-  /** Ends it between two steps, for whoever waits no more. */
+  /** Ends the preview between two steps, if nobody waits for it. */
   readonly signal?: AbortSignal
 }
 

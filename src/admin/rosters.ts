@@ -48,7 +48,7 @@ interface Asking {
 
 /** Makes the rosters of users and of organisations, each in one pass through the store. */
 export class Rosters {
-  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn = oneAtATimeWithRest()
   readonly #desk: Desk
   #users: Kept<Users> | null = null
@@ -192,7 +192,7 @@ export class Rosters {
     return refusalCounts(this.#desk.store, by, { since: at - REFUSED_MS, shadow: false, signal })
   }
 
-  /** @returns whether all steps were taken */
+  /** @returns whether all steps were made */
   async #each<S extends Pick<UsedStep, 'next'> & { readonly owners: readonly unknown[] }>(
     scan: (cursor: string | null) => Promise<S>,
     signal: AbortSignal,

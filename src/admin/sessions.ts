@@ -67,7 +67,7 @@ function given(fields: object): number {
 
 export interface SessionOptions extends SignInOptions {
   readonly ended: EndedSessions
-  /** Whether requests come to us by TLS. */
+  /** Whether requests come by TLS. */
   readonly encrypted: boolean
 }
 

@@ -39,7 +39,7 @@ export class Judge {
     this.#desk = desk
     this.#view = view
     this.#global = this.#read('global', '')
-    // Whoever asks hears of it.
+    // The caller who awaits it gets the error.
     this.#global.catch(() => {})
   }
 

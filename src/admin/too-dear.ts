@@ -16,7 +16,7 @@ export interface Priced {
   readonly costs: readonly number[]
 }
 
-/** A limit that some request can never fit into, so that no waiting helps whoever sends it. */
+/** A limit into which some request can never fit, so that waiting does not help. */
 type TooDear = WarningResponse
 
 const SHOWN = 20
@@ -72,7 +72,7 @@ function setsIn({ limits, factor = 1 }: Sets, category: string): (window: string
   return (window) => factor !== 1 || Object.hasOwn(row, window)
 }
 
-/** Of those that were set for one organisation. A limit of 0 is how it is kept from a category. */
+/** Checks the limits that were set for one organisation. A limit of 0 keeps it from a category on purpose. */
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,

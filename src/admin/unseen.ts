@@ -74,7 +74,7 @@ async function withoutRefused(store: SeenStore, scope: HistoryScope, unseen: Set
   }
 }
 
-/** Such names of a call that sets or gives something. */
+/** Unknown names in a call that sets or gives something. */
 export interface UnseenNames {
   /** The first 100, with their lines if there are any. */
   readonly first: readonly (Whose & { readonly line?: number })[]

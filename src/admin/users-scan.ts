@@ -22,22 +22,22 @@ export interface UsersPage {
 }
 
 /**
- * Where a page of the list begins. Those with an override come first, in the order of their ids. Then come those who
- * have used something, in the order of the store's scan. A page that is full ends in the middle of a step.
- * The next page takes the same step again and goes on behind the last id, since a step of the scan has no order of its own.
+ * Where a page of the list begins. Owners with an override come first, in the order of their ids. Then come those with
+ * usage, in the order of the store's scan. A full page may end in the middle of a step. The next page repeats the step and
+ * goes on after the last id in the order of ids, because a step of the scan has no order of its own.
  */
 interface Place {
   readonly phase: 'overrides' | 'scan'
-  /** The cursor of the step; `null` for the first one of the phase. */
+  /** The cursor of the step; `null` for the first step of the phase. */
   readonly step: string | null
-  /** The last id that was shown of the step; `null` for none. */
+  /** The last id of the step that was shown; `null` for none. */
   readonly after: string | null
 }
 
 const START: Place = { phase: 'overrides', step: null, after: null }
-/** Of `LOOKED_AT` that one request looks at, at most, if usage or plan decides who fits: a search without a hit ends with an empty page and a cursor. */
+/** How many of `LOOKED_AT` one request looks at if usage or plan decide who matches. A search without a hit ends with an empty page and a cursor. */
 const FILTERED_AT = 50_000
-/** Those with an override are read one by one, some at a time; one of them counts for as many of a scan. */
+/** Owners with an override are read one by one, this many at a time. Each counts as much as several of a scan. */
 const READ_AT_ONCE = 50
 const SCANNED_FOR_ONE = 50
 
@@ -46,7 +46,7 @@ export interface ScanOptions {
   readonly view: View
   readonly judge: Judge
   readonly signal: AbortSignal
-  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  /** Shared by all searches, so that however many there are, their steps take turns. */
   readonly inTurn: InTurn
 }
 
@@ -60,13 +60,13 @@ export async function readPage(
   const problem = pageProblem(query, options.view.policy) ?? markProblem(query)
   if (problem !== null) return { problems: [problem] }
   const scan = new Scan(options, query)
-  // Who is named exactly is on the first page, so no page meets that one again.
+  // The owner who is named exactly is on the first page, so other pages leave that one out.
   const first = query.cursor === undefined ? await scan.named() : []
   const { found, next, at } = await scan.pageFrom(start, query.limit - first.length)
   return { found: [...first, ...found], next: next === null ? null : writePlace(next), at }
 }
 
-/** Only who looks at everybody knows who they are. */
+/** Only a search through everybody can tell who has these marks. */
 function markProblem(marks: UsersQuery): FieldProblem | null {
   const path = (['near', 'refused', 'exempt'] as const).find((name) => marks[name])
   return path === undefined ? null : { path, msg: 'needs an order, such as order=use' }
@@ -75,7 +75,7 @@ function markProblem(marks: UsersQuery): FieldProblem | null {
 class Scan {
   readonly #options: ScanOptions
   readonly #query: UsersQuery
-  /** Whether only those with an override can be among them. */
+  /** Whether only owners with an override can match. */
   readonly #needsOverride: boolean
   /** Whether usage and plan decide who is among them, and not the id alone. */
   readonly #judges: boolean
@@ -90,10 +90,7 @@ class Scan {
     this.#judges = query.blocked || (query.plan ?? query.organisation) !== undefined
   }
 
-  /**
-   * The one whose id is what is searched for, if the list has it. Among a million others a scan may meet that one last.
-   * @throws StoreError
-   */
+  /** The owner whose id is the text of the search, if the list has it. A scan may meet that owner last. @throws StoreError */
   async named(): Promise<readonly Used[]> {
     const { desk, view } = this.#options
     const { query: id } = this.#query
@@ -118,7 +115,7 @@ class Scan {
       lookedAt += seen.owners.length * (isScan ? 1 : SCANNED_FOR_ONE)
       const left = seen.owners.filter((used) => this.#isLeft(used, here, at))
       const rest = (await this.#fitting(left, at)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      // If some are left, the next page goes on behind the last.
+      // If some are left over, the next page goes on after the last.
       const shown = rest.slice(0, limit - found.length)
       found.push(...shown)
       place = shown.length < rest.length ? { ...here, after: shown.at(-1)?.id ?? here.after } : this.#behind(here, seen)
@@ -131,7 +128,7 @@ class Scan {
     return inTurn(() => desk.store.scanUsers(cursor))
   }
 
-  /** Steps through those with an override, in the order of their ids. The cursor of a step is the id before it. */
+  /** Steps through the owners with an override, in the order of their ids. The cursor of a step is the id before it. */
   async #overridden(cursor: string | null): Promise<UsedStep> {
     const { desk, view, inTurn } = this.#options
     this.#sorted ??= [...view.state.overrides.keys()].filter((id) => this.#matches(id)).sort()
@@ -152,7 +149,7 @@ class Scan {
     return id !== this.#query.query && this.#hasId(id) && id.toLowerCase().includes(this.#wanted)
   }
 
-  /** What the id decides alone. */
+  /** Decides by the id alone. */
   #hasId(id: string): boolean {
     const { state, policy } = this.#options.view
     return (!this.#needsOverride || state.overrides.has(id)) && (!this.#query.shadow || policy.isShadowed(id))
@@ -178,7 +175,7 @@ class Scan {
     })
   }
 
-  /** The place of the step that follows one; `null` behind the last. */
+  /** The place of the step after this one; `null` after the last. */
   #behind({ phase }: Place, { next }: UsedStep): Place | null {
     if (next !== null) return { phase, step: next, after: null }
     return phase === 'overrides' && !this.#needsOverride ? { phase: 'scan', step: null, after: null } : null

@@ -3,7 +3,7 @@ import { type Leaf, leavesOf, over, treeOf } from './leaves.ts'
 import type { Json } from './problems.ts'
 import type { UserOverride } from './state.ts'
 
-/** Each value of the settings is set by itself. */
+/** In the settings each value is set by itself. */
 export const SETTINGS: Form = {
   leavesOf: (value) => leavesOf(value as Json),
   valueOf: treeOf,

@@ -29,7 +29,7 @@ export function grantOfThese(grants: ReadonlyMap<string, Versioned<GivenGrant>>)
   }
 }
 
-/** The grants of a state, by their owners. @param live those that pay now, by id; `undefined` if there are none */
+/** The grants of a state by their owners. @param live those that pay now, by id; `undefined` if there are none */
 export function grantsInForce(live: ReadonlyMap<string, Versioned<GivenGrant>>): GrantsInForce | undefined {
   return live.size === 0 ? undefined : grantsByOwner(live)
 }

@@ -102,7 +102,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   let isOut = false
   let stop = (): void => {}
 
-  /** One at a time. Without a guard, and anything that is due, the store is not asked. */
+  /** One look at a time. The store is not asked unless there is a guard or something is due. */
   const look = together(() =>
     lookNow().catch((error: unknown) => {
       if (!(error instanceof StoreError)) onError(error)

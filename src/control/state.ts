@@ -75,7 +75,7 @@ export interface UserOverride extends Omit<Override, 'limits' | 'over'> {
   readonly limits: ValueTable
   /** Why, 1 to 500 characters. */
   readonly reason: string
-  /** When it ends by itself, in milliseconds since the epoch on the store's clock; `null` for never. */
+  /** When it ends, in milliseconds since the epoch on the store's clock; `null` for never. */
   readonly expiresAt: number | null
 }
 

@@ -32,7 +32,7 @@ import { tooDearFor, tooDearForOrganisation } from '../too-dear.ts'
 import { unseenMark } from '../unseen.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
-/** What has overrides of its own: users, or organisations. `Stored` is one as it is kept, `Shown` as the API shows it. */
+/** Users or organisations, which have overrides. `Stored` is the stored form of one, and `Shown` that of the API. */
 interface Overridden<Stored extends OrganisationOverride, Shown extends { readonly version: number }> {
   readonly path: string
   /** For sentences, like `a user`. */
@@ -85,10 +85,10 @@ const ORGANISATIONS: Overridden<OrganisationOverride, OrganisationOverrideRespon
   warningsOf: ({ policy, setup }, id, override) => tooDearForOrganisation(policy, id, override, setup.priced),
 }
 
-/** The routes of what is set for one user. */
+/** The routes of overrides of one user. */
 export const overrideRoutes = (desk: Desk): Route[] => new OverrideRoutes(desk, USERS).all()
 
-/** The routes of what is set for one organisation. */
+/** The routes of overrides of one organisation. */
 export const organisationOverrideRoutes = (desk: Desk): Route[] => new OverrideRoutes(desk, ORGANISATIONS).all()
 
 class OverrideRoutes<S extends OrganisationOverride, R extends { readonly version: number }> {
@@ -160,12 +160,12 @@ class OverrideRoutes<S extends OrganisationOverride, R extends { readonly versio
     })
   }
 
-  /** Of what is in force: what is over counts as nothing. */
+  /** The version of what is in force. An override that is over counts as none. */
   #versionIn(state: ControlState, id: string): number | null {
     return this.#of.storedIn(state).get(id)?.version ?? null
   }
 
-  /** The override, with the hints for whoever set it. */
+  /** The override, with hints for the administrator who has set it. */
   async #showSet(id: string, entry: AuditEntry | undefined): Promise<AdminResponse> {
     const { whose, shownIn, warningsOf, alsoOf } = this.#of
     const [view, mark] = await Promise.all([this.#desk.view(), unseenMark(this.#desk.store, whose(id))])

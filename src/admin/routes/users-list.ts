@@ -49,7 +49,7 @@ interface Asking {
   readonly rosters: Rosters
 }
 
-/** A page of everybody, in the order that is asked for. */
+/** A page of everybody in the requested order. */
 async function orderedPage(desk: Desk, query: UsersQuery, { view, signal, rosters }: Asking) {
   const wish = rosterWish(query, view.policy)
   if ('problems' in wish) return wish
