@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { call as callRaw } from './running.ts'
 
@@ -25,10 +25,6 @@ beforeEach(async () => {
   upstream = await startUpstream()
   app = await startApp(yaml(upstream.url, RULES))
   credential = (await admin('POST', '/api/tokens', { user: 'alice', name: 'test' })).json.token
-})
-afterEach(async () => {
-  await app.stop()
-  await upstream.close()
 })
 
 const admin = (method: string, path: string, body?: unknown) =>

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { folderAssets } from '../../src/admin/assets.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { call, type Running, startAdmin } from './running.ts'
 
 const INDEX = '<!doctype html><script type="module" src="/assets/index-4f2a.js"></script>'
@@ -13,12 +13,8 @@ const browser = { authorization: '', accept: 'text/html,application/xhtml+xml,*/
 let folder: string
 let running: Running
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-dashboard-'))
+  folder = tempFolder()
   running = await startAdmin({ assets: folderAssets(join(folder, 'dashboard')) })
-})
-afterEach(async () => {
-  await running.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function build(): void {

@@ -1,12 +1,10 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import tls from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { sessionCookie } from '../../src/admin/session-cookie.ts'
 import { startApp, startUpstream, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
 
@@ -196,9 +194,8 @@ test('a connection that nobody uses is closed after five seconds, and its client
 describe('by TLS', () => {
   let folder: string
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-admin-'))
+    folder = tempFolder()
   })
-  afterAll(() => rmSync(folder, { recursive: true }))
 
   test.each([
     ['kept alive', keptAlive],

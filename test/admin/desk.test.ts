@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
@@ -19,21 +20,15 @@ let admin: Running
 beforeAll(async () => {
   redis = await startRedis()
 })
-afterAll(() => redis.stop())
 
 beforeEach(async () => {
   proxy = await startFaultProxy(redis.port)
   // Long enough that nothing but the lost reply takes it.
-  store = openRedisStore({ url: `redis://127.0.0.1:${proxy.port}`, deadlineMs: 2000, observe: () => {} })
+  store = closedAtEnd(openRedisStore({ url: `redis://127.0.0.1:${proxy.port}`, deadlineMs: 2000, observe: () => {} }))
   await whenReady(store)
   admin = await startAdmin({ store })
   // Redis has the script from now on, so that a change is one request to it.
   await admin.call('POST', '/api/users/nobody/reset', { body: { reason: 'warm' } })
-})
-afterEach(async () => {
-  await admin.stop()
-  await store.close()
-  await proxy.close()
 })
 
 const newest = async () => (await admin.call('GET', '/api/audit?limit=1')).json.entries[0]
@@ -65,11 +60,7 @@ test.each([['PATCH', '/api/quota', { shadow: true }, 'readTallies']] as const)(
   async (method, path, body, call) => {
     const fails = () => Promise.reject(new StoreError('refused', 'readonly', 'no'))
     const halfway = await startAdmin({ store, broken: { [call]: fails } })
-    try {
-      expect(await halfway.call(method, path, { body })).toMatchObject(UNKNOWN)
-    } finally {
-      await halfway.stop()
-    }
+    expect(await halfway.call(method, path, { body })).toMatchObject(UNKNOWN)
   },
 )
 
@@ -77,13 +68,9 @@ test('a change that the store refused was certainly not made', async () => {
   const before = await newest()
   const fails = () => Promise.reject(new StoreError('refused', 'readonly', 'no'))
   const refusing = await startAdmin({ store, broken: { change: fails } })
-  try {
-    expect(await refusing.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })).toMatchObject({
-      status: 503,
-      json: { error: 'store_unavailable' },
-    })
-  } finally {
-    await refusing.stop()
-  }
+  expect(await refusing.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })).toMatchObject({
+    status: 503,
+    json: { error: 'store_unavailable' },
+  })
   expect(await newest()).toEqual(before)
 })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { asText } from '../../src/cli/explain.ts'
 import type { ExplainResponse } from '../../src/contract/api.ts'
 import { enReasons } from '../../src/dashboard/i18n/en.ts'
@@ -10,7 +10,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const ask = async (method: string, path: string, more: Record<string, string> = {}, user = 'alice') =>
   running.call('GET', `/api/explain?${new URLSearchParams({ user, method, path, ...more })}`)

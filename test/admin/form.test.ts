@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { inForm } from '../../src/admin/form.ts'
 import { refusal } from '../../src/admin/http.ts'
 import { type Running, startAdmin, TOKEN } from './running.ts'
@@ -11,7 +11,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 async function get(path: string, more: Record<string, string> = {}, method = 'GET') {
   const headers = { authorization: `Bearer ${TOKEN}`, ...more }

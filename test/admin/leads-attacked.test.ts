@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EXAMPLES } from '../../src/contract/examples.ts'
 import type { Store } from '../../src/store/store.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { storeOver } from '../store/over.ts'
 import { episode } from '../usage/usage-log.suite.ts'
@@ -88,7 +89,6 @@ let redis: Awaited<ReturnType<typeof sharedRedis>>
 beforeAll(async () => {
   redis = await sharedRedis()
 })
-afterAll(() => redis.stop())
 
 describe.each(['sqlite', 'redis'] as const)('a lead at a gateway over %s', (kind) => {
   let store: Store
@@ -99,7 +99,7 @@ describe.each(['sqlite', 'redis'] as const)('a lead at a gateway over %s', (kind
   let grant: string
   let change: number
   beforeEach(async () => {
-    store = await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` })
+    store = closedAtEnd(await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` }))
     running = await startAdmin({ yaml: YAML, store, now: Date.now, drain: { isOn: () => false, turn: () => {} } })
     await join('acme', ['anna'])
     await join('rival', ['rita'])
@@ -115,10 +115,6 @@ describe.each(['sqlite', 'redis'] as const)('a lead at a gateway over %s', (kind
     await of('POST', '/api/grants', { organisation: 'acme', ...tokens })
     grant = (await of('POST', '/api/grants', { user: 'anna', ...tokens })).json.id
     change = (await store.controlVersion()).version
-  })
-  afterEach(async () => {
-    await running.stop()
-    await store.close()
   })
 
   async function join(organisation: string, users: readonly string[]): Promise<void> {

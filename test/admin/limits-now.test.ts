@@ -1,22 +1,19 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { UNREAD } from '../../src/failures/adaptive.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { NOW, type Running, type RunningOptions, startAdmin, VIEWER, YAML } from './running.ts'
 
 let running: Running
 let store: Store
 /** Whether the store answers nothing. */
 let isOut: boolean
-afterEach(async () => {
-  await running.stop()
-  await store.close()
-})
 
 async function start(options: RunningOptions = {}): Promise<void> {
   isOut = false
-  store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  store = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => NOW }))
   const names = Object.keys(store) as (keyof Store)[]
   const broken = names.map((name) => [name, (...args: unknown[]) => response(store[name] as Asked, args)])
   running = await startAdmin({ ...options, store, broken: Object.fromEntries(broken) })

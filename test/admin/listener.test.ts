@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER } from './running.ts'
@@ -12,7 +12,6 @@ async function start(...args: Parameters<typeof startAdmin>) {
   running = await startAdmin(...args)
   return running
 }
-afterEach(() => running.stop())
 
 const wrong = { authorization: 'Bearer wrong' }
 const none = { authorization: '' }

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { EndedSessions } from '../../src/admin/ended-sessions.ts'
 import { routesOf } from '../../src/admin/listener.ts'
 import { Login } from '../../src/admin/login.ts'
@@ -16,7 +16,6 @@ beforeAll(async () => {
   running = await startAdmin({ drain: DRAIN })
   document = (await running.call('GET', '/openapi.json', { headers: { authorization: '' } })).json
 })
-afterAll(() => running.stop())
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const operations = (): [string, any][] =>

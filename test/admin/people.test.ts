@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { b64, ecKey, jwt } from '../auth/support.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
@@ -12,14 +12,9 @@ let redis: RedisServer
 beforeAll(async () => {
   redis = await startRedis()
 })
-afterAll(() => redis.stop())
 beforeEach(async () => {
   provider = await startPeopleProvider()
   gateways = []
-})
-afterEach(async () => {
-  for (const gateway of gateways) await gateway.stop()
-  await provider.close()
 })
 
 const ANN = { sub: 'ann', email: 'ann@example.org', email_verified: true, groups: ['staff', 'sre'] }

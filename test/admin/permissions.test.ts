@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { OF_LEADS } from '../../src/admin/permissions.ts'
 import type { TokenResponse } from '../../src/contract/api.ts'
 import { EXAMPLES } from '../../src/contract/examples.ts'
@@ -31,7 +31,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin({ yaml: YAML, drain: { isOn: () => false, turn: () => {} } })
 })
-afterEach(() => running.stop())
 
 type Who = keyof typeof LEADS
 function as(who: Who, method: string, path: string, body?: unknown, headers = {}): Promise<Reply> {

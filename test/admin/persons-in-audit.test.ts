@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { storeOver } from '../store/over.ts'
 import { CLIENT_SECRET, type PeopleProvider, startPeopleProvider } from './people-provider.ts'
@@ -108,10 +109,6 @@ beforeAll(async () => {
   redis = await sharedRedis()
   provider = await startPeopleProvider()
 })
-afterAll(async () => {
-  await provider.close()
-  await redis.stop()
-})
 
 const ROLES = 'roles: { values: { sre: admin } }'
 const yaml = () => {
@@ -154,12 +151,8 @@ describe.each(['sqlite', 'redis'] as const)('a person at a gateway over %s', (ki
   let running: Running
   let rounds = 0
   beforeEach(async () => {
-    store = await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` })
+    store = closedAtEnd(await storeOver(kind, { url: redis.url, prefix: `${redis.prefix}-${++rounds}` }))
     running = await startAdmin({ yaml: yaml(), store, now: Date.now })
-  })
-  afterEach(async () => {
-    await running.stop()
-    await store.close()
   })
 
   test.each(Object.keys(WAYS))(

@@ -32,7 +32,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   go()
-  await running.stop()
   await store.close()
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sharedRedis } from '../setup/redis.ts'
@@ -15,7 +15,6 @@ let rounds = 0
 beforeAll(async () => {
   redis = await sharedRedis()
 })
-afterAll(() => redis.stop())
 
 beforeEach(async () => {
   const prefix = `${redis.prefix}-${++rounds}`

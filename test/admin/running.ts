@@ -18,6 +18,7 @@ import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { hold } from '../setup/own-responses.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
@@ -145,12 +146,12 @@ export async function startAdmin({
       const charge = { user, organisation: null, category, cost, limits, forced: true } as const
       await store.settle({ instance: `test-${url}`, sequence: ++sequence, refunds: [], charges: [charge] })
     },
-    async stop() {
+    stop: atEnd(async () => {
       control.close()
       await admin.close()
       release()
       if (given === undefined) await store.close()
-    },
+    }),
   }
 }
 

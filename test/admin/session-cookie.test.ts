@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from './running.ts'
 
@@ -9,7 +9,6 @@ async function start(yaml = YAML) {
   running = await startAdmin({ yaml, now: () => clock })
   return running
 }
-afterEach(() => running.stop())
 
 const HOURS = 3_600_000
 const NOBODY = { name: null, role: null, expiresAt: null }
@@ -307,22 +306,18 @@ describe('a session', () => {
   test('a session that is signed out is good at no gateway any more, whoever has a copy of its cookie', async () => {
     await start()
     const other = await startAdmin({ now: () => clock, store: running.store })
-    try {
-      const [{ cookie }, kept] = [await signIn(), await signIn(VIEWER)]
-      const whose = async (gateway: Running, of: string) => {
-        const headers = { ...noToken, cookie: of }
-        const { json } = await gateway.call('GET', '/api/session', { headers })
-        return [json.name, (await gateway.call('GET', '/api/quota', { headers })).status]
-      }
-      expect(await whose(other, cookie)).toEqual(['admin', 200])
-      expect((await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
-      for (const gateway of [running, other]) {
-        expect(await whose(gateway, cookie)).toEqual([null, 401])
-        expect(await whose(gateway, kept.cookie)).toEqual(['desk', 200])
-        expect((await gateway.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
-      }
-    } finally {
-      await other.stop()
+    const [{ cookie }, kept] = [await signIn(), await signIn(VIEWER)]
+    const whose = async (gateway: Running, of: string) => {
+      const headers = { ...noToken, cookie: of }
+      const { json } = await gateway.call('GET', '/api/session', { headers })
+      return [json.name, (await gateway.call('GET', '/api/quota', { headers })).status]
+    }
+    expect(await whose(other, cookie)).toEqual(['admin', 200])
+    expect((await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
+    for (const gateway of [running, other]) {
+      expect(await whose(gateway, cookie)).toEqual([null, 401])
+      expect(await whose(gateway, kept.cookie)).toEqual(['desk', 200])
+      expect((await gateway.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
     }
   })
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AdminToken } from '../../src/admin/session-cookie.ts'
 import { NOW, type Running, startAdmin, TOKEN, YAML } from './running.ts'
 
@@ -12,7 +12,6 @@ async function start(yaml = YAML): Promise<void> {
   clock = NOW
   running = await startAdmin({ yaml, now: () => clock })
 }
-afterEach(() => running.stop())
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   running.call('POST', '/api/session', { headers: { ...noToken, ...headers }, body })

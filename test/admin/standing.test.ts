@@ -196,7 +196,6 @@ describe.each(PLACES)('over %s', (_, open) => {
         try {
           await holds(of, { store, running, gateway })
         } finally {
-          await running.stop()
           gateway.close()
           await knownUsers.close()
           await clean()
@@ -316,7 +315,6 @@ test('an exempt user is marked as such wherever limits of the user are shown, an
   expect(blocked).toMatchObject({ exempt: true, warnings: [] })
   const { json: other } = await running.call('PUT', '/api/users/alice/override', block)
   expect(other).toMatchObject({ exempt: false, warnings: [{ limit: 0 }] })
-  await running.stop()
 })
 
 test('a preview judges an organisation by each plan that its users have, whoever spoke last', async () => {
@@ -341,5 +339,4 @@ test('a preview judges an organisation by each plan that its users have, whoever
     expect(json.organisations.blocked).toMatchObject([{ organisation: 'acme', plan: 'small', limit: 30, used: 37 }])
     expect(json.blocked).toMatchObject([{ user: 'm2', scope: 'Organisation', blockedNow: false }])
   }
-  await running.stop()
 })

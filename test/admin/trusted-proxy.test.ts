@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Running, startAdmin, TOKEN, YAML } from './running.ts'
 
 let running: Running
-afterEach(() => running.stop())
 
 const TRUSTED =
   '{ name: X-Forwarded-Email, groups: X-Forwarded-Groups, roles: { sre: admin, support: viewer }, from: [127.0.0.2, 10.0.0.0/8] }'

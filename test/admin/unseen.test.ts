@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Charge } from '../../src/quota/charge.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { storeOver } from '../store/over.ts'
 import { episode } from '../usage/usage-log.suite.ts'
@@ -12,13 +13,8 @@ describe.each(['sqlite', 'redis'] as const)('a name that may be misspelt over %s
   let running: Running
   beforeAll(async () => {
     redis = await sharedRedis()
-    store = await storeOver(kind, redis)
+    store = closedAtEnd(await storeOver(kind, redis))
     running = await startAdmin({ store, now: Date.now })
-  })
-  afterAll(async () => {
-    await running.stop()
-    await store.close()
-    await redis.stop()
   })
 
   type Owner = { readonly user: string } | { readonly organisation: string }

@@ -4,6 +4,7 @@ import type { Noted } from '../../src/alerts/watch.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { settled } from '../observe/settled.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 const limits = {
   personal: [{ window: { name: '1h', seconds: 3600 }, limit: 10 }],
@@ -12,7 +13,7 @@ const limits = {
 }
 
 it('a look that the store did not reply to is made again, and corrections of one user that wait share one', async () => {
-  const store = openSqliteStore({ file: ':memory:' })
+  const store = closedAtEnd(openSqliteStore({ file: ':memory:' }))
   const { charge, ...corrected } = settled({ kind: 'corrected', tokens: 5, cost: 4, category: 'read' })
   const ofAlice = { ...charge, limits }
   await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [ofAlice] })
@@ -37,5 +38,4 @@ it('a look that the store did not reply to is made again, and corrections of one
   })
   expect(asked).toBeLessThan(5)
   looks.close()
-  await store.close()
 })

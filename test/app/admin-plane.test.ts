@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import type { QuotaResponse } from '../../src/contract/api.ts'
 import { startApp, understood, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const ROUTES = `
 unmatched: { category: read, cost: 4 }
@@ -50,7 +50,6 @@ it('administrators see the configuration in force, also after a reload', async (
   expect(await mode()).toBe('loose')
   await app.reload(config('conservative'))
   expect(await mode()).toBe('conservative')
-  await app.stop()
 })
 
 it('the admin listener lets in the names of admin.hosts, and no other', async () => {
@@ -64,11 +63,10 @@ it('the admin listener lets in the names of admin.hosts, and no other', async ()
   }
   expect(await status('ops.example.org')).toBe(200)
   expect(await status('other.example.org')).toBe(403)
-  await app.stop()
 })
 
 it('an admin token that was replaced in the file of a secret holds from the next reload on, and the old one no more', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-secret-'))
+  const folder = tempFolder()
   const [file, old, next] = [
     join(folder, 'token'),
     'an-old-token-of-32-characters-00',
@@ -83,6 +81,4 @@ it('an admin token that was replaced in the file of a secret holds from the next
   writeFileSync(file, `${next}\n`)
   await app.reload(text)
   expect([await status(old), await status(next)]).toEqual([401, 200])
-  await app.stop()
-  rmSync(folder, { recursive: true })
 })

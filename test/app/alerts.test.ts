@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { createAlerts } from '../../src/app/alerts.ts'
 import type { AlertConfig } from '../../src/config/config.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 const alert = {
   name: 'budget',
@@ -14,7 +15,7 @@ const alert = {
 } as unknown as AlertConfig
 
 it('nothing is asked of the store before the gateway has started, when it may not be connected yet', async () => {
-  const store = openSqliteStore({ file: ':memory:' })
+  const store = closedAtEnd(openSqliteStore({ file: ':memory:' }))
   let looks = 0
   const looking: typeof store = {
     ...store,
@@ -31,5 +32,4 @@ it('nothing is asked of the store before the gateway has started, when it may no
   alerts.configure([{ ...alert, name: 'another' }])
   await expect.poll(() => looks).toBeGreaterThan(1)
   await alerts.close(0)
-  await store.close()
 })

@@ -1,18 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { checkPairs, openCertificate, readClientTls } from '../../src/app/certificate.ts'
 import { SetupError } from '../../src/app/setup-error.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 it('the daily look at a certificate goes on if its key cannot be looked at any more', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,6 +9,8 @@ import { type ClientCertificateConfig, openClientAuthorities } from '../../src/a
 import { certificateCaller } from '../../src/auth/client-certificate.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 
 /** Real connections by TLS, each request of which is told whom its certificate names. */
@@ -20,13 +20,12 @@ let ca: Certificate
 let server: Certificate
 const closes: (() => void)[] = []
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-clients-'))
+  folder = tempFolder()
   ca = makeCa(folder, 'ca')
   server = makeCertificate(folder, 'server', ca, 'IP:127.0.0.1')
 })
 afterEach(() => {
   for (const close of closes.splice(0)) close()
-  rmSync(folder, { recursive: true })
 })
 
 const client = (altName: string, authority = ca, name = 'client') => makeCertificate(folder, name, authority, altName)
@@ -194,8 +193,7 @@ async function start(changes: Partial<ClientCertificateConfig> = {}) {
     response.end(JSON.stringify(certificateCaller(request.socket, authorities.rules(), Date.now() + self.aheadMs)))
   })
   certificate.onChange(() => listener.setSecureContext(certificate.current()))
-  await once(listener.listen(0, '127.0.0.1'), 'listening')
-  const { port } = listener.address() as AddressInfo
+  const port = await listening(listener)
   closes.push(() => {
     certificate.close()
     listener.close()

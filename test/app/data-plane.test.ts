@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.ts'
 import { ecKey, serve, serveJson } from '../auth/support.ts'
 import { understood } from '../e2e/harness.ts'
 import { request } from '../observe/request.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
@@ -60,7 +61,6 @@ test('a gateway that starts without the keys of an issuer is not ready for readi
   await expect.poll(() => serving.ready()).toEqual({ ready: true, reasons: [] })
   await serving.stop()
   await store.close()
-  await server.close()
 })
 
 test('a gateway that starts is ready as soon as keys and providers are there, however long it might wait', async () => {
@@ -196,7 +196,7 @@ function callsWithin(ms: number, store: Store): number {
 }
 
 test('a gateway stops, however long its store keeps silent about what was kept of usage, failures and members', async () => {
-  const whole = openSqliteStore({ file: ':memory:' })
+  const whole = closedAtEnd(openSqliteStore({ file: ':memory:' }))
   const silent = () => new Promise<never>(() => {})
   const store = { ...whole, addUsage: silent, addTally: silent, noteMembers: silent }
   const { observe, making } = make('listen: 127.0.0.1:0', () => {}, '', store)
@@ -204,7 +204,6 @@ test('a gateway stops, however long its store keeps silent about what was kept o
   await serving.start()
   observe(request())
   await serving.stop()
-  await whole.close()
 })
 
 function make(

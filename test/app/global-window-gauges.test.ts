@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { globalWindowGauges } from '../../src/app/global-window-gauges.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import type { WindowStatus } from '../../src/quota/status.ts'
@@ -39,10 +39,6 @@ describe('the gauges of the global windows', () => {
 describe('a gateway', () => {
   let app: RunningApp
   let upstream: Upstream
-  afterEach(async () => {
-    await app.stop()
-    await upstream.close()
-  })
 
   async function start(global = 'enabled: true'): Promise<void> {
     upstream = await startUpstream()

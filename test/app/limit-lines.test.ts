@@ -76,19 +76,15 @@ it('a gateway reports its limits when it has read the store, and again after eac
   const text = fileOf(`  shadow: true\n${BASELINES}`)
   const app = await startApp(text)
   const loaded = () => app.observations.filter((seen) => seen.type === 'config_loaded')
-  try {
-    expect(loaded()).toMatchObject([{ shadow: true, timeZone: 'Asia/Shanghai' }])
-    expect(loaded()[0]?.limits?.[0]).toBe('read, each user: 120 in 1h, 1200 in 1d (test.yaml:13)')
-    const patched = await fetch(`${app.admin}/api/quota`, {
-      method: 'PATCH',
-      headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
-      body: JSON.stringify({ shadow: false, baselines: { personal: { read: { '1h': 7 } } } }),
-    })
-    expect(patched.status).toBe(200)
-    await app.reload(`time_zone: Europe/Berlin\n${text}`)
-    expect(loaded()[1]).toMatchObject({ shadow: false, timeZone: 'Europe/Berlin' })
-    expect(loaded()[1]?.limits?.[0]).toBe('read, each user: 7 in 1h (set at run time), 1200 in 1d (test.yaml:14)')
-  } finally {
-    await app.stop()
-  }
+  expect(loaded()).toMatchObject([{ shadow: true, timeZone: 'Asia/Shanghai' }])
+  expect(loaded()[0]?.limits?.[0]).toBe('read, each user: 120 in 1h, 1200 in 1d (test.yaml:13)')
+  const patched = await fetch(`${app.admin}/api/quota`, {
+    method: 'PATCH',
+    headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+    body: JSON.stringify({ shadow: false, baselines: { personal: { read: { '1h': 7 } } } }),
+  })
+  expect(patched.status).toBe(200)
+  await app.reload(`time_zone: Europe/Berlin\n${text}`)
+  expect(loaded()[1]).toMatchObject({ shadow: false, timeZone: 'Europe/Berlin' })
+  expect(loaded()[1]?.limits?.[0]).toBe('read, each user: 7 in 1h (set at run time), 1200 in 1d (test.yaml:14)')
 })

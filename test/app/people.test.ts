@@ -32,6 +32,4 @@ test('a reload takes over another provider, other roles and another proxy, witho
   expect(warnings).toEqual([])
   await app.reload(withAdmin(''))
   expect([await providerOf(), await whoIs()]).toEqual([undefined, null])
-  await app.stop()
-  await provider.close()
 })

@@ -1,20 +1,20 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createRuntime, type Runtime } from '../../src/app/runtime.ts'
 import { ecKey } from '../auth/support.ts'
 import { startApp, understood, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { makeCa } from '../setup/openssl.ts'
 
 let folder: string
 let made: Runtime[]
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-parts-'))
+  folder = tempFolder()
   made = []
   writeKeys()
   makeCa(folder, 'ca')
@@ -24,7 +24,6 @@ afterEach(async () => {
     authenticator.close()
     await forwarder.destroy()
   }
-  rmSync(folder, { recursive: true })
 })
 
 function writeKeys(): void {
@@ -77,8 +76,7 @@ it('no key server is asked if another part cannot be made', async () => {
     asked.push(req.url ?? '')
     res.end('{"keys":[]}')
   })
-  await once(keys.listen(0, '127.0.0.1'), 'listening')
-  const { port } = keys.address() as AddressInfo
+  const port = await listening(keys)
   const from = (path: string, ca: string) => {
     const jwks = `http://127.0.0.1:${port}${path}`
     const { config } = understood(`
@@ -117,7 +115,7 @@ it('a part that was replaced lets its connections to the upstream go', async () 
   // Kept for ten minutes, as far as the upstream is concerned.
   const server = createServer({ keepAliveTimeout: 600_000 }, (_req, res) => res.end('ok'))
   server.on('connection', (socket: Socket) => sockets.push(socket))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await listening(server)
   const config = (more: string): string =>
     yaml(
       `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -126,15 +124,10 @@ it('a part that was replaced lets its connections to the upstream go', async () 
       more,
     )
   const app = await startApp(config('response_timeout: 30s'))
-  try {
-    expect(await (await fetch(`${app.url}/x`)).text()).toBe('ok')
-    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false])
-    await app.reload(config('response_timeout: 31s'))
-    await expect.poll(() => sockets.map(({ destroyed }) => destroyed)).toEqual([true])
-  } finally {
-    await app.stop()
-    server.close()
-  }
+  expect(await (await fetch(`${app.url}/x`)).text()).toBe('ok')
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false])
+  await app.reload(config('response_timeout: 31s'))
+  await expect.poll(() => sockets.map(({ destroyed }) => destroyed)).toEqual([true])
 })
 
 it('parts of a configuration that comes when the gateway ends wait for no key server', async () => {
@@ -145,26 +138,20 @@ it('parts of a configuration that comes when the gateway ends wait for no key se
     open.add(res)
     res.once('close', () => open.delete(res))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const keys = `jwks: "http://127.0.0.1:${(server.address() as AddressInfo).port}/keys", algorithms: [ES256]`
+  const keys = `jwks: "http://127.0.0.1:${await listening(server)}/keys", algorithms: [ES256]`
   const before = yaml('http://127.0.0.1:1', '')
   const next = before.replace(/secret: .*, algorithms: \[HS256\]/, keys)
-  try {
-    const [during, after] = await Promise.all([startApp(before), startApp(before)])
-    // It is still at the many keys of another issuer when the gateway has ended.
-    const many = Array.from({ length: 1000 }, (_, i) => ({ ...ecKey('a').jwk, kid: `${i}`, alg: 'ES256' }))
-    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: many }))
-    const other = `{ issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }`
-    const reloading = during.reload(next.replace('jwt: [', `jwt: [${other}, `))
-    await Promise.all([during.stop(), reloading, after.stop()])
-    await after.reload(next)
-    // For questions that are on their way.
-    await sleep(200)
-    await expect.poll(() => open.size, { timeout: 2000 }).toBe(0)
-  } finally {
-    server.closeAllConnections()
-    server.close()
-  }
+  const [during, after] = await Promise.all([startApp(before), startApp(before)])
+  // It is still at the many keys of another issuer when the gateway has ended.
+  const many = Array.from({ length: 1000 }, (_, i) => ({ ...ecKey('a').jwk, kid: `${i}`, alg: 'ES256' }))
+  writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: many }))
+  const other = `{ issuer: "https://a.test", audience: t, jwks: "file:${folder}/keys.json", algorithms: [ES256] }`
+  const reloading = during.reload(next.replace('jwt: [', `jwt: [${other}, `))
+  await Promise.all([during.stop(), reloading, after.stop()])
+  await after.reload(next)
+  // For questions that are on their way.
+  await sleep(200)
+  await expect.poll(() => open.size, { timeout: 2000 }).toBe(0)
 })
 
 it('a route is charged in its own category and its own cost', async () => {

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeAll, expect, it } from 'vitest'
 import { createStoreClock } from '../../src/app/store-clock.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
 import { whenReady } from '../store/redis/ready.ts'
@@ -12,14 +13,10 @@ beforeAll(async () => {
   clock = createWallClock()
   server = await startRedis({ clock })
 })
-afterAll(async () => {
-  await server.stop()
-  clock.remove()
-})
 afterEach(() => clock.set(0))
 
 it('a gateway says how far the clock of Redis is from its own, once that they differ, and once that they agree again', async () => {
-  const store = openRedisStore({ url: server.url, prefix: 'clock', deadlineMs: 5000, observe: () => {} })
+  const store = closedAtEnd(openRedisStore({ url: server.url, prefix: 'clock', deadlineMs: 5000, observe: () => {} }))
   await whenReady(store)
   const seen: Observation[] = []
   const compared = createStoreClock({ store, observe: (it) => seen.push(it), everyMs: 20 })
@@ -40,5 +37,4 @@ it('a gateway says how far the clock of Redis is from its own, once that they di
   await settlesAt(0)
   expect(news()).toEqual([true, false])
   compared.stop()
-  await store.close()
 })

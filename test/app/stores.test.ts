@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
 import { openStore, openStoreToLook } from '../../src/app/stores.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import * as sqlite from '../../src/store/sqlite/sqlite-store.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { packagesOf } from '../setup/packages.ts'
 
 const NO_LOGIN = { username: null, password: null, tls: null, sentinel: null }
@@ -14,16 +14,15 @@ const open = (path: string) =>
   openStore({ location: { kind: 'sqlite', path }, prefix: 'tollgate', ...NO_LOGIN, deadlineMs: 250 }, () => {})
 
 test('a file that is no database, or cannot be opened, is reported with its path and the cure', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const path = join(folder, 'x.db')
   writeFileSync(path, 'no database, but long enough to be looked at as one. '.repeat(20))
   await expect(open(path)).rejects.toThrow(`cannot open ${path} (file is not a database): put back a backup`)
   await expect(open(folder)).rejects.toThrow(`cannot open ${folder} (unable to open database file): name a file in a`)
-  rmSync(folder, { recursive: true })
 })
 
 test('a database of another program, or of another version of Tollgate, is refused with the cure, and stays as it is', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const path = join(folder, 'x.db')
   const other = new DatabaseSync(path)
   other.exec('CREATE TABLE counters (a); INSERT INTO counters VALUES (1)')
@@ -42,11 +41,10 @@ test('a database of another program, or of another version of Tollgate, is refus
   await expect(open(ours)).rejects.toThrow(
     /another version of Tollgate made it: its tables are of version 99, and not \d+\): run the Tollgate that made it/,
   )
-  rmSync(folder, { recursive: true })
 })
 
 test('a file that can only be read has its rights as the cure, and is enough for a command that looks', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const store = await open(join(folder, 'quota.db'))
   // For root every file can be written.
   const readOnly = `file:${join(folder, 'quota.db')}?mode=ro`
@@ -62,18 +60,16 @@ test('a file that can only be read has its rights as the cure, and is enough for
   expect(await looking.listTokens()).toEqual([])
   await looking.close()
   await store.close()
-  rmSync(folder, { recursive: true })
 })
 
 test('a file that another process is writing can be written', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const path = join(folder, 'quota.db')
   await (await open(path)).close()
   const other = new DatabaseSync(path)
   other.exec('BEGIN IMMEDIATE')
   await (await open(path)).close()
   other.close()
-  rmSync(folder, { recursive: true })
 })
 
 test.each(['disk I/O error', 'database or disk is full'])(
@@ -88,7 +84,7 @@ test.each(['disk I/O error', 'database or disk is full'])(
 )
 
 test('a file that is taken away, or replaced, under a gateway that has it open is reported once', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const path = join(folder, 'quota.db')
   const seen: Observation[] = []
   const store = await openStore(
@@ -116,15 +112,13 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   expect(seen.map(({ type }) => type)).toEqual(['store_warning', 'store_warning_over', 'store_warning'])
   await store.close()
   expect(seen.at(-1)).toEqual({ type: 'store_lost', file: path })
-  rmSync(folder, { recursive: true })
 })
 
 test('a store that cannot be read is out, though its file is there', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  const folder = tempFolder()
   const store = await open(join(folder, 'quota.db'))
   await store.close()
   await expect(store.ping()).rejects.toThrow()
-  rmSync(folder, { recursive: true })
 })
 
 test('a store in memory has no file to look for', async () => {

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { createUnreadableRecords } from '../../src/app/unreadable-records.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 
 test('a record that cannot be read is reported once, and once more when it was replaced or is gone', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-unreadable-'))
+  const folder = tempFolder()
   const file = join(folder, 'quota.db')
   const seen: Observation[] = []
   const unreadable = createUnreadableRecords(
@@ -16,7 +15,7 @@ test('a record that cannot be read is reported once, and once more when it was r
     (list, id) => store.isUnreadable(list, id),
     10,
   )
-  const store = openSqliteStore({ file, observe: unreadable.observe })
+  const store = closedAtEnd(openSqliteStore({ file, observe: unreadable.observe }))
   const admin = new DatabaseSync(file)
   const spoil = (user: string): void => {
     admin.prepare("INSERT OR REPLACE INTO overrides VALUES (1, ?, 1, '{bad')").run(user)
@@ -38,7 +37,5 @@ test('a record that cannot be read is reported once, and once more when it was r
   } finally {
     unreadable.stop()
     admin.close()
-    await store.close()
-    rmSync(folder, { recursive: true })
   }
 })

@@ -1,15 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { keysFromFile, keysFromSecrets } from '../../src/auth/fixed-keys.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { ecKey, keySet, rsaKey } from './support.ts'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-keys-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = tempFolder()
 
 async function file(name: string, content: unknown): Promise<string> {
   const path = join(folder, name)

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AuthOptions, CheckPlaces, IssuerOptions } from '../../src/auth/authenticator.ts'
 import type { IntrospectionOptions } from '../../src/auth/introspection.ts'
 import type { Denial } from '../../src/errors.ts'
@@ -23,7 +23,6 @@ describe('with a real OpenID provider', () => {
     provider.restartWith(signingKey('2026-08'))
     url = await provider.introspectionUri()
   })
-  afterAll(() => provider.close())
 
   const open = (changes: Partial<IntrospectionOptions> = {}) => {
     const client = { clientId: CLIENT.client_id, clientSecret: CLIENT.client_secret }

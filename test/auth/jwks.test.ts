@@ -30,7 +30,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const { auth } of open) auth.close()
-  await server.close()
 })
 
 /** Nothing is remembered of tokens here, so that each question reaches the keys. The tokens live for two days. */
@@ -358,7 +357,6 @@ describe('when the provider fails', () => {
       open.push(gateway)
       expect(await gateway.outcome(token())).toBe('overloaded')
     }
-    await other.close()
   })
 
   it.each([
@@ -390,7 +388,6 @@ describe('when the provider fails', () => {
     expect(await gateway.outcome(token())).toBe('overloaded')
     expect(gateway.failures()).toEqual([expect.stringMatching(/: answered 302$/)])
     expect(target.hits).toBe(0)
-    await target.close()
   })
 
   it('when the provider fails by sending 100 MB, it is cut off after 256 KiB', async () => {

@@ -1,12 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { IssuerOptions } from '../../src/auth/authenticator.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
 import { type Denial, denial } from '../../src/errors.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import {
   AUDIENCE,
   b64,
@@ -32,15 +33,13 @@ const ec512 = ecKey('ec-521', 'P-521')
 const ec384 = ecKey('ec-384', 'P-384')
 const ed = edKey('ed-1')
 const SECRET = 'the shared secret of a test, 32 bytes and more'
-let folder: string
+const folder = tempFolder()
 let keysFile: IssuerOptions['keys']
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-jwt-'))
   keysFile = { kind: 'file', path: join(folder, 'jwks.json') }
   await writeFile(keysFile.path, JSON.stringify(keySet(ec, rsa, ec384, ec512, ed)))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const open = (changes: Partial<IssuerOptions> = {}) =>
   bench([{ keys: keysFile, algorithms: ['ES256', 'RS256', 'PS256', 'EdDSA'], ...changes }])
@@ -88,7 +87,6 @@ describe('a good JWT', () => {
     const { outcome } = await bench([{ keys: { kind: 'url', url: server.url }, algorithms: ['EdDSA', 'Ed25519'] }])
     expect(await outcome(jwt({ alg: 'EdDSA', key: ed }))).toBe('alice')
     expect(await outcome(jwt({ alg: 'Ed25519', key: ed }))).toBe('alice')
-    await server.close()
   })
 
   it.each(['HS256', 'HS384', 'HS512'])('a good JWT may be signed with a shared secret by %s', async (alg) => {
@@ -157,7 +155,7 @@ describe('the key', () => {
       fetched++
       response.end(JSON.stringify(keySet(stranger)))
     })
-    await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve))
+    await listening(trap)
     const { port } = trap.address() as { port: number }
     const url = `http://127.0.0.1:${port}/`
     for (const extra of [{ jwk: stranger.jwk }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }]) {
@@ -717,7 +715,6 @@ describe('issuer and audience', () => {
       expect(await outcome(jwt({ key: ec }))).toBe('alice')
       auth.close()
     }
-    await server.close()
   })
 
   it('issuer and audience asks for the type of token that is configured', async () => {

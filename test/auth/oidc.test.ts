@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Authenticator, type AuthOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type OidcProvider, signingKey, startProvider } from './oidc-setup.ts'
 import { AUDIENCE, word } from './support.ts'
 
@@ -10,10 +11,6 @@ let ahead = 0
 
 beforeAll(async () => {
   provider = await startProvider()
-})
-afterAll(async () => {
-  authenticator?.close()
-  await provider.close()
 })
 
 async function startGateway(): Promise<void> {
@@ -37,7 +34,7 @@ async function startGateway(): Promise<void> {
     now: () => Date.now() + ahead,
     observe: () => {},
   }
-  authenticator = await createAuthenticator(options)
+  authenticator = closedAtEnd(await createAuthenticator(options))
 }
 
 const outcome = async (token: string) => word(await authenticator.authenticate(`Bearer ${token}`))

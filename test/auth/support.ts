@@ -6,6 +6,7 @@ import {
   type SignKeyObjectInput,
   sign as signBytes,
 } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -19,6 +20,8 @@ import { hashAccessKey, isImported } from '../../src/control/access-key-record.t
 import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 
 /** Tokens are made by node:crypto and by hand, so that they can be wrong in any way. */
 
@@ -103,16 +106,16 @@ export async function serve(answer: RequestListener): Promise<TestServer> {
     self.hits++
     self.answer(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await listening(server)
   const self: TestServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
     hits: 0,
     answer,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close: atEnd(async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    }),
   }
   return self
 }

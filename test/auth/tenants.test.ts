@@ -61,7 +61,6 @@ describe('an issuer of many tenants', () => {
     expect(await outcome(forBeta, BETA)).toBe('alice')
     expect(await outcome(forBeta, ACME)).toBe('bad signature')
     auth.close()
-    await server.close()
   })
 })
 

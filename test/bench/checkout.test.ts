@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { checkoutOf, configurationFor, measuredOn, REFERENCE } from '../../bench/checkout.ts'
 import { parseConfig } from '../../src/config/load.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 function checkoutWith(name: string, schema: object): string {
   const checkout = join(folder, name)

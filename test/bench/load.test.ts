@@ -1,16 +1,15 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { saturate } from '../../bench/load.ts'
 import { LOADING_CORE, run } from '../../bench/processes.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { twoCores } from './two-cores.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 interface Sent {
   /** Method, path, and bytes of the body. */
@@ -26,16 +25,12 @@ async function send(requests: string, body = 0): Promise<Sent[]> {
     for await (const chunk of request) bytes += chunk.length
     seen.push({ text: `${request.method} ${request.url} ${bytes}`, headers: request.rawHeaders })
     response.end('ok')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  try {
-    const { port } = server.address() as AddressInfo
-    const result = await saturate({ port, requests, connections: 1, body }, 1)
-    expect(result).toMatchObject({ refused: 0, broken: 0 })
-    return seen
-  } finally {
-    server.close()
-  }
+  })
+  await listening(server)
+  const { port } = server.address() as AddressInfo
+  const result = await saturate({ port, requests, connections: 1, body }, 1)
+  expect(result).toMatchObject({ refused: 0, broken: 0 })
+  return seen
 }
 
 function fileOf(lines: readonly string[]): string {

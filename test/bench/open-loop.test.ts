@@ -1,28 +1,23 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createOpenLoop, type Latency } from '../../bench/load.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { twoCores } from './two-cores.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 /** 1000 requests at 1000 a second, by a single connection or many. */
 async function latencyOf(listener: RequestListener, connections: number): Promise<Latency> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  try {
-    const requests = join(folder, 'requests')
-    writeFileSync(requests, 'GET /one alice\nGET /two bob\n')
-    const { port } = server.address() as AddressInfo
-    return await createOpenLoop(folder)({ port, requests, connections, rate: 1000, count: 1000 })
-  } finally {
-    server.close()
-  }
+  const server = createServer(listener)
+  await listening(server)
+  const requests = join(folder, 'requests')
+  writeFileSync(requests, 'GET /one alice\nGET /two bob\n')
+  const { port } = server.address() as AddressInfo
+  return await createOpenLoop(folder)({ port, requests, connections, rate: 1000, count: 1000 })
 }
 
 /** Of the first requests; the others have 200. */

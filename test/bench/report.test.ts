@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Section, sectionText, writeReport, writeSections } from '../../bench/report.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 test('a missed bound is told as plainly as one that is met', () => {
   const figure = (name: string, value: number) =>

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 
 const run = promisify(execFile)
 const bin = fileURLToPath(new URL('../../src/bin', import.meta.url))
@@ -12,9 +12,8 @@ const { node } = process.versions
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-bin-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Runs the command of a package that needs another version of Node, and says in its main.js with what it was called. */
 async function tollgate(needed: string, ...args: string[]) {

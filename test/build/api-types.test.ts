@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { apiTypes } from '../../build/api-types.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** The types of the admin API that the package has. */
 
@@ -32,8 +32,7 @@ test('the published types keep the comments of types and of fields', () => {
 })
 
 describe('a program in a folder without libraries', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-api-types-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = tempFolder()
 
   test('a program in a folder without libraries compiles with the published types, and not if it asks for what no response has', async () => {
     writeFileSync(join(folder, 'api.d.ts'), types)

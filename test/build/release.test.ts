@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { PLACES, problems, set } from '../../build/release.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { tempFolder } from '../setup/at-end.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-release-'))
+const folder = tempFolder()
 for (const file of new Set([...PLACES.map((place) => place.file), 'CHANGELOG.md'])) cpSync(file, join(folder, file))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 test('all places say the same version and the same repository today', () => {
   const repository = packageJson.repository.replace(/^git\+|\.git$/g, '')

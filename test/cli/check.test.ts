@@ -1,29 +1,19 @@
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { called, done } from './called.ts'
 
 const run = promisify(execFile)
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-check-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** @returns exit code and what was said of problems, of a file whose store is named on its second line */
 async function check(store: string, more = '', run = checkHere): Promise<[number, string]> {
@@ -245,9 +235,8 @@ unmatched: forward`,
 
   test('tollgate check takes the store of a gateway that runs', async () => {
     const path = join(folder, 'tollgate.db')
-    const store = openSqliteStore({ file: path })
+    const _store = closedAtEnd(openSqliteStore({ file: path }))
     expect(await check(`sqlite:${path}`)).toEqual([0, ''])
-    await store.close()
   })
 
   test('tollgate check warns of a folder, and a file, that cannot be written', async () => {

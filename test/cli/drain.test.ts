@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, isIPv4 } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { packagesOf } from '../setup/packages.ts'
 import { freePort } from '../setup/redis.ts'
 import { called } from './called.ts'
@@ -14,14 +15,9 @@ import { called } from './called.ts'
 const run = promisify(execFile)
 
 let app: RunningApp
-let folder: string
+const folder = tempFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-drain-'))
   app = await startApp(yaml('http://127.0.0.1:1', ''))
-})
-afterAll(async () => {
-  await app.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** @returns exit code and what was said */

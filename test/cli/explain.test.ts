@@ -1,22 +1,21 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { asText, explainRequest } from '../../src/cli/explain.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { configOf, YAML } from '../admin/running.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { called } from './called.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
 
-let folder: string
+const folder = tempFolder()
 let file: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-explain-'))
   file = join(folder, 'tollgate.yaml')
   const yaml = YAML.replace('sqlite::memory:', `sqlite:${join(folder, 'quota.db')}`)
   writeFileSync(file, yaml)
@@ -27,7 +26,6 @@ beforeAll(async () => {
   await store.change({ kind: 'settings', to: { global: { multiplier: 2 } } }, { who: 'test', why: null }, null)
   await store.close()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function explain(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return called('explain', '-c', file, ...args)

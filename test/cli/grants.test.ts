@@ -25,7 +25,6 @@ beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-grants-')))
 })
 afterAll(async () => {
-  await redis.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

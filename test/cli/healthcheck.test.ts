@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
-import net, { type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import net from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { packagesOf } from '../setup/packages.ts'
 import { freePort } from '../setup/redis.ts'
@@ -16,15 +16,10 @@ const run = promisify(execFile)
 
 let app: RunningApp
 let port: string
-let folder: string
+const folder = tempFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-health-'))
   app = await startApp(yaml('http://127.0.0.1:1', ''))
   port = new URL(app.admin).port
-})
-afterAll(async () => {
-  await app.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** @returns exit code and what was said, in one line */
@@ -63,11 +58,9 @@ describe('tollgate healthcheck', () => {
     const server = https.createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (req, res) => {
       res.writeHead(req.url === '/livez' ? 200 : 404).end()
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const { port } = server.address() as AddressInfo
+    const port = await listening(server)
     const text = `admin: { listen: "127.0.0.1:${port}", tls: { cert: "${certFile}", key: "${keyFile}" } }`
     expect(await healthcheck(text)).toEqual([0, `alive: https://127.0.0.1:${port}/livez`])
-    server.close()
   })
 
   test.each(['::1', '::'])('a gateway that is not there is not alive, with the reason: %s', async (host) => {
@@ -97,14 +90,12 @@ describe('tollgate healthcheck', () => {
     ['a redirect', 'HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n', 'status 302'],
     ['an answer of another status', 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n', 'status 503'],
   ])('%s is not alive', async (_, response, reason) => {
-    const server = net.createServer((socket) => socket.on('error', () => {}).write(response)).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    const server = net.createServer((socket) => socket.on('error', () => {}).write(response))
+    const port = await listening(server)
     expect(await healthcheck(admin(`127.0.0.1:${port}`))).toEqual([
       1,
       `not alive: http://127.0.0.1:${port}/livez: ${reason}`,
     ])
-    server.close()
   })
 
   test('the head of a response is enough, and its end is not waited for', async () => {
@@ -118,11 +109,9 @@ describe('tollgate healthcheck', () => {
         })
       socket.resume().write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n')
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const { port } = server.address() as AddressInfo
+    const port = await listening(server)
     expect(await healthcheck(admin(`127.0.0.1:${port}`))).toEqual([0, `alive: http://127.0.0.1:${port}/livez`])
     await expect.poll(() => openMs).toBeLessThan(1500)
-    server.close()
   })
 })
 

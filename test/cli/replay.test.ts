@@ -1,20 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { replayLogs } from '../../src/cli/replay.ts'
 import { YAML } from '../admin/running.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
-let folder: string
+const folder = tempFolder()
 let file: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-replay-'))
   file = join(folder, 'tollgate.yaml')
   writeFileSync(file, YAML)
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => vi.restoreAllMocks())
 
 function lineOf(second: number, user: string, status = 200): string {

@@ -7,7 +7,6 @@ const TOKEN = 'test-admin-token-0001'
 
 let app: RunningApp | null = null
 afterEach(async () => {
-  await app?.stop()
   app = null
 })
 

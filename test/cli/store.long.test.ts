@@ -1,14 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { store as storeCommand } from '../../src/cli/store.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
@@ -18,6 +17,7 @@ import type { Store } from '../../src/store/store.ts'
 import { startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { freePort, sharedRedis, startRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
 import { wrongCall } from './wrong-call.ts'
@@ -31,12 +31,10 @@ let prefix: string
 beforeAll(async () => {
   redis = await sharedRedis()
 })
-afterAll(() => redis.stop())
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-store-'))
+  folder = tempFolder()
   prefix = `${redis.prefix}-${++prefixes}`
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 async function tollgate(
   args: readonly string[],
@@ -89,31 +87,26 @@ describe('tollgate store copy', () => {
       stdout: `copied ${one} to ${other}: 1234 users, 0 categories of all users together, 1234 windows in all, 0 access keys, settings as in the file, 0 overrides, 0 entries of the audit, 0 half hours of failures\n`,
       stderr: '',
     })
-    const store = openSqliteStore({ file: other })
+    const store = closedAtEnd(openSqliteStore({ file: other }))
     expect((await users(store)).size).toBe(1234)
-    await store.close()
   })
 
   it('tollgate store copy reads the URLs from the environment if they name it, and prints no password', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 3)
     const locked = await startRedis({ args: ['--requirepass', 'not-to-be-told'] })
-    try {
-      const args = ['store', 'copy', '--from', `sqlite:${one}`, '--to', `\${STORE_URL}`]
-      const to = (password: string) => tollgate(args, { STORE_URL: locked.url.replace('//', `//default:${password}@`) })
-      expect(await to('not-it')).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(/the store cannot be used .*check --to/),
-      })
-      expect(await to('not-to-be-told')).toEqual({
-        code: 0,
-        stdout: expect.stringContaining(`copied ${one} to ${locked.url}: 3 users`),
-        stderr: '',
-      })
-    } finally {
-      await locked.stop()
-    }
+    const args = ['store', 'copy', '--from', `sqlite:${one}`, '--to', `\${STORE_URL}`]
+    const to = (password: string) => tollgate(args, { STORE_URL: locked.url.replace('//', `//default:${password}@`) })
+    expect(await to('not-it')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/the store cannot be used .*check --to/),
+    })
+    expect(await to('not-to-be-told')).toEqual({
+      code: 0,
+      stdout: expect.stringContaining(`copied ${one} to ${locked.url}: 3 users`),
+      stderr: '',
+    })
   })
 
   it('tollgate store copy that is called wrongly says how', async () => {
@@ -237,9 +230,8 @@ describe('tollgate store copy', () => {
     while (written() < 200_000 && child.exitCode === null) await sleep(1)
     child.kill('SIGKILL')
     expect(await ended).toEqual([null, 'SIGKILL'])
-    const store = openSqliteStore({ file: other })
+    const store = closedAtEnd(openSqliteStore({ file: other }))
     expect((await users(store)).size).toBe(5)
-    await store.close()
   }, 180_000)
 })
 
@@ -273,12 +265,8 @@ describe('docs/upkeep.md', () => {
   it('docs/upkeep.md says how to move to Redis', async () => {
     await filled(join(folder, 'tollgate.db'), 7)
     const own = await startRedis()
-    try {
-      await follow('Move from the embedded store to Redis', 0, own.url)
-      expect(await usersIn(own.url)).toBe(7)
-    } finally {
-      await own.stop()
-    }
+    await follow('Move from the embedded store to Redis', 0, own.url)
+    expect(await usersIn(own.url)).toBe(7)
   })
 
   it('docs/upkeep.md says how to back up and restore Redis', async () => {
@@ -316,7 +304,6 @@ describe('a gateway that is moved', () => {
   })
   afterEach(async () => {
     for (const { child, end } of running) if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
-    await upstream.close()
   })
 
   it('to Redis and back shows its clients the same quota, and refuses the same next request until the same moment', async () => {

@@ -1,15 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { suggest } from '../../src/cli/suggest.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-suggest-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 afterEach(() => vi.restoreAllMocks())
 
 function logOf(name: string, ...requests: string[]): string {

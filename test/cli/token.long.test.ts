@@ -8,6 +8,7 @@ import { token as tokenCommand } from '../../src/cli/token.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -113,11 +114,10 @@ test('an access key has a plan of the file and an organisation, which its record
     tokenCommand(['create', '--user', 'pat', '--name', 'n', '--plan', plan, '--organisation', 'acme', '-c', yaml])
   expect(await wrongCall(create('por'))).toContain('--plan must be one of pro; did you mean "pro"?')
   expect(await create('pro')).toBe(0)
-  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const store = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
   const found = (await store.listTokens()).filter(({ user }) => user === 'pat')
   expect(found).toMatchObject([{ plan: 'pro', organisation: 'acme' }])
   expect(await store.readAudit(null, 1)).toMatchObject([{ to: { plan: 'pro', organisation: 'acme' } }])
-  await store.close()
 })
 
 test.each([

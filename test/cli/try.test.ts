@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { tryOut } from '../../src/cli/try.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
 /** `tollgate try` in front of a service, as somebody runs it who has just met it. */
@@ -37,7 +37,7 @@ afterAll(() => service.close())
 let folder: string
 let children: ChildProcess[]
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-try-test-'))
+  folder = tempFolder()
   children = []
 })
 afterEach(async () => {
@@ -45,7 +45,6 @@ afterEach(async () => {
     child.kill('SIGKILL')
     await once(child, 'close')
   }
-  rmSync(folder, { recursive: true, force: true })
 })
 
 interface Trial {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { usage } from '../../src/cli/usage.ts'
 import { bookWindow, countedName } from '../../src/quota/books.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-usage-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 afterEach(() => vi.restoreAllMocks())
 
 test('an export has the days of the zone, and says what it does not know with the exit code of half a file', async () => {

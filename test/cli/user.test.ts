@@ -9,6 +9,7 @@ import { mintToken } from '../../src/control/access-key-record.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { YAML } from '../admin/running.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { wrongCall } from './wrong-call.ts'
 
 const run = promisify(execFile)
@@ -39,11 +40,10 @@ test('a user is exported and forgotten on the command line, where no gateway run
   const forgotten = await user('forget', 'alice', '--reason', 'ticket 4711')
   expect(forgotten.stdout).toMatch(/^forgotten-[0-9a-f]{12}\n$/)
   expect(JSON.parse((await user('export', 'alice')).stdout)).toMatchObject({ accessKeys: [], audit: [] })
-  const store = openSqliteStore({ file })
+  const store = closedAtEnd(openSqliteStore({ file }))
   expect((await store.listTokens()).map((token) => token.user)).toEqual(['bob'])
   const entry = { what: 'user_forgotten', who: 'command line', why: 'ticket 4711', subject: forgotten.stdout.trim() }
   expect(await store.readAudit(null, 1)).toMatchObject([entry])
-  await store.close()
 })
 
 test('a misspelt id is refused on the command line, unless it is to go from reasons as a word', async () => {

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { CHART, EXAMPLES, type Manifest } from '../deploy/rendering.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { connectApi } from './api.ts'
 import { type Commands, commandsIn, warningsIn } from './commands.ts'
 import { isReady, missingFor, objectsIn, saidIn } from './objects.ts'
@@ -21,9 +21,8 @@ const SOON = { timeout: 120_000, interval: 500 }
 let folder: string
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-sidecar-'))
+  folder = tempFolder()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the sidecar of an application', () => {
   test('the sidecar of an application is put in, changed and taken out by one command each', LONG, async () => {

@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { fingerprint } from '../../src/config/fingerprint.ts'
 import { type LoadResult, loadConfig, problemAt } from '../../src/config/load.ts'
 import { loadBeside } from '../../src/config/load-beside.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 // Each starts threads.
 vi.setConfig({ testTimeout: 60_000 })
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-load-beside-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 
 function fileOf(rules: number, more = ''): string {
   const file = join(folder, `${rules}.yaml`)

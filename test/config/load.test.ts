@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { fingerprint } from '../../src/config/fingerprint.ts'
 import { loadConfig, parseConfig, problemAt } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const SHORTEST = 'upstream: { url: http://127.0.0.1:9000 }\n'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function put(name: string, content: string | Buffer): string {
   const file = join(folder, name)

@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-openapi-'))
+  folder = tempFolder()
   writeFileSync(
     join(folder, 'tollgate.yaml'),
     'upstream: { url: http://127.0.0.1:9000 }\nreference:\n  path: /reference\n  openapi: api.json\n',
   )
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const write = (text: string | Buffer) => writeFileSync(join(folder, 'api.json'), text)
 const load = () => loadConfig(join(folder, 'tollgate.yaml'), {})

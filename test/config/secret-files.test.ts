@@ -1,23 +1,22 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the file, not of JavaScript
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { adminAddress } from '../../src/config/admin-address.ts'
 import { type LoadResult, loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 import { substitute } from '../../src/config/substitute.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const TOKEN = 'a-token-in-a-file-0123456789abcdef'
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-secrets-'))
+  folder = tempFolder()
   file = put('tollgate.yaml', 'upstream: { url: http://127.0.0.1:9000 }\nadmin: { token: "${file:token}" }\n')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function put(name: string, content: string | Buffer): string {
   writeFileSync(join(folder, name), content)

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -12,12 +11,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashText } from '../../src/config/hash.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 
 // It waits until a file rests.
 vi.setConfig({ testTimeout: 60_000 })
@@ -29,18 +28,14 @@ let folder: string
 let watching: ConfigWatch
 const onChange = vi.fn()
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'))
+  folder = tempFolder()
   onChange.mockClear()
-})
-afterEach(() => {
-  watching.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Starts to watch a file that is known as it is; by then the folder is watched too. */
 async function start(file: string, options: WatchOptions = {}): Promise<void> {
   const known = existsSync(file) ? { loadedHash: hashText(readFileSync(file, 'utf8')) } : {}
-  watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...known, ...options })
+  watching = closedAtEnd(watchConfig(file, onChange, { debounceMs: 20, pollMs: 50, ...known, ...options }))
   await sleep(100)
 }
 
@@ -200,7 +195,7 @@ describe('a watched file', () => {
     writeFileSync(file, 'a'.repeat(16 * 1024 * 1024))
     writeFileSync(join(folder, 'new'), 'b')
     const loadedHash = hashText(readFileSync(file, 'utf8'))
-    watching = watchConfig(file, onChange, { debounceMs: 20, pollMs: 3_600_000, loadedHash })
+    watching = closedAtEnd(watchConfig(file, onChange, { debounceMs: 20, pollMs: 3_600_000, loadedHash }))
     while (!isOpen(file)) await turn()
     renameSync(join(folder, 'new'), file)
     await calls(1)

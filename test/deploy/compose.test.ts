@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { parseConfig } from '../../src/config/load.ts'
 import { composeReader } from '../setup/deploy-image-tools.ts'
@@ -123,7 +123,6 @@ describe('the Compose file', () => {
 
 describe('the Redis of the Compose file', () => {
   let redis: RedisServer | undefined
-  afterAll(async () => redis?.stop())
 
   test('the Redis of the Compose file keeps every counter and writes down what it is told', async () => {
     const [command, ...args] = services.redis.command ?? []

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { blocksIn } from '../docs/blocks.ts'
 import { commandsOf, linesOf, shellBlocks } from '../docs/commands.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { CHART, manifestsOf, run } from './rendering.ts'
 
 /** What documents say to helm is rendered, with the values that they show. */
@@ -21,11 +21,10 @@ const commands = shellBlocks()
 
 let folder: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
+  folder = tempFolder()
   writeFileSync(join(folder, 'values.yaml'), least?.text ?? '')
   writeFileSync(join(folder, 'sidecar.yaml'), sidecar?.text ?? '')
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** `helm install` as `helm template`, which takes the same words, with the file of the document and the chart of the checkout. */
 async function rendered(words: readonly string[]): Promise<string> {

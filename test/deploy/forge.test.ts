@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
 import packageJson from '../../package.json' with { type: 'json' }
+import { tempFolder } from '../setup/at-end.ts'
 import { tool } from '../setup/deploy-tools.ts'
 
 /** What runs on a public forge cannot run here: its checker reads it, and what it names is there. */
@@ -13,8 +13,7 @@ const FOLDER = '.github/workflows'
 const WORKFLOWS = readdirSync(FOLDER)
 const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 
-const broken = mkdtempSync(join(tmpdir(), 'tollgate-forge-'))
-afterAll(() => rmSync(broken, { recursive: true }))
+const broken = tempFolder()
 
 describe('the workflows', () => {
   test('the workflows have nothing that their checker complains of', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS_OF } from '../../src/errors.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
@@ -11,10 +11,6 @@ describe('names that rules and dashboards read', () => {
   beforeAll(async () => {
     upstream = await startUpstream()
     app = await startApp(yaml(upstream.url, ''))
-  })
-  afterAll(async () => {
-    await app.stop()
-    await upstream.close()
   })
 
   /** Only the primary of several workers has it; test/deploy/prometheus.test.ts starts one. */

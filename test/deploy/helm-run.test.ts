@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, startRedis } from '../setup/redis.ts'
 import {
   CHART,
@@ -28,7 +28,7 @@ let env: NodeJS.ProcessEnv
 let log = ''
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-helm-run-'))
+  folder = tempFolder()
   ports = { http: await freePort(), admin: await freePort() }
   const listen = `listenHost=127.0.0.1,containerPorts.http=${ports.http},containerPorts.admin=${ports.admin}`
   const set = [
@@ -51,7 +51,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   if (gateway.exitCode === null) gateway.kill('SIGKILL')
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** As the kubelet asks: by the address of the pod. */

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { tryRuntime } from '../../src/app/runtime.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { printSchema, readValues, valuesSchema, valuesTable, withTable } from '../setup/chart-docs.ts'
 import { SCHEMAS_FOLDER } from '../setup/deploy-tools.ts'
 import { SCHEMA_NAME } from '../setup/kube-schemas.ts'
@@ -48,7 +48,7 @@ const rendered = new Map<string, string>()
 const fileOf = (name: string) => join(folder, `${name}.yaml`)
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-helm-'))
+  folder = tempFolder()
   makeCa(folder, 'example')
   for (const [name, values] of EXAMPLES) {
     if (!PATCHES.includes(name)) rendered.set(name, await render(CHART, '-f', values))
@@ -57,7 +57,6 @@ beforeAll(async () => {
   rendered.set('kustomize', (await run('kustomize', ['build', `${HERE}kustomize`])).stdout)
   for (const [name, text] of rendered) writeFileSync(fileOf(name), text)
 }, LONG)
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The chart of an application, with ours where `helm dependency build` would put it. */
 function libraryChart(): string {

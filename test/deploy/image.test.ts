@@ -150,7 +150,6 @@ routes:
     for (const container of containers.splice(0)) await container.end()
   })
   afterAll(async () => {
-    await upstream.close()
     for (const folder of [config, data]) rmSync(folder, { recursive: true, force: true })
   })
 

@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startUpstream, type Upstream } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, startRedis } from '../setup/redis.ts'
 
 /** The npm package: packed from a copy of the sources, looked into, and installed into an empty folder where it serves. */
@@ -18,7 +18,7 @@ let folder: string
 /** Paths in the package. */
 let files: string[]
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
+  folder = tempFolder()
   const sources = copySources()
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: sources,
@@ -29,7 +29,6 @@ beforeAll(async () => {
   writeFileSync(join(installed(), 'package.json'), '{ "private": true }')
   await run('npm', ['install', '--omit=dev', '--prefer-offline', join(folder, packed.filename)], { cwd: installed() })
 }, 300_000)
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** So that packing builds anew, from nothing, and the checkout stays as it is. */
 function copySources(): string {
@@ -131,7 +130,6 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
   })
   afterAll(async () => {
     gateway?.kill('SIGKILL')
-    await upstream.close()
   })
 
   test('the command tells its version and its help', async () => {

@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,7 +11,9 @@ import { SECRET, startUpstream, type Upstream } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { installPrometheus } from '../setup/deploy-apt.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import {
@@ -46,7 +47,7 @@ describe('promtool', () => {
   }, 240_000)
 
   it('promtool takes the file of Prometheus that the page of what to watch has', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-prometheus-'))
+    const folder = tempFolder()
     const [text = ''] = codeBlocks('yml', watched)
     writeFileSync(join(folder, 'prometheus.yml'), text)
     writeFileSync(join(folder, 'tollgate.yaml'), rulesText)
@@ -71,14 +72,14 @@ describe('with real gateways', () => {
   let traffic: Traffic
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-monitoring-'))
+    folder = tempFolder()
     redis = await startRedis()
     upstream = await startUpstream(({ url }, res) => {
       if (url.endsWith('/500')) res.writeHead(500).end()
       else if (url.endsWith('/broken')) res.destroy()
       else if (!url.endsWith('/slow')) res.end('ok')
     })
-    keys = await startKeys()
+    keys = closedAtEnd(await startKeys())
     const { port } = keys.address() as AddressInfo
     const options = { upstream: upstream.url, store: redis.url, keys: `http://127.0.0.1:${port}/` }
     const tls = makeCertificate(folder, 'gateway', makeCa(folder, 'ca'), 'IP:127.0.0.1')
@@ -99,11 +100,6 @@ describe('with real gateways', () => {
   afterAll(async () => {
     await traffic?.stop()
     await prometheus?.stop()
-    await Promise.all([single, several, secure].filter(Boolean).map(endGateway))
-    keys?.close()
-    await upstream?.close()
-    await redis?.stop()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   /** Everything that some metric waits for. */
@@ -339,8 +335,8 @@ log: { requests: errors }
 async function startKeys(): Promise<http.Server> {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const set = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }] })
-  const server = http.createServer((_req, res) => res.end(set)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = http.createServer((_req, res) => res.end(set))
+  await listening(server)
   return server
 }
 

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { tempFolder } from '../setup/at-end.ts'
 import { CHART, EXAMPLES, gatewayOf, type Manifest, render } from './rendering.ts'
 
 /** The patches of the sidecar, merged by the code of Kubernetes: `kubectl patch --local` needs no cluster. */
@@ -42,9 +42,8 @@ const BARE = {
 
 let folder: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-sidecar-'))
+  folder = tempFolder()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function patched(workload: Manifest, mode: 'sidecar-snippet' | 'sidecar-remove', ...set: string[]) {
   const values = ['-f', EXAMPLES.get(mode) ?? '', ...set.flatMap((each) => ['--set-json', each])]

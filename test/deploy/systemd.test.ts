@@ -7,16 +7,15 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { parseConfig } from '../../src/config/load.ts'
 import { startUpstream, type Upstream } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { startContainer } from './image-run.ts'
 
@@ -35,7 +34,7 @@ const values = (key: string): string[] =>
 /** A root of a machine where `npm install --global` has put the command. */
 let root: string
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'tollgate-root-'))
+  root = tempFolder()
   // Units that ours stands on.
   cpSync('/lib/systemd/system', join(root, 'usr/lib/systemd/system'), { recursive: true })
   symlinkSync('usr/lib', join(root, 'lib'))
@@ -45,7 +44,6 @@ beforeAll(() => {
     chmodSync(join(root, program), 0o755)
   }
 })
-afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 function verify(unit: string): { status: number | null; said: string } {
   const folder = join(root, 'etc/systemd/system')
@@ -125,12 +123,8 @@ describe('under what the unit takes away', () => {
   let data: string
   beforeAll(async () => {
     backend = await startUpstream()
-    data = mkdtempSync(join(tmpdir(), 'tollgate-state-'))
+    data = tempFolder()
     chownSync(data, 65000, 65000)
-  })
-  afterAll(async () => {
-    await backend.close()
-    rmSync(data, { recursive: true, force: true })
   })
 
   test('a gateway with workers starts, forwards and stops', async () => {

@@ -50,8 +50,6 @@ alerts: [{ name: near, scope: personal, category: read, window: 1h, at: [80%], w
     for (let i = 0; i < 5; i++) await (await fetch(`${app.url}/x`, { headers: bearer('alice') })).arrayBuffer()
     await expect.poll(() => written(output), SOON).toEqual(expected)
   } finally {
-    await app.stop()
-    await upstream.close()
     child.kill()
     await once(child, 'close')
     rmSync(folder, { recursive: true })

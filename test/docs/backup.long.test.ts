@@ -1,26 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** The commands of docs/upkeep.md for a pod, with what kubectl would run there: the same program, with another folder as /data. */
 
-let data: string
+const data = tempFolder()
 let upstream: Upstream
 let app: RunningApp
 
 beforeAll(async () => {
-  data = mkdtempSync(join(tmpdir(), 'tollgate-backup-'))
   upstream = await startUpstream()
   app = await start()
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
-  rmSync(data, { recursive: true })
 })
 
 const start = (): Promise<RunningApp> =>

@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { blocksIn } from './blocks.ts'
 
 /** What somebody has who copies client.mjs and client.d.mts into a project of TypeScript. */
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-client-'))
+  folder = tempFolder()
   for (const name of ['client.mjs', 'client.d.mts']) copyFileSync(`docs/examples/${name}`, join(folder, name))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--types', '']
 const FOR_BROWSERS = ['--target', 'es2022', '--lib', 'es2022,dom', '--module', 'nodenext']

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createClient, remaining } from '../../docs/examples/client.mjs'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
@@ -75,10 +75,6 @@ async function python(call: Call): Promise<Ended> {
 
 let upstream: Upstream
 let app: RunningApp
-afterEach(async () => {
-  await app.stop()
-  await upstream.close()
-})
 
 interface Setting {
   readonly window?: string
@@ -432,7 +428,6 @@ routes: [{ match: "* /items", charges: { chat: 50, chat-x: 1 } }]`
     const url = await start({ respond })
     expect(await call({ url })).toMatchObject({ status: 307, slept: [] })
     expect(other.seen).toEqual([])
-    await other.close()
   })
 
   test('fails where nobody listens, after trying again what is safe', async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
 import { blocksIn } from './blocks.ts'
@@ -23,13 +24,9 @@ export function follow(document: string, open: () => Promise<Scene>): void {
   let scene: Scene
   let shell: Shell
   beforeAll(async () => {
-    scene = await open()
-    shell = startShell(scene.folder, scene.env)
+    scene = closedAtEnd(await open())
+    shell = closedAtEnd(startShell(scene.folder, scene.env))
   }, 400_000)
-  afterAll(async () => {
-    await shell?.close()
-    await scene?.close()
-  })
 
   const here = (text: string): string =>
     Object.entries(scene.instead).reduce((done, [written, used]) => done.replaceAll(written, used), text)

@@ -1,21 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 
 /** `docs/reference/metrics.md` has a section for each metric of ours, with its labels, and none for what is no metric. */
 
 let folder: string
 let upstream: Upstream
-let gateway: GatewayProcess
+let _gateway: GatewayProcess
 let metrics: ReturnType<typeof parseMetrics>
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-metrics-'))
+  folder = tempFolder()
   upstream = await startUpstream()
   const [port, admin] = await Promise.all([freePort(), freePort()])
   const file = join(folder, 'tollgate.yaml')
@@ -25,7 +25,7 @@ beforeAll(async () => {
     `sqlite:${join(folder, 'quota.db')}`,
   )
   writeFileSync(file, withPorts(text, port, admin))
-  gateway = await spawnGateway(file, `http://127.0.0.1:${port}/`)
+  _gateway = await spawnGateway(file, `http://127.0.0.1:${port}/`)
   expect((await fetch(`http://127.0.0.1:${port}/`, { headers: bearer('alice') })).status).toBe(200)
   // Workers report once a second.
   await vi.waitFor(async () => {
@@ -33,11 +33,6 @@ beforeAll(async () => {
     expect([...metrics.samples.keys()].join()).toContain('tollgate_tokens_charged_total{')
   }, 30_000)
 }, 120_000)
-afterAll(async () => {
-  await gateway.end('SIGTERM')
-  await upstream.close()
-  rmSync(folder, { recursive: true })
-})
 
 function withPorts(text: string, port: number, admin: number): string {
   return text.replace('listen: 127.0.0.1:0', `listen: 127.0.0.1:${port}`).replace('"127.0.0.1:0"', `127.0.0.1:${admin}`)

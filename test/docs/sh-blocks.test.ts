@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { beforeAll, describe, expect, it, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { helpOf } from '../../src/cli/commands.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsOf, linesOf, shellBlocks } from './commands.ts'
 
@@ -129,13 +130,10 @@ describe('a request in a document', () => {
     app = await startApp(
       yaml(upstream.url, `quota: { baselines: { personal: ${limits}, global: ${limits} } }\nroutes: []`),
     )
-    shell = startShell('.', { ...process.env, ADMIN: app.admin, TOKEN, TOLLGATE_ADMIN_TOKEN: TOKEN, NO_PROXY: '*' })
+    shell = closedAtEnd(
+      startShell('.', { ...process.env, ADMIN: app.admin, TOKEN, TOLLGATE_ADMIN_TOKEN: TOKEN, NO_PROXY: '*' }),
+    )
     await shell.run(`curl() { command curl -o /dev/null -w '%{http_code}\\n' "$@"; }`)
-  })
-  afterAll(async () => {
-    await shell.close()
-    await app.stop()
-    await upstream.close()
   })
 
   const requests = lines.filter(({ line }) => line.startsWith('curl'))

@@ -1,14 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type {
   AuditResponse,
   NewTokenResponse,
   TokensResponse,
   TokenToHandOverResponse,
 } from '../../src/contract/api.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 
@@ -22,15 +21,9 @@ let apps: RunningApp[]
 beforeAll(async () => {
   redis = await startRedis()
 })
-afterAll(() => redis.stop())
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-keys-'))
+  folder = tempFolder()
   upstream = await startUpstream()
-})
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
-  await upstream.close()
-  await rm(folder, { recursive: true })
 })
 
 const LEAD = 'test-lead-token-00001'

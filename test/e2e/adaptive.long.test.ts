@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -7,6 +5,7 @@ import type { FailuresResponse, QuotaResponse } from '../../src/contract/api.ts'
 import { NOTHING, type Tally } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -18,18 +17,14 @@ let app: RunningApp
 let hand: Store
 let agent: Agent
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-adaptive-'))
+  folder = tempFolder()
   upstream = await startUpstream(({ url }, res) => res.writeHead(url.startsWith('/fail') ? 500 : 200).end())
   app = await startApp(text())
-  hand = openSqliteStore({ file: join(folder, 'quota.db') })
+  hand = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
   agent = new Agent({ connections: 20 })
 })
 afterEach(async () => {
   await agent.close()
-  await hand.close()
-  await app.stop()
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 function text(more = ''): string {

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readJson } from '../faults/client.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -20,7 +19,7 @@ let folder: string
 let redis: Awaited<ReturnType<typeof sharedRedis>> | null
 let apps: RunningApp[]
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-alerts-'))
+  folder = tempFolder()
   redis = null
   apps = []
   upstream = await startUpstream((seen, res) => {
@@ -30,10 +29,7 @@ beforeEach(async () => {
   receiver = await startUpstream()
 })
 afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
   await Promise.all([upstream.close(), receiver.close(), redis?.stop()])
-  rmSync(folder, { recursive: true })
-  for (const app of apps) expect(app.observations.filter(({ type }) => type === 'internal_error')).toEqual([])
 })
 
 const alertOf = (name: string, rest: string, path = '/hook') =>

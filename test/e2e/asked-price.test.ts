@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -27,10 +27,6 @@ beforeAll(async () => {
 quota: { baselines: { personal: { read: { 1h: 120 }, units: { 1h: 120 } } } }`,
     ),
   )
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
 })
 
 let users = 0

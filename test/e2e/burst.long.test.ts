@@ -1,7 +1,8 @@
 import { Agent, fetch, type Response } from 'undici'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { countByUser, type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -24,14 +25,9 @@ let upstream: Upstream
 let apps: RunningApp[]
 beforeAll(async () => {
   redis = await sharedRedis()
-  clock = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
+  clock = closedAtEnd(openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} }))
   await vi.waitFor(() => clock.ping(), { timeout: 30_000 })
   upstream = await startUpstream()
-})
-afterAll(async () => {
-  await clock.close()
-  await upstream.close()
-  await redis.stop()
 })
 
 /** The store's own clock, by which windows start and end. */

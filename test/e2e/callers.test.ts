@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { type RunningApp, SECRET, startApp } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -25,13 +25,7 @@ beforeEach(async () => {
         }
       })
   })
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-})
-afterEach(async () => {
-  await app?.stop()
-  upstream.close()
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+  await listening(upstream)
 })
 
 const PROXY = 'edge: { trusted_proxies: [127.0.0.0/8] }'

@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -11,11 +13,6 @@ import { statusesIn } from './raw.ts'
 /** One framing for one request, whatever the packets: servers of WSGI and FastCGI know no body without a length. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean()
-})
 
 const HEAD = `POST /a HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${jwtOf('alice')}\r\nTransfer-Encoding: chunked\r\n`
 const chunk = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n`
@@ -54,13 +51,10 @@ async function start(way: Way, more = '', rest = '') {
         request = null
       })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => server.close())
+  await listening(server)
   const rules = `${certificates.listener(way)}\nroutes: [{ match: "* /*", category: read, cost: 1 }]\n${rest}`
   const upstream = [more, certificates.upstream(way)].filter((text) => text !== '').join(', ')
   const app = await startApp(yaml(upstreamUrl(way, server), rules, 'sqlite::memory:', upstream))
-  cleanups.push(() => app.stop())
   return { app, seen }
 }
 
@@ -69,7 +63,7 @@ async function send(app: RunningApp, pieces: readonly string[]) {
   const { protocol, port } = new URL(app.url)
   const place = { host: '127.0.0.1', port: Number(port) }
   const socket = protocol === 'https:' ? tls.connect({ ...place, rejectUnauthorized: false }) : net.connect(place)
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect')
   socket.setNoDelay(true)
   let text = ''

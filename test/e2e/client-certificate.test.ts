@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 import { type RunningApp, SECRET, startApp } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -19,15 +19,14 @@ let sockets: WebSocketServer
 let app: RunningApp
 let text: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-mtls-'))
+  folder = tempFolder()
   ca = makeCa(folder, 'ca')
   crl = join(folder, 'list.pem')
   writeFileSync(crl, makeCrl(folder, ca, []))
   const server = makeCertificate(folder, 'server', ca, 'IP:127.0.0.1')
   upstream = http.createServer((req, res) => res.end(String(req.headers['x-tollgate-user'])))
   sockets = new WebSocketServer({ server: upstream })
-  await once(upstream.listen(0, '127.0.0.1'), 'listening')
-  const { port } = upstream.address() as AddressInfo
+  const port = await listening(upstream)
   text = `
 listen: 127.0.0.1:0
 tls: { cert: ${server.certFile}, key: ${server.keyFile} }
@@ -44,11 +43,7 @@ log: { level: fatal, requests: none }
   app = await startApp(text)
 })
 afterAll(async () => {
-  await app.stop()
   sockets.close()
-  upstream.closeAllConnections()
-  upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 const client = (name: string, altName: string) => makeCertificate(folder, name, ca, altName)

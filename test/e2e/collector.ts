@@ -1,6 +1,7 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 
 /** A collector that takes spans as OpenTelemetry's own does: OTLP over HTTP, in protobuf. */
 export interface Collector {
@@ -39,16 +40,15 @@ export async function startCollector(respond = (res: http.ServerResponse): void 
     spans.push(...spansIn(Buffer.concat(chunks)))
     respond(res)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     requests,
-    close() {
+    close: atEnd(() => {
       server.closeAllConnections()
       server.close()
-    },
+    }),
   }
 }
 

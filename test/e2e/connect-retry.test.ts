@@ -9,8 +9,6 @@ import { bearer } from './jwt.ts'
 let app: RunningApp
 let upstream: Upstream | null = null
 afterEach(async () => {
-  await app.stop()
-  await upstream?.close()
   upstream = null
 })
 

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import type { Changes, Layer, Packed, UserOverride } from '../../src/control/state.ts'
 import { undoOf } from '../../src/control/undo.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -33,20 +33,11 @@ let store: Store
 beforeAll(async () => {
   redis = await startRedis()
 })
-afterAll(() => redis.stop())
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-control-'))
+  folder = tempFolder()
   upstream = await startUpstream()
   apps = []
   proxy = null
-})
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
-  await store.close()
-  await upstream.close()
-  await proxy?.close()
-  await rm(folder, { recursive: true })
-  for (const app of apps) expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 let prefixes = 0
@@ -59,10 +50,10 @@ async function openKind(kind: string): Promise<Kind> {
   const prefix = `control-${process.pid}-${++prefixes}`
   if (kind === 'sqlite') {
     const file = join(folder, 'quota.db')
-    store = openSqliteStore({ file })
+    store = closedAtEnd(openSqliteStore({ file }))
     return { url: `sqlite:${file}`, prefix }
   }
-  store = openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} })
+  store = closedAtEnd(openRedisStore({ url: redis.url, prefix, deadlineMs: 5000, observe: () => {} }))
   await expect.poll(() => store.ping().then(() => true), SOON).toBe(true)
   return { url: redis.url, prefix }
 }

@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange } from './raw.ts'
@@ -17,10 +17,6 @@ edge: { max_body: 10B, max_url: 1KiB }`
 
 let app: RunningApp
 let upstream: Upstream
-afterEach(async () => {
-  await app.stop()
-  await upstream.close()
-})
 
 type Respond = Parameters<typeof startUpstream>[0]
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLog } from '../../src/observe/log.ts'
+import { listening } from '../setup/listening.ts'
 import { type RunningApp, SECRET, startApp } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -37,11 +38,9 @@ beforeEach(async () => {
         socket.write('HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 2\r\n\r\nok'.repeat(heads))
       })
   })
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  await listening(upstream)
 })
 afterEach(async () => {
-  await app.stop()
-  upstream.close()
   rmSync(logFile, { force: true })
 })
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -16,11 +16,7 @@ const TOKEN = 'token-of-the-services-0123456789abcdef'
 let folder: string
 let gateway: GatewayProcess
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-killed-'))
-})
-afterEach(async () => {
-  await gateway.end('SIGKILL')
-  rmSync(folder, { recursive: true, force: true })
+  folder = tempFolder()
 })
 
 /** @param workers processes that share the socket */

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { decided, settledBody } from '../../src/contract/decisions.ts'
 import { errorBody } from '../../src/contract/refusal.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -22,16 +23,10 @@ routes:
   - { match: GET /open, public: true }
 `
 
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 async function start(store = 'sqlite::memory:', rules = RULES): Promise<RunningApp & { asked: string }> {
   const upstream = await startUpstream()
-  cleanups.push(upstream.close)
   const app = await startApp(yaml(upstream.url, rules, store))
-  cleanups.push(async () => {
+  atEnd(async () => {
     await app.stop()
     expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
     expect(upstream.seen).toEqual([])
@@ -316,7 +311,6 @@ describe.each(['sqlite', 'redis'])('a decision by %s', (kind) => {
   async function storeFor(): Promise<string> {
     if (kind === 'sqlite') return 'sqlite::memory:'
     const redis = await startRedis()
-    cleanups.push(redis.stop)
     return redis.url
   }
 
@@ -384,7 +378,6 @@ it('a proxy hears an id too, by which the service behind it settles', async () =
 
 it('an id outlives the gateway that gave it, and is settled once by whichever gateway has the token', async () => {
   const redis = await startRedis()
-  cleanups.push(redis.stop)
   const first = await start(redis.url)
   const { body } = await post(first, '/decide', ANSWER)
   await first.app.stop()
@@ -428,7 +421,6 @@ it('an id settles a charge of the longest names in four categories', async () =>
 
 it('a settlement that raises a cost raises the alert of its window, and any changes what was used beyond a soft limit', async () => {
   const receiver = await startUpstream()
-  cleanups.push(receiver.close)
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   const alert = `{ name: full, scope: personal, category: read, window: 1d, at: [100%], webhook: { url: "${receiver.url}", secret: "${secret}" } }`
   const rules = RULES.replace('read: { 1d: 100 }', 'read: { 1d: { limit: 30, over: 20 } }')

@@ -4,7 +4,8 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { atEnd } from '../setup/at-end.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -26,20 +27,13 @@ routes:
 
 let upstream: Upstream
 let app: RunningApp
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
-})
 
 /** @returns where others ask */
 async function start(decisions = 'listen: 127.0.0.1:0', more = RULES): Promise<string> {
   upstream = await startUpstream()
-  cleanups.push(upstream.close)
   app = await startApp(
     yaml(upstream.url, `decisions: { ${decisions} }\n${more}`, 'sqlite::memory:', 'identity: { X-Team: organisation }'),
   )
-  cleanups.push(app.stop)
   const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
   return listening?.type === 'listening' ? listening.url : ''
 }
@@ -83,10 +77,8 @@ describe('a proxy that asks', () => {
   it('a proxy that asks hears how the request stands to the quota, for the upstream and for the client', async () => {
     const soft = RULES.replace('dear: { 1h: 10, 1d: 10 }', 'dear: { 1h: { limit: 5, over: 5 }, 1d: 10 }')
     upstream = await startUpstream()
-    cleanups.push(upstream.close)
     const told = `decisions: { listen: 127.0.0.1:0 }\n${soft}`
     app = await startApp(yaml(upstream.url, told, 'sqlite::memory:', 'quota_field: X-Tollgate-Quota'))
-    cleanups.push(app.stop)
     const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
     const url = listening?.type === 'listening' ? listening.url : ''
     const { headers } = await fetch(`${url}/auth`, { headers: { ...bearer('ann'), ...asNginx('GET', '/dear') } })
@@ -171,11 +163,9 @@ describe('a proxy that asks', () => {
 
   it('a WebSocket of a page is decided by the credential in its subprotocols, and by a cookie for pages of the same host only', async () => {
     upstream = await startUpstream()
-    cleanups.push(upstream.close)
     const from = '[{ cookie: session }, { websocket_protocol: bearer }]'
     const text = yaml(upstream.url, `decisions: { listen: 127.0.0.1:0 }\n${RULES}`, 'sqlite::memory:')
     app = await startApp(text.replace(/^auth:$/m, `auth:\n  from: ${from}`))
-    cleanups.push(app.stop)
     const listening = app.observations.find((o) => o.type === 'listening' && o.what === 'decisions')
     const url = listening?.type === 'listening' ? listening.url : ''
     // Most proxies drop Upgrade from what they ask.
@@ -298,7 +288,7 @@ describe('who may ask', () => {
 
   it('a proxy on a Unix socket is answered as one on a port, and a socket that a killed process left is taken', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-decide-'))
-    cleanups.push(() => rmSync(folder, { recursive: true }))
+    atEnd(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'decide.sock')
     await leaveSocket(path)
     expect(await start(`listen: "unix:${path}"`)).toBe(`unix:${path}`)

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, createApp } from '../../src/app/app.ts'
 import { type LoadResult, loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange } from './raw.ts'
@@ -16,14 +16,12 @@ let upstream: Upstream
 let app: App | null = null
 let url = ''
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-bodies-'))
+  folder = tempFolder()
   upstream = await startUpstream()
 })
 afterEach(async () => {
   await app?.stop()
   app = null
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 const put = (name: string, text: string | Buffer): void => writeFileSync(join(folder, name), text)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse } from '../../src/contract/api.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { UNMATCHED } from '../../src/replicas/presence.ts'
@@ -16,7 +16,6 @@ let upstream: Upstream
 beforeAll(async () => {
   upstream = await startUpstream()
 })
-afterAll(() => upstream.close())
 
 /** Few texts, so that rules hide each other and requests meet them. */
 const MAX_URL = 256
@@ -200,13 +199,9 @@ test('explain says of any request what the gateway then does with it', async () 
   await fc.assert(
     fc.asyncProperty(world, fc.array(request, { minLength: 30, maxLength: 40 }), async (rules, requests) => {
       const app = await startApp(yaml(upstream.url, asYaml(rules)))
-      try {
-        await put(app, 'bob', { bypassGlobal: true })
-        await put(app, 'carol', { shadow: true })
-        for (const asked of requests) met.add(await compare(app, rules, { ...asked, target: targetOf(rules, asked) }))
-      } finally {
-        await app.stop()
-      }
+      await put(app, 'bob', { bypassGlobal: true })
+      await put(app, 'carol', { shadow: true })
+      for (const asked of requests) met.add(await compare(app, rules, { ...asked, target: targetOf(rules, asked) }))
     }),
     { numRuns: 25, endOnFailure: true, examples: [[WORLD, REQUESTS]] },
   )

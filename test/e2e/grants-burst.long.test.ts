@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch } from 'undici'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { atEnd } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -21,15 +22,9 @@ const REQUESTS = 100
 
 let upstream: Upstream
 let apps: RunningApp[]
-const cleanups: (() => unknown)[] = []
 beforeEach(async () => {
   upstream = await startUpstream()
   apps = []
-})
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
-  await upstream.close()
-  for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
 async function start(stores: readonly string[]): Promise<void> {
@@ -92,16 +87,14 @@ async function burst(upset: (i: number) => void): Promise<void> {
 
 it('grants over 3 gateways that lose replies of one Redis are taken from to the last whole request, and not beyond', async () => {
   const redis = await startRedis()
-  cleanups.push(() => redis.stop())
   const proxies: FaultProxy[] = await Promise.all([1, 2, 3].map(() => startFaultProxy(redis.port)))
-  cleanups.push(() => Promise.all(proxies.map((proxy) => proxy.close())))
   await start(proxies.map(({ port }) => `redis://127.0.0.1:${port}`))
   await burst((i) => proxies[(i / 25) % 3]?.dropReply({ containing: '"grants":' }))
 })
 
 it('grants over 3 gateways on one file of the embedded store are taken from to the last whole request, and not beyond', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-grants-'))
-  cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  atEnd(() => rm(folder, { recursive: true, force: true }))
   await start([1, 2, 3].map(() => `sqlite:${join(folder, 'tollgate.db')}`))
   await burst(() => {})
 })

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetch } from 'undici'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { done } from '../cli/called.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -22,14 +22,9 @@ type Who = keyof typeof TOKENS
 const COST = 2
 
 let upstream: Upstream
-let folder: string
+const folder = tempFolder()
 beforeAll(async () => {
   upstream = await startUpstream((_seen, res) => res.setHeader('X-Tokens', String(COST)).end('ok'))
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-export-'))
-})
-afterAll(async () => {
-  await upstream.close()
-  await rm(folder, { recursive: true })
 })
 
 const text = (store: string) => `
@@ -100,11 +95,7 @@ describe.each(['redis', 'sqlite'])('an export over two replicas and %s', (kind) 
     }, SOON)
   }, 120_000)
   afterAll(async () => {
-    for (const app of apps) await app.stop()
     await stop()
-  })
-  afterEach(() => {
-    expect(apps.flatMap(({ observations }) => observations).filter(({ type }) => type === 'internal_error')).toEqual([])
   })
 
   async function admin(path: string, { as = 'admin', body, at = 0 }: { as?: Who; body?: unknown; at?: number } = {}) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 
@@ -36,11 +36,6 @@ routes:
   - { match: "GET /settled", category: read, cost: 2, settle: { header: X-Tokens, max: 9 } }
   - { match: "POST /keyed", category: read, cost: 2, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
   - { match: "GET /both", charges: { read: 1, write: 1 } }`)
-})
-afterEach(async () => {
-  await app.stop()
-  await upstream.close()
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 async function ask(path = '/x', user = 'bob', { org, ...init }: RequestInit & { org?: string } = {}) {

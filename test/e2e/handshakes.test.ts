@@ -1,17 +1,13 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 import { startApp, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const FIELDS = {
   Connection: 'Upgrade',
@@ -35,14 +31,11 @@ describe.each(BOTH_WAYS)('a WebSocket of a real server, $name', (way) => {
       webSockets.handleUpgrade(req, socket, head, (opened) => webSockets.emit('connection', opened))
     })
     const server = certificates.server(way, (socket) => inner.emit('connection', socket))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
+    await listening(server)
     const rest = `unmatched: { category: read, cost: 1 }\n${certificates.listener(way)}`
     const app = await startApp(yaml(upstreamUrl(way, server), rest, undefined, certificates.upstream(way)))
-    cleanups.push(() => app.stop())
     const client = connectTo(app.url)
-    cleanups.push(() => client.destroy())
+    atEnd(() => client.destroy())
     const fields = Object.entries({ Host: 'a', Authorization: `Bearer ${jwtOf('alice')}`, ...FIELDS, ...changes })
     client.write(`GET /ws HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
     let received = ''

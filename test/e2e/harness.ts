@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { expect } from 'vitest'
 // The gateway loads it when somebody connects, in the middle of a test then.
 import '../../src/admin/listener.ts'
 import { type App, createApp } from '../../src/app/app.ts'
@@ -10,6 +11,7 @@ import type { Observation, RequestDone } from '../../src/observe/observation.ts'
 import { gatewayDocument } from '../../src/reference/document.ts'
 import { shareOf } from '../../src/workers/share.ts'
 import { documentOfAdmin } from '../setup/admin-document.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { hold, isOfGateway } from '../setup/own-responses.ts'
 
 /** An upstream that remembers what it saw: its log is the truth that charges are held against. */
@@ -46,11 +48,11 @@ export async function startUpstream(respond: Respond = (_seen, res) => res.end('
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
-    close: async () => {
+    close: atEnd(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }
 
@@ -127,6 +129,7 @@ export async function startApp(text: string, workers = 1): Promise<RunningApp> {
   const config = workers === 1 ? whole : shareOf(whole, workers)
   const app = await createApp({ config, hash, version: 'test', observe: (o) => observations.push(o) })
   const { gateway, admin } = await app.start()
+  atEnd(() => expect(observations.filter(({ type }) => type === 'internal_error')).toEqual([]))
   let inForce = config
   const reload: App['reload'] = async (next, ...rest) => {
     await app.reload(next, ...rest)
@@ -149,9 +152,9 @@ export async function startApp(text: string, workers = 1): Promise<RunningApp> {
       const { config, hash } = understood(next)
       await reload(config, hash)
     },
-    async stop() {
+    stop: atEnd(async () => {
       await app.stop()
       for (const end of release) end()
-    },
+    }),
   }
 }

@@ -1,8 +1,9 @@
 import { Agent, fetch } from 'undici'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, startRedis } from '../setup/redis.ts'
 import { createRandom } from '../simulate/random.ts'
@@ -25,7 +26,7 @@ let succeeded: Map<string, number>
 beforeAll(async () => {
   redis = await startRedis({ args: PERSISTENT })
   proxies = await Promise.all([1, 2, 3].map(() => startFaultProxy(redis.port)))
-  store = openRedisStore({ url: redis.url, prefix: 'repeat', deadlineMs: 5000, observe: () => {} })
+  store = closedAtEnd(openRedisStore({ url: redis.url, prefix: 'repeat', deadlineMs: 5000, observe: () => {} }))
   await vi.waitFor(() => store.ping(), { timeout: 30_000 })
   succeeded = new Map()
   const random = createRandom(33)
@@ -36,12 +37,6 @@ beforeAll(async () => {
       setTimeout(() => res.end(), random.integer(0, 20))
     }
   })
-})
-afterAll(async () => {
-  await store.close()
-  await upstream.close()
-  await Promise.all(proxies.map((proxy) => proxy.close()))
-  await redis.stop()
 })
 
 function start(proxy: FaultProxy): Promise<RunningApp> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isCharged, tokensIn } from '../observe/settled.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { sharedRedis } from '../setup/redis.ts'
@@ -357,7 +357,6 @@ describe('on two gateways with one store', () => {
   beforeAll(async () => {
     redis = await sharedRedis()
   })
-  afterAll(() => redis.stop())
 
   it('many at once are charged once, also if the reply of the store is lost', async () => {
     const proxy = await startFaultProxy(Number(new URL(redis.url).port))

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
 import { tokensIn } from '../observe/settled.ts'
 import { runs } from '../setup/runs.ts'
@@ -17,10 +17,6 @@ let app: RunningApp
 beforeAll(async () => {
   upstream = await startRawUpstream()
   app = await startApp(text('unverified_keys: { header: X-API-Key }'))
-})
-afterAll(async () => {
-  await app.stop()
-  upstream.close()
 })
 
 function text(auth: string, more = ''): string {

@@ -1,16 +1,11 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { type RunningApp, startApp, startUpstream, yaml } from './harness.ts'
 
 /** Wrong credentials as fast as some addresses can bring them, what their provider is asked, and what others notice of it. */
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 interface Provider {
   readonly url: string
@@ -38,24 +33,17 @@ async function startProvider(pause: () => Promise<unknown>, status = 200): Promi
 }
 
 async function listen(server: http.Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  await listening(server)
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 async function start(provider: Provider, cache = 'ttl: 0s', edge = ''): Promise<RunningApp> {
   const upstream = await startUpstream()
-  cleanups.push(() => upstream.close())
   const auth = `gateway_tokens: true
   credential_cache: { ${cache} }
   introspection: [{ url: "${provider.url}", client_id: gateway, client_secret: secret }]`
   const file = yaml(upstream.url, `edge: { max_lag: 10s${edge} }\nroutes: [{ match: GET /x, category: read, cost: 0 }]`)
   const app = await startApp(file.replace('gateway_tokens: true', auth))
-  cleanups.push(() => app.stop())
   return app
 }
 

@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BUNDLED_CHARTS, createChartService } from '../../services/chart/service.ts'
@@ -10,6 +8,7 @@ import { createScoreService } from '../../services/score/service.ts'
 import { createSyncService } from '../../services/sync/service.ts'
 import { openStore } from '../../src/app/stores.ts'
 import { makeToken } from '../../src/cli/token.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type RunningApp, startApp, understood, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 
@@ -58,7 +57,7 @@ const DIAGONAL: ReadonlyMap<string, { readonly place: Place; readonly credential
   ['the keys of the chart preview', { place: AUTHORIZATION, credentials: ['the chart secret'] }],
 ])
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-isolation-'))
+const folder = tempFolder()
 const closing: (() => Promise<unknown>)[] = []
 const doors = new Map<string, { method: string; url: string; body?: string }>()
 const credentials = new Map<string, string>()
@@ -118,7 +117,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 let asked = 0

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startPhp } from '../guides/php-fpm.ts'
 import { run } from '../routing/spellings.ts'
+import { listening } from '../setup/listening.ts'
 import { startNginx } from '../setup/nginx.ts'
 import { type Answering, describeReadings } from './key-readings.ts'
 
@@ -19,8 +19,7 @@ async function startExpress(): Promise<Answering> {
     const body = { sid: cookiesIn(req.headers.cookie ?? '').sid, api_key: Array.isArray(key) ? key[0] : key }
     res.end(JSON.stringify(body))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   const stop = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -109,7 +109,6 @@ function expectOneUser(start: () => Promise<Answering>): void {
     app = await startApp(text(service.port, '{ cookie: sid }'))
   })
   afterAll(async () => {
-    await app.stop()
     await service.stop()
   })
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -13,8 +13,6 @@ let app: RunningApp
 beforeAll(async () => {
   upstream = await startRawUpstream()
 })
-afterEach(() => app.stop())
-afterAll(() => upstream.close())
 
 async function start(lenient: readonly string[], more = ''): Promise<void> {
   upstream.received.length = 0

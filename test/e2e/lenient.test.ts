@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { rawExchange } from './raw.ts'
 
@@ -32,10 +32,8 @@ beforeAll(async () => {
       socket.write(RESPONSES[path]?.[1] ?? SPLIT[path] ?? '', 'latin1')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
 })
-afterAll(() => server.close())
 
 async function start(lenient: readonly string[]): Promise<void> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -49,39 +47,27 @@ test.each(Object.entries(RESPONSES))(
   'a response at %s passes by the name of its fault, told in the log and counted',
   async (path, [fault]) => {
     await start([fault])
-    try {
-      const before = connections
-      const [first, second] = [await get(path), await get(path)]
-      expect(second.replace(/\r\n(?:X-Request-Id|Date): .*/g, '')).toBe(
-        first.replace(/\r\n(?:X-Request-Id|Date): .*/g, ''),
-      )
-      expect(first).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/)
-      // The one line with controls has blanks instead, and none has a line end of its own.
-      expect(first).not.toMatch(/[^\r\n -~]|(?<!\r)\n|\r(?!\n)/)
-      expect(first.match(/^content-length: 2\r$/gim)).toHaveLength(1)
-      expect(connections - before).toBe(2)
-      expect(app.requests().map(({ lenient }) => lenient)).toEqual([[fault], [fault]])
-      const metrics = await (await fetch(`${app.admin}/metrics`)).text()
-      expect(metrics).toContain(`tollgate_lenient_requests_total{fault="${fault}"} 2\n`)
-    } finally {
-      await app.stop()
-    }
+    const before = connections
+    const [first, second] = [await get(path), await get(path)]
+    expect(second.replace(/\r\n(?:X-Request-Id|Date): .*/g, '')).toBe(
+      first.replace(/\r\n(?:X-Request-Id|Date): .*/g, ''),
+    )
+    expect(first).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/)
+    // The one line with controls has blanks instead, and none has a line end of its own.
+    expect(first).not.toMatch(/[^\r\n -~]|(?<!\r)\n|\r(?!\n)/)
+    expect(first.match(/^content-length: 2\r$/gim)).toHaveLength(1)
+    expect(connections - before).toBe(2)
+    expect(app.requests().map(({ lenient }) => lenient)).toEqual([[fault], [fault]])
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    expect(metrics).toContain(`tollgate_lenient_requests_total{fault="${fault}"} 2\n`)
   },
 )
 
 test('without its name the same response is 502, and what could split a response is 502 with every name', async () => {
   await start([])
-  try {
-    for (const path of [...Object.keys(RESPONSES), ...Object.keys(SPLIT)])
-      expect(await get(path), path).toMatch(/^HTTP\/1\.1 502 /)
-    expect(app.requests().every(({ lenient }) => lenient.length === 0)).toBe(true)
-  } finally {
-    await app.stop()
-  }
+  for (const path of [...Object.keys(RESPONSES), ...Object.keys(SPLIT)])
+    expect(await get(path), path).toMatch(/^HTTP\/1\.1 502 /)
+  expect(app.requests().every(({ lenient }) => lenient.length === 0)).toBe(true)
   await start(Object.values(RESPONSES).map(([fault]) => fault))
-  try {
-    for (const path of Object.keys(SPLIT)) expect(await get(path), path).toMatch(/^HTTP\/1\.1 502 /)
-  } finally {
-    await app.stop()
-  }
+  for (const path of Object.keys(SPLIT)) expect(await get(path), path).toMatch(/^HTTP\/1\.1 502 /)
 })

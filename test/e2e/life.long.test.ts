@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ecKey, jwt as signed, type TestKey } from '../auth/support.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { startUpstream, type Upstream } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
@@ -20,7 +20,7 @@ let url: string
 let admin: string
 let running: GatewayProcess[]
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-life-'))
+  folder = tempFolder()
   upstream = await startUpstream((seen, res) => {
     if (seen.url !== '/never') setTimeout(() => res.end('ok'), seen.url === '/slow' ? 400 : 0)
   })
@@ -31,8 +31,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const { child, end } of running) if (child.exitCode === null && child.signalCode === null) await end('SIGKILL')
-  await upstream.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function config(limit: number, length = '1h'): string {

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -17,10 +17,6 @@ beforeAll(async () => {
   - { match: GET /open/*, public: true }`,
     ),
   )
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
 })
 
 const LONG = `q=${'a'.repeat(7000)}`

@@ -1,5 +1,5 @@
 import { fetch } from 'undici'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -20,11 +20,6 @@ beforeAll(async () => {
   redis = await startRedis()
   upstream = await startUpstream()
 })
-afterAll(async () => {
-  await upstream.close()
-  await redis.stop()
-})
-afterEach(() => app.stop())
 
 const get = (user: string, path = '/x') =>
   fetch(app.url + path, { headers: { authorization: `Bearer ${jwtOf(user, {})}` } })

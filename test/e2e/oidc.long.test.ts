@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type OidcProvider, signingKey, startProvider } from '../auth/oidc-setup.ts'
 import { AUDIENCE } from '../auth/support.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream } from './harness.ts'
@@ -26,11 +26,6 @@ quota: { baselines: { personal: { read: { 1h: 3 } }, global: { read: { 1h: 100 }
 routes: [{ match: "GET /*", category: read, cost: 1 }]
 log: { level: fatal, requests: none }
 `)
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
-  await provider.close()
 })
 
 const statusWith = async (token: string): Promise<number> =>

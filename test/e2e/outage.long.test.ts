@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetch, type Response } from 'undici'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../src/observe/log.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -26,12 +27,6 @@ beforeEach(async () => {
   redis = null
   upstream = await startUpstream(responseAsAsked)
   apps = []
-})
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
-  await upstream.close()
-  await redis?.stop()
-  for (const app of apps) expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 function responseAsAsked({ url }: Seen, res: Parameters<NonNullable<Parameters<typeof startUpstream>[0]>>[1]): void {
@@ -293,54 +288,46 @@ routes:
   it('a category with a share for outages is counted once each, whatever is lost on a line that comes and goes, and the share is not handed out anew', async () => {
     await redisUp()
     const line = await startFaultProxy(port)
-    try {
-      const [cut, other] = [await startShared(line.port), await startShared(port)]
-      const faults = [
-        () => line.blackhole(),
-        () => line.dropReply(),
-        () => line.dropRequest(),
-        () => line.refuseConnects(),
-        () => line.reset(),
-        () => line.blackhole(),
-      ]
-      const answered: number[] = []
-      for (const fault of faults) {
-        await fault()
-        answered.push(...(await statuses(cut, 3)), ...(await statuses(other, 1)))
-        await sleep(150)
-        answered.push(...(await statuses(cut, 2)))
-        await line.heal()
-        await sleep(150)
-        answered.push(...(await statuses(cut, 1)), ...(await statuses(other, 1, 'bob')))
-      }
-      await expect.poll(() => readiness(cut), { timeout: 30_000 }).toEqual(READY)
-      await expect.poll(() => inStore(other), { timeout: 30_000 }).toBe(spent())
-      expect(count(answered, 200) * 4).toBe(spent())
-      const alone = cut.observations.filter((o) => o.type === 'outage_charge' && o.verdict === 'accepted').length
-      expect(alone).toBeGreaterThan(0)
-      expect(alone).toBeLessThanOrEqual(5)
-    } finally {
-      await line.close()
+    const [cut, other] = [await startShared(line.port), await startShared(port)]
+    const faults = [
+      () => line.blackhole(),
+      () => line.dropReply(),
+      () => line.dropRequest(),
+      () => line.refuseConnects(),
+      () => line.reset(),
+      () => line.blackhole(),
+    ]
+    const answered: number[] = []
+    for (const fault of faults) {
+      await fault()
+      answered.push(...(await statuses(cut, 3)), ...(await statuses(other, 1)))
+      await sleep(150)
+      answered.push(...(await statuses(cut, 2)))
+      await line.heal()
+      await sleep(150)
+      answered.push(...(await statuses(cut, 1)), ...(await statuses(other, 1, 'bob')))
     }
+    await expect.poll(() => readiness(cut), { timeout: 30_000 }).toEqual(READY)
+    await expect.poll(() => inStore(other), { timeout: 30_000 }).toBe(spent())
+    expect(count(answered, 200) * 4).toBe(spent())
+    const alone = cut.observations.filter((o) => o.type === 'outage_charge' && o.verdict === 'accepted').length
+    expect(alone).toBeGreaterThan(0)
+    expect(alone).toBeLessThanOrEqual(5)
   })
 
   it('a category with a share for outages outlives a Redis that is killed and comes back with what it had written', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tollgate-aof-'))
+    const folder = tempFolder()
     const args = ['--dir', folder, ...PERSISTENT]
-    try {
-      redis = await startRedis({ port, args })
-      const app = await startShared(port)
-      expect(count(await statuses(app, 10), 200)).toBe(10)
-      await redis.kill('SIGKILL')
-      const answered = await statuses(app, 20)
-      expect([count(answered, 200), count(answered, 429)]).toEqual([5, 15])
-      redis = await startRedis({ port, args })
-      await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
-      await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(60)
-      expect(spent()).toBe(60)
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+    redis = await startRedis({ port, args })
+    const app = await startShared(port)
+    expect(count(await statuses(app, 10), 200)).toBe(10)
+    await redis.kill('SIGKILL')
+    const answered = await statuses(app, 20)
+    expect([count(answered, 200), count(answered, 429)]).toEqual([5, 15])
+    redis = await startRedis({ port, args })
+    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+    await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(60)
+    expect(spent()).toBe(60)
   })
 
   it('a category with a share for outages has the share that the configuration in force gives it, also when that changes meanwhile', async () => {

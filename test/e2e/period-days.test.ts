@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch } from 'undici'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -19,11 +19,6 @@ let apps: RunningApp[]
 beforeEach(async () => {
   apps = []
   upstream = await startUpstream()
-})
-afterEach(async () => {
-  for (const app of apps) await app.stop()
-  await upstream.close()
-  expect(apps.flatMap(({ observations }) => observations).filter(({ type }) => type === 'internal_error')).toEqual([])
 })
 
 /** By Temporal. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd } from '../setup/at-end.ts'
 
 /** The gateway as a process of its own, started as an operator starts it. */
 export interface GatewayProcess {
@@ -46,6 +47,7 @@ export async function spawnGateway(
       return ended
     },
   }
+  atEnd(() => (child.exitCode === null && child.signalCode === null ? gateway.end('SIGKILL') : null))
   for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${gateway.output()}`)
     const response = await fetch(url).catch(() => null)

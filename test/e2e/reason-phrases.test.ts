@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import type net from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { makeCertificates, upstreamUrl, WAYS } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { rawExchange } from './raw.ts'
@@ -38,20 +38,15 @@ function respond(socket: net.Socket): void {
 }
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 describe.each(WAYS)('a reason phrase, by $name', (way) => {
   let upstream: net.Server
   let app: RunningApp
   beforeAll(async () => {
-    upstream = certificates.server(way, respond).listen(0, '127.0.0.1')
-    await once(upstream, 'listening')
+    upstream = certificates.server(way, respond)
+    await listening(upstream)
     const rest = `unmatched: forward\n${certificates.listener(way)}`
     app = await startApp(yaml(upstreamUrl(way, upstream), rest, 'sqlite::memory:', certificates.upstream(way)))
-  })
-  afterAll(async () => {
-    await app.stop()
-    upstream.close()
   })
 
   /** Of so many requests on one connection, which the last one ends. */

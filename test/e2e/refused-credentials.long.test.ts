@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { mintToken } from '../../src/control/access-key-record.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -20,18 +20,12 @@ quota: { baselines: { personal: { read: { 1h: 1000 } }, global: { read: { 1h: 10
 edge: { max_lag: 1m }
 routes: [{ match: GET /thing, category: read, cost: 1 }]`
 
-let folder: string
+const folder = tempFolder()
 let redis: RedisServer
 let upstream: Upstream
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-flood-'))
   redis = await startRedis()
   upstream = await startUpstream()
-})
-afterAll(async () => {
-  await upstream.close()
-  await redis.stop()
-  await rm(folder, { recursive: true })
 })
 
 interface Flood {
@@ -110,7 +104,6 @@ describe.each([
   beforeAll(async () => {
     app = await startApp(await withDearIssuer(yaml(upstream.url, REST, store())))
   })
-  afterAll(() => app.stop())
 
   it('a flood of access keys that nobody made leaves others alone, and the store is not asked for one of them', async () => {
     const made = await fetch(`${app.admin}/api/tokens`, {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -7,11 +7,6 @@ import { bearer } from './jwt.ts'
 let redis: RedisServer
 let upstream: Upstream
 let app: RunningApp
-afterEach(async () => {
-  await app.stop()
-  await upstream.close()
-  await redis.stop()
-})
 
 it.each(['EVALSHA', 'EVAL'])(
   'a gateway is not ready on a Redis without %s, before anybody is charged',

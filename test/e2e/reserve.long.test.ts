@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { QuotaStatus } from '../../src/quota/status.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -15,15 +14,10 @@ const RESERVE = 'reserve: { share: 20%, known_after: 1s, remember: 1h }'
 
 let upstream: Upstream
 let redis: Awaited<ReturnType<typeof sharedRedis>>
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-reserve-'))
+const folder = tempFolder()
 beforeAll(async () => {
   upstream = await startUpstream()
   redis = await sharedRedis()
-})
-afterAll(async () => {
-  await upstream.close()
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 let places = 0

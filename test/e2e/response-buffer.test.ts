@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { statusesIn } from './raw.ts'
@@ -13,11 +15,6 @@ const BIG = Buffer.alloc(8_000_000, 'x')
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** @returns its URL, and how many large responses it was asked for */
 async function startUpstream(way: Way) {
@@ -33,12 +30,7 @@ async function startUpstream(way: Way) {
       socket.write(BIG)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  await listening(server)
   return { url: upstreamUrl(way, server), asked: () => asked }
 }
 
@@ -50,7 +42,6 @@ function configuration(way: Way, url: string, upstream: string): string {
 
 async function start(way: Way, url: string, upstream: string): Promise<RunningApp> {
   const app = await startApp(configuration(way, url, upstream))
-  cleanups.push(() => app.stop())
   return app
 }
 
@@ -58,7 +49,7 @@ function connect(app: RunningApp, localAddress: string): net.Socket {
   const { hostname: host, port, protocol } = new URL(app.url)
   const place = { host, port: Number(port), localAddress }
   const socket = protocol === 'https:' ? tls.connect({ ...place, rejectUnauthorized: false }) : net.connect(place)
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   return socket.on('error', () => {})
 }
 

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type Asked, Client, readJson } from '../faults/client.ts'
-import { endGateway, type Gateway, startGateway, untilReady } from '../faults/gateway.ts'
+import { type Gateway, startGateway, untilReady } from '../faults/gateway.ts'
 import { type LoggingUpstream, startLoggingUpstream } from '../faults/upstream.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type Balancer, startBalancer } from '../setup/balancer.ts'
+import { listening } from '../setup/listening.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { bearer } from './jwt.ts'
 
@@ -21,13 +21,8 @@ let folder: string
 let gateways: Gateway[]
 beforeEach(async () => {
   redis = await sharedRedis()
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-rolling-'))
+  folder = tempFolder()
   gateways = []
-})
-afterEach(async () => {
-  await Promise.all(gateways.map(endGateway))
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function start(upstream: string, drain: string): Promise<Gateway> {
@@ -69,10 +64,6 @@ describe('a rolling update of two replicas behind a load balancer', () => {
       setTimeout(() => res.end('ok'), Math.random() * 40)
     })
     balancer = await startBalancer()
-  })
-  afterEach(async () => {
-    await balancer.close()
-    await upstream.close()
   })
 
   it('a rolling update of two replicas behind a load balancer fails no request, and charges each once', async () => {
@@ -151,12 +142,7 @@ describe('a WebSocket through a replica that is taken down', () => {
     server = http.createServer()
     sockets = new WebSocketServer({ server })
     sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-  })
-  afterEach(() => {
-    server.closeAllConnections()
-    server.close()
+    await listening(server)
   })
 
   async function open(gateway: Gateway): Promise<WebSocket> {

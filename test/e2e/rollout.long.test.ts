@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ecKey, jwt, keySet, serve, serveJson, type TestServer } from '../auth/support.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
 import { startUpstream, type Upstream } from './harness.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
@@ -17,15 +17,12 @@ let provider: TestServer
 let upstream: Upstream
 const processes: GatewayProcess[] = []
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-rollout-'))
+  folder = tempFolder()
   provider = await serve(serveJson(keySet(key)))
   upstream = await startUpstream()
 })
 afterEach(async () => {
   await Promise.all(processes.splice(0).map(({ end }) => end('SIGKILL')))
-  await upstream.close()
-  await provider.close()
-  rmSync(folder, { recursive: true })
 })
 
 async function start(store: string, more = '') {

@@ -1,13 +1,14 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { ecKey, jwt, type TestKey } from '../auth/support.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 import { freePort } from '../setup/redis.ts'
 import { startUpstream, type Upstream } from './harness.ts'
@@ -172,7 +173,7 @@ function traffic(name: string, next: () => Promise<number>): Promise<void> {
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-rotation-'))
+  folder = tempFolder()
   authorities = [makeCa(folder, 'authority-1'), makeCa(folder, 'authority-2')]
   client = makeCertificate(folder, 'client-1', authorities[0], 'URI:spiffe://test/carol')
   next = {
@@ -203,7 +204,7 @@ beforeAll(async () => {
   })
   backend.keepAliveTimeout = 60_000
   for (const each of [backend, provider]) {
-    await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve))
+    await listening(each)
   }
   hook = await startUpstream(({ headers, body }, res) => {
     const isSigned = taken.webhook.some((secret) => {
@@ -243,11 +244,8 @@ afterEach(() => {
 afterAll(async () => {
   isOver = true
   await Promise.all(lanes ?? [])
-  if (gateway?.child.exitCode === null) await gateway.end('SIGKILL')
   for (const each of [backend, provider]) each?.closeAllConnections()
   for (const each of [backend, provider]) each?.close()
-  await hook?.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const MINUTES = 180_000

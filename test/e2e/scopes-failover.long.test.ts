@@ -9,6 +9,7 @@ import { type Counter, usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startWatched, type Watched } from '../faults/redis-groups.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { PERSISTENT, startRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -35,7 +36,7 @@ let apps: RunningApp[]
 const dispatcher = new Agent({ connections: 200 })
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-failover-'))
+  folder = tempFolder()
   watched = await startWatched([...PERSISTENT, '--dir', folder])
   upstream = await startUpstream()
   const text = `
@@ -57,10 +58,7 @@ routes: [{ match: POST /spend, category: read, cost: ${COST} }]`
 })
 afterAll(async () => {
   await dispatcher.close()
-  await Promise.all((apps ?? []).map((app) => app.stop()))
-  await upstream?.close()
   await watched?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 let turn = 0

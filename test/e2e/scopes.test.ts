@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch, type Response } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
@@ -44,18 +45,13 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await dispatcher.close()
-  await upstream.close()
-  for (const proxy of proxies) await proxy.close()
-  await redis.stop()
 })
 beforeEach(() => {
   upstream.seen.length = 0
   prefix++
-  store = openRedisStore({ url: redis.url, prefix: `scopes-${prefix}`, deadlineMs: 5000, observe: () => {} })
-})
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.stop()))
-  await store.close()
+  store = closedAtEnd(
+    openRedisStore({ url: redis.url, prefix: `scopes-${prefix}`, deadlineMs: 5000, observe: () => {} }),
+  )
 })
 
 async function start(global: number, deadline: string): Promise<void> {

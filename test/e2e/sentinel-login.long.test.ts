@@ -22,11 +22,8 @@ beforeEach(async () => {
   app = await startApp(configuration('first'))
 })
 afterEach(async () => {
-  await app?.stop()
-  await upstream?.close()
   admin?.disconnect()
   await sentinel?.stop()
-  await primary?.stop()
 })
 
 async function passwords(...rules: string[]): Promise<void> {

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
 import { startUpstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -24,7 +24,7 @@ function exported(file: string, ...args: string[]): Promise<{ code: number; why:
 it.each(['sqlite', 'redis'])(
   'series are not complete where a gateway was killed with what it had counted, and are where it ended by itself: %s',
   async (kind) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-series-'))
+    const folder = tempFolder()
     const redis = await sharedRedis()
     const upstream = await startUpstream()
     const text = yaml(
@@ -72,8 +72,6 @@ routes: [{ match: "GET /*", category: read }]`,
       expect((await bill('user')).code).toBe(0)
     } finally {
       gateway?.child.kill('SIGKILL')
-      await Promise.all([upstream.close(), redis.stop()])
-      rmSync(folder, { recursive: true })
     }
   },
   240_000,

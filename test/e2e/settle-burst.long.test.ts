@@ -1,11 +1,12 @@
 import type http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch } from 'undici'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { bookWindow } from '../../src/quota/books.ts'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { startRedis } from '../setup/redis.ts'
 import { createRandom } from '../simulate/random.ts'
@@ -36,7 +37,7 @@ let said: Map<string, number>
 beforeAll(async () => {
   redis = await startRedis()
   proxies = await Promise.all([1, 2, 3].map(() => startFaultProxy(redis.port)))
-  store = openRedisStore({ url: redis.url, prefix: 'settle', deadlineMs: 5000, observe: () => {} })
+  store = closedAtEnd(openRedisStore({ url: redis.url, prefix: 'settle', deadlineMs: 5000, observe: () => {} }))
   await vi.waitFor(() => store.ping(), { timeout: 30_000 })
   said = new Map()
   const random = createRandom(33)
@@ -44,12 +45,6 @@ beforeAll(async () => {
     if (said.has(url)) throw new Error(`${url} came twice`)
     said.set(url, respond(res, random.integer(0, 5), random.integer(0, MAX + 10)))
   })
-})
-afterAll(async () => {
-  await store.close()
-  await upstream.close()
-  await Promise.all(proxies.map((proxy) => proxy.close()))
-  await redis.stop()
 })
 
 /** @returns what the request costs by it */

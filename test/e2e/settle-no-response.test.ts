@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { BOTH_WAYS, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
@@ -25,7 +25,6 @@ const UPSTREAM: Readonly<Record<string, (socket: Socket) => void>> = {
 }
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 const WAYS = BOTH_WAYS.flatMap((way) => ['the embedded store', 'Redis'].map((store) => ({ way, store })))
 
@@ -41,8 +40,7 @@ describe.each(WAYS)('by $way.name, on $store', ({ way, store }) => {
   let app: RunningApp
 
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    await listening(server)
     const shared = await redis
     const options = shared === null ? '' : `store_options: { prefix: ${shared.prefix} }`
     const rest = `${options}
@@ -57,8 +55,6 @@ ${certificates.listener(way)}`
     app = await startApp(yaml(upstreamUrl(way, server), rest, shared?.url, upstream))
   })
   afterAll(async () => {
-    await app?.stop()
-    server.close()
     await (await redis)?.stop()
   })
 

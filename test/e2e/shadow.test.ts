@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetch, type Response } from 'undici'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Changes, UserOverride } from '../../src/control/state.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { tokensIn } from '../observe/settled.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -25,19 +24,12 @@ let upstream: Upstream
 let app: RunningApp
 let store: Store | null
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-shadow-'))
+  folder = tempFolder()
   url = `sqlite:${join(folder, 'quota.db')}`
   upstream = await startUpstream((_seen, res) =>
     res.writeHead(200, { 'X-Tollgate-Shadow': 'of the upstream' }).end('ok'),
   )
   store = null
-})
-afterEach(async () => {
-  await app.stop()
-  await store?.close()
-  await upstream.close()
-  await rm(folder, { recursive: true })
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 async function start({ quota = '', route = '', global = 100, at = url } = {}): Promise<void> {
@@ -57,7 +49,7 @@ routes:
 
 /** What an administrator does. */
 function hand(): Store {
-  store ??= openSqliteStore({ file: join(folder, 'quota.db') })
+  store ??= closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
   return store
 }
 const set = (to: Changes) => hand().change({ kind: 'settings', to }, AUTHOR, null)
@@ -216,6 +208,5 @@ describe('while the store is out', () => {
     expect(await metric('category="read",scope="store"')).toBe(2)
     expect(app.requests().at(-1)).toMatchObject({ error: 'store_unavailable', shadowed: false })
     await redis.restart()
-    await redis.stop()
   })
 })

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { spawnGateway } from './process.ts'
 
@@ -14,12 +14,11 @@ const LINK = /http:\/\/127\.0\.0\.1:\d+\/#\/sign-in\?code=[\w-]+/g
 let folder: string
 let ends: (() => Promise<void>)[]
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-terminal-'))
+  folder = tempFolder()
   ends = []
 })
 afterEach(async () => {
   for (const end of ends) await end()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 interface AtTerminal {

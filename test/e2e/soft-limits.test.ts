@@ -1,13 +1,13 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseDictionary } from 'structured-headers'
 import { fetch, type Response } from 'undici'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -27,11 +27,6 @@ beforeEach(async () => {
   apps = []
   answer = (_seen, res) => res.end('ok')
   upstream = await startUpstream((seen, res) => answer(seen, res))
-})
-afterEach(async () => {
-  for (const app of apps) await app.stop()
-  await upstream.close()
-  expect(apps.flatMap(({ observations }) => observations).filter(({ type }) => type === 'internal_error')).toEqual([])
 })
 
 interface Options {
@@ -105,10 +100,9 @@ describe('a soft limit', () => {
   })
 
   it('a burst over three gateways and one embedded store passes exactly limit and over, and the last ones say over', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tollgate-soft-'))
+    const folder = tempFolder()
     await burst({ store: `sqlite:${join(folder, 'quota.db')}` })
     for (const app of apps.splice(0)) await app.stop()
-    await rm(folder, { recursive: true })
   })
 
   it('what is left of a soft limit is never below 0, and q, /me/quota and the price of a refusal speak of the limit', async () => {
@@ -306,8 +300,7 @@ describe("the upstream's field", () => {
       heads.push(req.headers)
       sockets.handleUpgrade(req, socket, head, (ws) => ws.close())
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    await listening(server)
     const quota = 'default_plan: "größer", plans: { "größer": { personal: { read: { 1h: { limit: 2, over: 9 } } } } },'
     const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const app = await start({ quota, to, more: 'drain: { timeout: 100ms }' })
@@ -320,8 +313,6 @@ describe("the upstream's field", () => {
       ...{ state: 'over', category: 'read', remaining: 0 },
       ...{ reset: 3600, plan: 'größer' },
     })
-    server.closeAllConnections()
-    server.close()
   })
 })
 

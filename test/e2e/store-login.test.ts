@@ -1,23 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
-let folder: string
+const folder = tempFolder()
 let ca: Certificate
 let server: Certificate
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-store-login-'))
   ca = makeCa(folder, 'ca')
   server = makeCertificate(folder, 'server', ca, 'IP:127.0.0.1')
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 let redis: RedisServer
 let upstream: Upstream
@@ -41,10 +39,7 @@ beforeEach(async () => {
   app = await startApp(configuration('first'))
 })
 afterEach(async () => {
-  await app.stop()
   admin.disconnect()
-  await upstream.close()
-  await redis.stop()
 })
 
 /** Puts a new client certificate where the configuration has it. */

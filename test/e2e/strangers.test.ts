@@ -1,19 +1,15 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { atEnd } from '../setup/at-end.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { statusesIn } from './raw.ts'
 
 /** Whoever has no accepted credential, from whatever number of addresses, against users. */
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const ROUTES = `routes:
   - { match: GET /pub, public: true }
@@ -32,10 +28,6 @@ async function start(edge: string, upstreamKeys = '', redis?: string): Promise<R
   })
   const text = yaml(upstream.url, `edge: { ${edge} }\n${ROUTES}`, redis, upstreamKeys)
   const app = await startApp(redis === undefined ? text : `${text}store_options: { deadline: 10s }\n`)
-  cleanups.push(
-    () => upstream.close(),
-    () => app.stop(),
-  )
   return { ...app, waiting: () => waiting }
 }
 
@@ -44,7 +36,7 @@ function send(app: RunningApp, localAddress: string, text: string): () => string
   const socket = net.connect({ host, port: Number(port), localAddress })
   let received = ''
   socket.on('error', () => {}).on('data', (bytes: Buffer) => (received += bytes.toString('latin1')))
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   socket.write(text)
   return () => received
 }
@@ -94,7 +86,6 @@ it('callers without a credential count among strangers, though each has a quota 
 
 it('users who ask for their quota and usage take no place of the strangers', async () => {
   const server = await startRedis()
-  cleanups.push(() => server.stop())
   const app = await start('max_in_flight: 6, shares: { requests: { address: 3 } }', '', server.url)
   // Redis replies to nobody, so three keep their places, which are known to be taken when the fourth is refused.
   process.kill(server.pid, 'SIGSTOP')
@@ -120,10 +111,6 @@ edge: { max_in_flight: 4, shares: { address: none } }
 unmatched: forward
 `
   const app = await startApp(file)
-  cleanups.push(
-    () => app.stop(),
-    () => upstream.close(),
-  )
   for (let i = 0; i < 4; i++) send(app, '127.0.1.1', head('GET /slow'))
   await expect.poll(() => upstream.seen.length).toBe(4)
 })
@@ -134,14 +121,11 @@ it('a WebSocket without an accepted credential ends where nobody says anything o
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
   const app = await startApp(yaml(`http://127.0.0.1:${port}`, ROUTES, undefined, 'idle_timeout: 1s'))
-  cleanups.push(
-    () => server.close(),
-    () => app.stop(),
-  )
+  atEnd(() => server.close())
   const url = app.url.replace('http', 'ws')
   const open = async (path: string, headers = {}): Promise<WebSocket> => {
     const socket = new WebSocket(url + path, { headers }).on('error', () => {})
-    cleanups.push(() => socket.terminate())
+    atEnd(() => socket.terminate())
     await new Promise((resolve) => socket.once('open', resolve))
     return socket
   }

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MODEL_STREAMS, type ModelStream } from '../gateway/model-streams.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -10,11 +12,6 @@ import { bearer } from './jwt.ts'
 /** What a stream costs is read as it passes: neither its bytes nor the time at which they come know of it. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 type Respond = (res: http.ServerResponse) => unknown
 
@@ -30,14 +27,13 @@ async function start(way: Way, settle: string, respond: Respond): Promise<Runnin
       socket.on('error', () => {}),
     ),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   const rest = `
 quota: { baselines: { personal: { write: { 1h: 1000000 } }, global: { write: { 1h: 1000000 } } } }
 routes: [{ match: "* /*", category: write, cost: 20, settle: ${settle} }]
 ${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, undefined, certificates.upstream(way)))
-  cleanups.push(async () => {
+  atEnd(async () => {
     await app.stop()
     responder.closeAllConnections()
     server.close()

@@ -1,26 +1,18 @@
 import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import net, { type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import net from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 import { freePort } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -30,31 +22,24 @@ import { rawExchange } from './raw.ts'
 
 const run = promisify(execFile)
 
-let certificates: string
+const certificates = tempFolder()
 let ca: Certificate
 let one: Certificate
 let other: Certificate
 beforeAll(() => {
-  certificates = mkdtempSync(join(tmpdir(), 'tollgate-certificates-'))
   ca = makeCa(certificates, 'ca')
   one = makeCertificate(certificates, 'one', ca, 'IP:127.0.0.1', 400)
   other = makeCertificate(certificates, 'other', ca, 'IP:127.0.0.1', 5)
 })
-afterAll(() => rmSync(certificates, { recursive: true }))
 
 let folder: string
 let backend: Upstream
 let apps: RunningApp[]
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
+  folder = tempFolder()
   backend = await startUpstream()
   apps = []
   mount('v1', one)
-})
-afterEach(async () => {
-  for (const app of apps) await app.stop()
-  await backend.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** Puts a pair in place as the kubelet does with a Secret. */
@@ -193,16 +178,13 @@ describe('a listener with a certificate', () => {
       expect(Buffer.concat(await socket.toArray()).toString()).toMatch(response)
       await expect.poll(() => app.requests().map((request) => request.outcome)).toEqual([outcome])
     }
-    await slow.close()
   })
 
   it('a listener with a certificate lets WebSockets through', async () => {
     const server = http.createServer()
     const sockets = new WebSocketServer({ server })
     sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const app = await start(config('', true, `http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+    const app = await start(config('', true, `http://127.0.0.1:${await listening(server)}`))
     const ws = new WebSocket(`${app.url.replace('https', 'wss')}/live`, { headers: bearer('alice'), ca: ca.cert })
     await once(ws, 'open')
     const large = 'x'.repeat(300_000)
@@ -214,7 +196,6 @@ describe('a listener with a certificate', () => {
     ws.close()
     await once(ws, 'close')
     await expect.poll(() => app.requests().map(({ httpStatus }) => httpStatus)).toEqual([101])
-    server.close()
   })
 
   it('a listener with a certificate gives up a client that does not finish its handshake, and before that for another of an address that has all it may', async () => {
@@ -251,7 +232,6 @@ describe('a listener with a certificate', () => {
     expect(await pending).toMatchObject({ status: 200, body: 'late' })
     await stopped
     agent.destroy()
-    await slow.close()
   })
 
   it('a listener with a certificate answers bytes of attackers as one in the clear does', async () => {
@@ -416,9 +396,6 @@ describe('the administrators’ listener by TLS', () => {
 
 describe('a gateway as a process', () => {
   let gateway: GatewayProcess | null
-  afterEach(async () => {
-    if (gateway?.child.exitCode === null) await gateway.end('SIGKILL')
-  })
 
   async function written(text: string): Promise<{ file: string; url: string; admin: string }> {
     const [port, adminPort] = [await freePort(), await freePort()]

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
@@ -19,18 +19,16 @@ let shell: Shell | undefined
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-tour-'))
+  folder = tempFolder()
   for (const name of CLONE) symlinkSync(resolve(name), join(folder, name))
   const names = ['TOLLGATE_LISTEN', 'TOLLGATE_ADMIN_LISTEN', 'SCORE_LISTEN', 'SYNC_LISTEN', 'CHART_LISTEN']
   const ports = await Promise.all(names.map(() => freePort()))
   env = { ...process.env, ...Object.fromEntries(names.map((name, i) => [name, `127.0.0.1:${ports[i]}`])) }
   await startDemo()
-  shell = startShell(folder, env)
+  shell = closedAtEnd(startShell(folder, env))
 }, 120_000)
 afterAll(async () => {
-  await shell?.close()
   await stopDemo()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function startDemo(): Promise<void> {

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { type Collector, startCollector } from './collector.ts'
 import { startUpstream, type Upstream, yaml } from './harness.ts'
@@ -14,13 +14,8 @@ let gateway: GatewayProcess
 let url: string
 let admin: string
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-traces-'))
+  folder = tempFolder()
   upstream = await startUpstream()
-})
-afterEach(async () => {
-  await gateway.end('SIGTERM')
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 async function start(collector: Collector, more = ''): Promise<void> {
@@ -74,7 +69,6 @@ describe('workers', () => {
           )?.[1],
       )
       .toMatch(/^2[0-9]$/)
-    collector.close()
   })
 })
 
@@ -87,6 +81,5 @@ describe('a collector that never answers', () => {
     expect(await gateway.end('SIGTERM')).toBe(0)
     const lines = gateway.lines().filter(({ msg }) => String(msg).startsWith('spans are dropped'))
     expect(lines).toMatchObject([{ level: 40, detail: 'the gateway stops' }])
-    silent.close()
   })
 })

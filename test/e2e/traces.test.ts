@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { listening } from '../setup/listening.ts'
 import { type Collector, startCollector } from './collector.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -32,17 +33,9 @@ beforeEach(async () => {
     seen.push(req)
     sockets.handleUpgrade(req, socket, head, (ws) => ws.close())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   collector = await startCollector()
   app = await startApp(config())
-})
-afterEach(async () => {
-  await app.stop()
-  collector.close()
-  server.closeAllConnections()
-  server.close()
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 function config(telemetry = '', rules = RULES): string {
@@ -253,7 +246,6 @@ describe('a collector', () => {
     expect((await get({})).status).toBe(200)
     await expect.poll(counted, { timeout: 30_000 }).toEqual([`tollgate_spans_total{outcome="${outcome}"} 1`])
     expect(collector.spans).toEqual([])
-    odd.close()
   })
 
   it('a collector that never answers holds a bounded number of spans, and neither requests nor the end of the gateway', async () => {

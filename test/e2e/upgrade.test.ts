@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { isCharged, isGivenBack } from '../observe/settled.ts'
+import { listening } from '../setup/listening.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -20,14 +21,8 @@ beforeEach(async () => {
     if (req.url === '/no') return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno')
     sockets.handleUpgrade(req, socket, head, (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   app = await startApp(text())
-})
-afterEach(async () => {
-  await app.stop()
-  server.closeAllConnections()
-  server.close()
 })
 
 function text(quota = '', upstream = ''): string {

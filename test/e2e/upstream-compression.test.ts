@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { startNginx } from '../setup/nginx.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
@@ -9,8 +9,6 @@ let app: RunningApp
 beforeAll(async () => {
   nginx = await startNginx(`gzip on; location / { default_type text/html; return 200 "${'a'.repeat(2000)}"; }`)
 })
-afterAll(() => nginx.stop())
-afterEach(() => app.stop())
 
 async function ask(headers: http.OutgoingHttpHeaders = {}): Promise<http.IncomingHttpHeaders> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()

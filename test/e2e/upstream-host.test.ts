@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
 import { startNginx } from '../setup/nginx.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
@@ -17,8 +17,6 @@ beforeAll(async () => {
     location /base/ { location = /base/docs { return 302 /base/docs/?next=http://127.0.0.1/; } }
     location /sso { return 302 https://sso.test/?back=http://127.0.0.1:$server_port/x; }`)
 })
-afterAll(() => nginx.stop())
-afterEach(() => app.stop())
 
 interface Response {
   readonly status: number | undefined
@@ -110,14 +108,10 @@ it('a WebSocket has the same Host, and a redirect instead of it is rewritten, to
 
 it('a request of HTTP/1.0 without Host gets that of the upstream', async () => {
   const upstream = await startUpstream()
-  try {
-    await start('', { url: upstream.url })
-    const { port } = new URL(app.url)
-    const { connect } = await import('node:net')
-    const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET / HTTP/1.0\r\n\r\n'))
-    expect((await socket.toArray()).join('')).toMatch(/ 200 /)
-    expect(upstream.seen[0]?.headers.host).toBe(new URL(upstream.url).host)
-  } finally {
-    await upstream.close()
-  }
+  await start('', { url: upstream.url })
+  const { port } = new URL(app.url)
+  const { connect } = await import('node:net')
+  const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET / HTTP/1.0\r\n\r\n'))
+  expect((await socket.toArray()).join('')).toMatch(/ 200 /)
+  expect(upstream.seen[0]?.headers.host).toBe(new URL(upstream.url).host)
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/load.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
@@ -27,10 +27,6 @@ beforeAll(async () => {
   const loaded = parseConfig(whole, 'test.yaml', {})
   warnings = loaded.warnings.map(({ message }) => message)
   app = await startApp(whole)
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
 })
 
 async function ask(line: string, body?: string, headers: Record<string, string> = bearer('alice')): Promise<number> {

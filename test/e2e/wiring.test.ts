@@ -2,12 +2,11 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type http from 'node:http'
 import { createServer } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
@@ -17,6 +16,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { isCharged, isGivenBack } from '../observe/settled.ts'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
@@ -27,17 +28,13 @@ let backend: Upstream
 let app: RunningApp
 let more: { close(): void } | null
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-wiring-'))
+  folder = tempFolder()
   respond = (_seen, res) => res.end('ok')
   backend = await startUpstream((seen, res) => respond(seen, res))
   more = null
 })
 afterEach(async () => {
-  await app.stop()
-  await backend.close()
   more?.close()
-  rmSync(folder, { recursive: true })
-  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
 })
 
 interface Keys {
@@ -751,8 +748,7 @@ async function httpsUpstream(options: https.ServerOptions): Promise<string> {
     const socket = req.socket as TLSSocket
     res.end(`${socket.getPeerCertificate().subject?.CN} for ${socket.servername}`)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   more = server
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

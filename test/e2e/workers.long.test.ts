@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest'
 import type { ExplainResponse, InForceResponse } from '../../src/contract/api.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { freePort, startRedis } from '../setup/redis.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { spawnGateway } from './process.ts'
@@ -177,9 +178,8 @@ describe('a primary that is killed', () => {
     expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
     await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
     expect(await hanging).toBeInstanceOf(Error)
-    const store = openSqliteStore({ file: join(folder, 'quota.db') })
+    const store = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
     expect(await store.listReplicas()).toEqual([])
-    await store.close()
   })
 
   it('a primary that is killed while it drains leaves none behind either, however long the drain may take', async () => {
@@ -399,7 +399,7 @@ describe('two workers', () => {
   it('two workers tell the administrators that a store which may be read takes no charges, and what was changed before', async () => {
     const own = await startRedis()
     const client = new Redis(own.url)
-    const hand = openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} })
+    const hand = closedAtEnd(openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} }))
     try {
       await start({ store: own.url })
       await hand.change({ kind: 'settings', to: { mode: 'loose' } }, { who: 'alice', why: null }, null)
@@ -412,9 +412,7 @@ describe('two workers', () => {
       expect(await readiness()).toBe(200)
     } finally {
       await running?.end('SIGTERM')
-      await hand.close()
       client.disconnect()
-      await own.stop()
     }
   })
 })

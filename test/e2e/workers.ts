@@ -1,16 +1,16 @@
 import { once } from 'node:events'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetch } from 'undici'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
 import { type Seen, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -34,9 +34,8 @@ export function withGatewayProcess(): void {
   beforeAll(async () => {
     redis = await sharedRedis()
   })
-  afterAll(() => redis.stop())
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
+    folder = tempFolder()
     respond = (_seen, res) => res.end('ok')
     backend = await startUpstream((seen, res) => respond(seen, res))
     port = await freePort()
@@ -48,8 +47,6 @@ export function withGatewayProcess(): void {
     if (running !== null && running.child.exitCode === null && running.child.signalCode === null) {
       await running.end('SIGTERM')
     }
-    await backend.close()
-    rmSync(folder, { recursive: true, force: true })
   })
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { silence, statusesIn } from '../e2e/raw.ts'
 import { startHaproxy } from '../setup/haproxy.ts'
@@ -31,15 +31,9 @@ beforeAll(async () => {
     else res.end('ok')
   })
 })
-afterEach(async () => {
-  await haproxy?.stop()
+beforeEach(() => {
   haproxy = null
-  await app.stop()
   upstream.seen.length = 0
-})
-afterAll(async () => {
-  certificates.remove()
-  await upstream.close()
 })
 
 const ROUTES = `

@@ -1,17 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterEach } from 'vitest'
 import type { IncomingRequest } from '../../src/edge/connection.ts'
 import { createListener } from '../../src/edge/listener.ts'
 import { createShares, type ShareRules, THINGS } from '../../src/edge/shares.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
+import { atEnd } from '../setup/at-end.ts'
 
 const NO_BOUNDS = { address: null, network: null, user: null, strangers: null, total: null }
 const shares = Object.fromEntries(THINGS.map((thing) => [thing, NO_BOUNDS])) as ShareRules
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 export interface Sent {
   /** Of the response. */
@@ -60,9 +56,9 @@ export async function sent(head: string): Promise<Sent> {
     }),
   })
   const { hostname, port } = new URL(await listener.start())
-  cleanups.push(() => listener.stop(0))
+  atEnd(() => listener.stop(0))
   const socket = connect(Number(port), hostname).on('error', () => {})
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   socket.write(head)
   const [bytes] = await once(socket, 'data')
   return { text: String(bytes), requests, denials }

@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { connectTo, makeCertificates, type Way } from '../setup/ways.ts'
@@ -8,7 +8,6 @@ import { connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 /** CONNECT makes Node let go of a connection, with all that it listened to. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 const PLAIN: Way = { name: 'in the clear', clients: false, upstream: false }
 const TLS: Way = { name: 'by TLS', clients: true, upstream: false }
@@ -19,8 +18,6 @@ let app: RunningApp
 const sockets = new Set<net.Socket>()
 afterEach(async () => {
   for (const socket of sockets) socket.destroy()
-  await app.stop()
-  await upstream.close()
 })
 
 async function start(way: Way = PLAIN): Promise<void> {

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 
 /** The states of a client connection, as the head of `src/edge/connection.ts` has them. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 const PLAIN = { clients: false, upstream: false, name: '' }
 /** Responses to `/slow` that are still to come. */
@@ -19,10 +19,8 @@ const upstream = createServer((req, res) => {
   else res.end('ok')
 })
 beforeAll(async () => {
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
+  await listening(upstream)
 })
-afterAll(() => void upstream.close())
 
 const get = (path: string, fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`
 const CLOSE = 'Connection: close\r\n'
@@ -72,7 +70,6 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
     const rest = `${routes}\n${certificates.listener(way)}`
     app = await startApp(yaml(upstreamUrl(PLAIN, upstream), rest, 'sqlite::memory:'))
   })
-  afterAll(() => app.stop())
   let seen = 0
   afterEach(() => {
     seen = app.requests().length

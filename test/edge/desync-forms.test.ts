@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { isCharged } from '../observe/settled.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -16,11 +18,6 @@ import { startRawUpstream } from './raw-upstream.ts'
  */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const auth = `Authorization: Bearer ${jwtOf('alice')}\r\n`
 const SMUGGLED = `GET /api/smuggled HTTP/1.1\r\nHost: a\r\n${auth}\r\n`
@@ -32,11 +29,9 @@ function request(line: string, fields: string, body = ''): string {
 
 async function startIn(way: Way, edge = '', url?: string, upstream = '') {
   const backend = await startRawUpstream(certificates.server, way)
-  cleanups.push(backend.close)
   const rest = `edge: { ${edge} }\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
   const more = [upstream, certificates.upstream(way)].filter(Boolean).join(', ')
   const app = await startApp(yaml(url ?? backend.url, rest, 'sqlite::memory:', more))
-  cleanups.push(() => app.stop())
   return { app, lines: backend.lines, received: backend.received }
 }
 
@@ -155,12 +150,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
       sockets.add(socket.on('error', () => {}))
       onConnection(socket)
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    })
+    await listening(server)
     return upstreamUrl(way, server)
   }
 
@@ -175,7 +165,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   it('a body of which the rest comes after the refusal, which closes the connection: behind it is no request', async () => {
     const { app, lines } = await start()
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     let text = ''
     socket.on('data', (data) => {
       text += data.toString('latin1')
@@ -202,7 +192,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   it('pause-based: what comes after a body that paused for too long is no request', async () => {
     const { app, lines } = await start('upload_grace: 200ms')
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     let text = ''
     let closed = false
     socket.on('close', () => {
@@ -236,7 +226,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
     })
     const { app } = await start('', url)
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     let text = ''
     socket.on('data', (data) => {
       text += data.toString('latin1')
@@ -330,7 +320,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     socket.write(request('POST /api/a', 'Content-Length: 100000\r\n', 'x'.repeat(50_000)))
     const [response] = await once(socket, 'data')
     socket.write('x'.repeat(50_000) + request('GET /api/ws', upgrade))
@@ -343,7 +333,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
   it('upgrade by Proxy-Connection: the body of the request behind it is no request', async () => {
     const { app, lines } = await start()
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     const hiding = request('POST /api/b', `Content-Length: ${SMUGGLED.length + 1}\r\n`, 'x')
     socket.write(request('GET /api/a', 'Proxy-Connection: Upgrade\r\nUpgrade: x\r\n') + hiding)
     const pieces: Buffer[] = []
@@ -369,7 +359,7 @@ describe.each(BOTH_WAYS)('a connection on which something was left over, by $nam
     })
     const { app } = await start('', url)
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     const pieces: Buffer[] = []
     socket.on('data', (piece: Buffer) => pieces.push(piece))
     const statuses = () => statusesIn(Buffer.concat(pieces).toString('latin1'))

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkEdge, checkUpgrade } from '../../src/edge/head-rules.ts'
@@ -7,6 +7,8 @@ import { type Denial, STATUS_OF } from '../../src/errors.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
 import { prepareParser } from '../../src/node/ignored-upgrade.ts'
 import { silence } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 
 /** What came of the bytes that were sent on one connection. */
 export interface Sent {
@@ -69,8 +71,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) server.on(event, handle)
   server.on('connect', tunnel)
   if (options.shouldUpgradeCallback !== undefined) server.on('upgrade', tunnel)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listening(server)
 
   return {
     async send(text, later = '') {
@@ -79,10 +80,10 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
       const statuses = [...response.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
       return { accepted, response, closed, statuses: statuses.filter((status) => status !== 100) }
     },
-    async stop() {
+    stop: atEnd(async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-    },
+    }),
   }
 }
 

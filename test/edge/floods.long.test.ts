@@ -4,7 +4,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
@@ -21,7 +21,6 @@ const OTHERS = Array.from({ length: 50 }, (_, i) => `user ${i}`)
 const PATIENCE_MS = 10_000
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 let backend: Upstream
 let app: RunningApp
 const sockets = new Set<net.Socket>()
@@ -32,8 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const socket of sockets) socket.destroy()
   sockets.clear()
-  await backend.close()
-  await app.stop()
 })
 
 async function start(upstream = backend.url, edge = '', listener = ''): Promise<void> {
@@ -175,7 +172,6 @@ describe('everybody else is served within moments while', () => {
       ask(request('GET /api/now HTTP/1.1', user, 'Connection: close'), `127.0.1.${i + 1}`),
     )
     expect([...new Set(await Promise.all(responses))]).toEqual([200])
-    raw.close()
   })
 })
 

@@ -1,24 +1,19 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import tls from 'node:tls'
-import { afterAll, afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { MOST_HANDSHAKES } from '../../src/edge/open-connections.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { BOTH_WAYS, makeCertificates } from '../setup/ways.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const byTls = BOTH_WAYS.find(({ clients }) => clients) ?? { clients: true, upstream: false, name: 'by TLS' }
 
 async function start(): Promise<RunningApp> {
   const app = await startApp(yaml('http://127.0.0.1:1', certificates.listener(byTls)))
-  cleanups.push(() => app.stop())
   return app
 }
 
@@ -29,7 +24,7 @@ async function silent(app: RunningApp, count: number, addressOf: (i: number) => 
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(app.url).port), localAddress: addressOf(i) })
     socket.on('error', () => {}).resume()
     sockets.push(socket)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     if (i % 100 === 99) await once(socket, 'connect')
   }
   return sockets
@@ -40,7 +35,7 @@ const closedOf = (sockets: readonly Socket[]): Socket[] => sockets.filter(({ des
 async function served(app: RunningApp, localAddress: string): Promise<tls.TLSSocket> {
   const raw = connect({ host: '127.0.0.1', port: Number(new URL(app.url).port), localAddress })
   const socket = tls.connect({ socket: raw, rejectUnauthorized: false })
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   const [bytes] = await once(socket, 'data')
   expect(statusesIn(String(bytes))).toEqual([404])

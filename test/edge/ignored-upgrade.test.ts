@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { silence, statusesIn } from '../e2e/raw.ts'
@@ -9,11 +9,6 @@ import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.
 import { startRawUpstream } from './raw-upstream.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** As Apache HttpClient 5.4 sends it with every request in the clear, and the client of the JDK. */
 const TLS = 'Connection: Upgrade\r\nUpgrade: TLS/1.2\r\n'
@@ -26,10 +21,8 @@ function request(line: string, fields = '', body = ''): string {
 
 async function start(way: Way) {
   const backend = await startRawUpstream(certificates.server, way)
-  cleanups.push(backend.close)
   const rest = `unmatched: { category: read, cost: 1 }\n${certificates.listener(way)}`
   const app = await startApp(yaml(backend.url, rest, 'sqlite::memory:', certificates.upstream(way)))
-  cleanups.push(() => app.stop())
   return { app, backend }
 }
 

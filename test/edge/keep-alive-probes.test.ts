@@ -1,16 +1,12 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startApp, yaml } from '../e2e/harness.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** Seconds until TCP asks whether the other end is there, of the end with such ports; `null` if it never does. */
 function probeIn(local: number, remote: number): number | null {
@@ -29,19 +25,11 @@ describe.each(BOTH_WAYS)('a request that waits in silence, $name', (way) => {
     const upstream = certificates.server(way, () => {})
     const raw: Socket[] = []
     upstream.on('connection', (socket) => raw.push(socket))
-    upstream.listen(0, '127.0.0.1')
-    await once(upstream, 'listening')
-    cleanups.push(
-      () => upstream.close(),
-      () => {
-        for (const socket of raw) socket.destroy()
-      },
-    )
+    await listening(upstream)
     const rest = `unmatched: forward\n${certificates.listener(way)}`
     const app = await startApp(yaml(upstreamUrl(way, upstream), rest, undefined, certificates.upstream(way)))
-    cleanups.push(() => app.stop())
     const client = connectTo(app.url)
-    cleanups.push(() => client.destroy())
+    atEnd(() => client.destroy())
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     await expect.poll(() => raw.length).toBe(1)
     const probes = () => [

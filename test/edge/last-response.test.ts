@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
 /**
@@ -13,11 +15,6 @@ import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../set
  */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const auth = `Authorization: Bearer ${jwtOf('alice')}\r\n`
 const post = (path: string, length: number): string =>
@@ -35,15 +32,9 @@ async function start(way: Way) {
       else if (path !== undefined) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  await listening(server)
   const rest = `routes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', certificates.upstream(way)))
-  cleanups.push(() => app.stop())
   return app
 }
 
@@ -58,16 +49,13 @@ async function startHeld(way: Way) {
   const server = certificates.server(way, (socket) => {
     socket.on('error', () => {}).on('data', () => waiting.add(socket))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   const rest = `unmatched: forward\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', certificates.upstream(way)))
   function release(text: string): void {
     for (const socket of waiting) socket.write(text)
     waiting.clear()
   }
-  cleanups.push(() => server.close())
-  cleanups.push(() => app.stop())
   return { app, waiting, release }
 }
 
@@ -145,7 +133,7 @@ describe.each(WAYS)('a response that ends its connection reaches a client that r
     const app = await start(way)
     if (what.endsWith('drains')) await drain(app)
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     socket.pause()
     // Some requests come with the first, the others later. The client reads when it has sent all, which is more than waits on the way.
     socket.write(first + post('/api/b', 2).repeat(4))
@@ -164,7 +152,7 @@ describe.each(WAYS)('a response that ends its connection reaches a client that r
   it('a response that ends its connection reaches a client that reads late of an upload that the upstream breaks off, which ends its connection or leaves all behind it their responses', async () => {
     const app = await start(way)
     const socket = connectTo(app.url)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     socket.pause()
     socket.write(post('/api/lost', 286_459) + post('/api/b', 2).repeat(4))
     await expect.poll(() => app.requests().length).toBeGreaterThan(0)

@@ -1,24 +1,20 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { queryObjects } from 'node:v8'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { isCharged, isGivenBack } from '../observe/settled.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { freePort } from '../setup/redis.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
 /** What one client, or all of them together, can take of the gateway. */
-
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** Answers wait until `release` is called, those of `/api/now` do not. */
 async function waitingUpstream(): Promise<Upstream & { waiting: number; release(): void; hold(): void }> {
@@ -29,7 +25,6 @@ async function waitingUpstream(): Promise<Upstream & { waiting: number; release(
     held.push(() => res.end('ok'))
     res.once('close', () => held.pop())
   })
-  cleanups.push(() => backend.close())
   return {
     ...backend,
     get waiting() {
@@ -47,7 +42,6 @@ async function waitingUpstream(): Promise<Upstream & { waiting: number; release(
 
 async function start(upstream: string, edge: string, more = ''): Promise<RunningApp> {
   const app = await startApp(configOf(upstream, edge, more))
-  cleanups.push(() => app.stop())
   return app
 }
 
@@ -58,7 +52,7 @@ function configOf(upstream: string, edge: string, more = ''): string {
 function open(app: RunningApp, localAddress = '127.0.0.1') {
   const { hostname, port } = new URL(app.url)
   const socket = net.connect({ host: hostname, port: Number(port), localAddress })
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   let received = ''
   let closed = false
   socket.on('error', () => {})
@@ -239,7 +233,7 @@ describe('requests on one connection', () => {
       client.socket.write(get('alice', '/api/slow') + before)
       await poll(() => backend.waiting).toBeGreaterThan(0)
       subscribe('http.server.request.start', note)
-      cleanups.push(() => unsubscribe('http.server.request.start', note))
+      atEnd(() => unsubscribe('http.server.request.start', note))
       client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
       await poll(() => bodies.length + app.observations.length).toBeGreaterThan(0)
       for (let i = 0; i < 20; i++) await rawExchange(app.url, last('carol'))
@@ -294,7 +288,6 @@ it.each([
     const routes =
       '[{ match: "* /api/*", category: read, cost: 2 }, { match: "* /api/dear", category: read, cost: 1000 }]'
     const app = await startApp(yaml(backend.url, `routes: ${routes}`))
-    cleanups.push(() => app.stop())
     const client = open(app)
     client.socket.write(request(line, 'bob', 'Expect: 100-continue', 'Content-Length: 10'))
     await poll(client.statuses).toEqual([status])
@@ -307,7 +300,6 @@ it.each([
 
 it('every connection asks by TCP after a minute of silence whether its client is there', async () => {
   const backend = await startRawUpstream()
-  cleanups.push(backend.close)
   const app = await start(backend.url, '')
   const [tunnel, other] = [open(app), open(app)]
   tunnel.socket.write(upgrade('alice'))
@@ -335,15 +327,10 @@ async function waitingForKeys() {
   let asked: ServerResponse | undefined
   const keys = createServer((_req, res) => {
     asked = res
-  }).listen(0, '127.0.0.1')
-  await once(keys, 'listening')
-  cleanups.push(() => {
-    keys.closeAllConnections()
-    keys.close()
   })
+  await listening(keys)
   const jwks = `jwks: "http://127.0.0.1:${(keys.address() as net.AddressInfo).port}/", algorithms: [ES256]`
   const app = await startApp(configOf('http://127.0.0.1:1', '').replace(/secret: .*, algorithms: \[HS256\]/, jwks))
-  cleanups.push(() => app.stop())
   const client = open(app)
   // Of an algorithm that needs the keys.
   client.socket.write(upgrade('alice').replace(/Bearer [^.]*/, `Bearer ${btoa('{"alg":"ES256"}').replace(/=+$/, '')}`))
@@ -457,7 +444,6 @@ describe('max_in_flight_per_user', () => {
 describe('max_tunnels', () => {
   it('max_tunnels answers 503 to the handshakes beyond it before any charge, and tunnels take no place of requests', async () => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, 'max_tunnels: 2, max_in_flight: 1, shares: { address: none, user: none }')
     const tunnels = [open(app), open(app)]
     for (const { socket } of tunnels) socket.write(upgrade('alice'))
@@ -472,7 +458,6 @@ describe('max_tunnels', () => {
 
   it('a tunnel counts for its user', async () => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, 'max_in_flight_per_user: 1')
     const tunnel = open(app)
     tunnel.socket.write(upgrade('alice'))
@@ -489,7 +474,7 @@ describe('max_lag', () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_lag: 20ms')
     let busy = true
-    cleanups.push(() => {
+    atEnd(() => {
       busy = false
     })
     function burn(): void {
@@ -528,7 +513,7 @@ describe('min_upload_rate', () => {
   /** Sends a piece every 100 ms until told to stop. */
   function drip(socket: net.Socket, piece: string): void {
     const timer = setInterval(() => socket.writable && socket.write(piece), 100)
-    cleanups.push(() => clearInterval(timer))
+    atEnd(() => clearInterval(timer))
     socket.once('close', () => clearInterval(timer))
   }
 
@@ -539,7 +524,6 @@ describe('min_upload_rate', () => {
     'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the upstream',
     async (_how, framing, piece) => {
       const backend = await startRawUpstream()
-      cleanups.push(backend.close)
       const app = await start(backend.url, rule, 'max_connections: 1, unchunk: 0')
       const slow = open(app)
       slow.socket.write(upload('alice', framing))
@@ -567,7 +551,6 @@ describe('min_upload_rate', () => {
 
   it('min_upload_rate ends one that is read before the charge, which is never made', async () => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, `${rule}, max_body: 1MiB`)
     const slow = open(app)
     slow.socket.write(upload('alice', CHUNKED))
@@ -582,7 +565,6 @@ describe('min_upload_rate', () => {
     ['a long body', 'Content-Length: 100000'],
   ])('min_upload_rate blames no backend for a client that sends nothing of %s', async (_what, framing) => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, 'upload_grace: 1s', 'response_timeout: 200ms')
     const silent = open(app)
     silent.socket.write(upload('alice', framing))
@@ -593,7 +575,6 @@ describe('min_upload_rate', () => {
 
   it('min_upload_rate is not what ends one whose request was refused: after a second nobody reads on', async () => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, 'upload_grace: 10m')
     const client = open(app)
     client.socket.write('POST /api/up HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n')
@@ -605,7 +586,6 @@ describe('min_upload_rate', () => {
 
   it('min_upload_rate lets one go on that is fast enough, however long it takes', async () => {
     const backend = await startRawUpstream()
-    cleanups.push(backend.close)
     const app = await start(backend.url, rule)
     const client = open(app)
     client.socket.write(upload('alice', CHUNKED))
@@ -623,7 +603,6 @@ describe('min_upload_rate', () => {
     const backend = await startUpstream(
       ({ url }, res) => void res.end(url === '/api/big' ? Buffer.alloc(20_000_000) : 'ok'),
     )
-    cleanups.push(() => backend.close())
     const app = await start(backend.url, rule)
     const client = open(app)
     client.socket.pause()
@@ -651,9 +630,7 @@ describe('min_upload_rate', () => {
       })
       socket.pause()
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanups.push(() => server.close())
+    await listening(server)
     const app = await start(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, rule)
     const client = open(app)
     client.socket.write(upload('alice', 'Content-Length: 20000000'))

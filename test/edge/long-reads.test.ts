@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import net, { type AddressInfo, type Socket } from 'node:net'
+import net, { type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import tls from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates, type Way } from '../setup/ways.ts'
 
 /** What a connection brings before it waits for its turn. */
@@ -23,11 +25,6 @@ const ACCEPTS = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n
 const HANDSHAKE = `GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 async function startGateway(way: Way): Promise<RunningApp> {
   const upstream: Server = createServer((req, res) => {
@@ -39,17 +36,11 @@ async function startGateway(way: Way): Promise<RunningApp> {
       .on('error', () => {})
       .resume()
       .write(ACCEPTS)
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
   })
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  const { port } = upstream.address() as AddressInfo
+  const port = await listening(upstream)
   const routes = 'routes: [{ match: POST /pub, public: true }, { match: GET /ws, public: true }]'
   const app = await startApp(yaml(`http://127.0.0.1:${port}`, `${routes}\n${certificates.listener(way)}`))
-  cleanups.push(
-    () => upstream.close(),
-    () => upstream.closeAllConnections(),
-    () => app.stop(),
-  )
   return app
 }
 
@@ -62,7 +53,7 @@ function acceptedBy(app: RunningApp): Socket[] {
     if (socket.localPort === port) sockets.push(socket)
   }
   subscribe('net.server.socket', add)
-  cleanups.push(() => unsubscribe('net.server.socket', add))
+  atEnd(() => unsubscribe('net.server.socket', add))
   return sockets
 }
 
@@ -71,7 +62,7 @@ async function open(app: RunningApp, localAddress: string, head: string): Promis
   const raw = net.connect({ host, port: Number(port), localAddress })
   const isTls = protocol === 'https:'
   const socket = isTls ? tls.connect({ socket: raw, rejectUnauthorized: false }) : raw
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   socket.on('error', () => {}).resume()
   await once(socket, isTls ? 'secureConnect' : 'connect')
   socket.write(head)

@@ -3,18 +3,17 @@ import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { OpenConnections } from '../../src/edge/open-connections.ts'
 import { createShares, type ShareRules, THINGS } from '../../src/edge/shares.ts'
+import { listening } from '../setup/listening.ts'
 
 /** Connections of many /64s of one IPv6 /48. The loopback has one address of IPv6, so each socket is given another one. */
 
 const server = createServer()
 const clients: Socket[] = []
 beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
 })
 afterAll(() => {
   for (const client of clients) client.destroy()
-  server.close()
 })
 
 async function socketFrom(remoteAddress: string): Promise<Socket> {

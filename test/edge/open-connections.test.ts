@@ -2,35 +2,27 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import net from 'node:net'
 import tls from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates } from '../setup/ways.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 const PLAIN = { clients: false, upstream: false, name: '' }
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** Responses to `/slow` wait here. */
 const pending: ServerResponse[] = []
 
 async function startGateway(edge: string, way = PLAIN): Promise<RunningApp> {
   const upstream: Server = createServer((req, res) => void (req.url === '/slow' ? pending.push(res) : res.end('ok')))
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  await listening(upstream)
   const routes = 'routes: [{ match: GET /slow, public: true }, { match: GET /mine, category: read, cost: 1 }]'
   const { port } = upstream.address() as AddressInfo
   const rest = `edge: { ${edge} }\n${routes}\n${certificates.listener(way)}`
   const app = await startApp(yaml(`http://127.0.0.1:${port}`, rest))
-  cleanups.push(
-    () => upstream.close(),
-    () => upstream.closeAllConnections(),
-    () => app.stop(),
-  )
   return app
 }
 
@@ -49,7 +41,7 @@ function connect(app: RunningApp, localAddress: string): Client {
   let isClosed = false
   socket.on('error', () => {}).on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
   socket.once('close', () => (isClosed = true))
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   const ask = (path: string, user?: string) =>
     void socket.write(
       `GET ${path} HTTP/1.1\r\nHost: a\r\n${user === undefined ? '' : `Authorization: Bearer ${jwtOf(user)}\r\n`}\r\n`,

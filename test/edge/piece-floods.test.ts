@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import net, { type AddressInfo, type Socket } from 'node:net'
+import net, { type Socket } from 'node:net'
 import tls from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, makeCertificates, type Way } from '../setup/ways.ts'
 
 /** Chunks of one byte from many addresses that nobody has seen. What is counted is work: each piece of a body takes a microsecond. */
@@ -20,11 +22,6 @@ const PIECES_OF_REFUSED = 1000
 const CHUNKS = '1\r\nx\r\n'.repeat(50_000)
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 /** @returns the gateway, and how many bytes of bodies its upstream has had */
 async function start(way: Way): Promise<{ app: RunningApp; bytes: () => number }> {
@@ -33,15 +30,9 @@ async function start(way: Way): Promise<{ app: RunningApp; bytes: () => number }
     req.on('data', (piece: Buffer) => (bytes += piece.length)).on('error', () => {})
     req.on('end', () => res.end('ok'))
   })
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  const { port } = upstream.address() as AddressInfo
+  const port = await listening(upstream)
   const routes = 'routes: [{ match: "* /pub", public: true }, { match: "* /mine", category: read, cost: 1 }]'
   const app = await startApp(yaml(`http://127.0.0.1:${port}`, `${routes}\n${certificates.listener(way)}`))
-  cleanups.push(
-    () => upstream.close(),
-    () => upstream.closeAllConnections(),
-    () => app.stop(),
-  )
   return { app, bytes: () => bytes }
 }
 
@@ -56,7 +47,7 @@ async function open({ url }: RunningApp, localAddress: string): Promise<Client> 
   const socket = protocol === 'https:' ? tls.connect({ socket: raw, rejectUnauthorized: false }) : raw
   let text = ''
   socket.on('error', () => {}).on('data', (piece: Buffer) => (text += piece.toString('latin1')))
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect')
   return { socket, statuses: () => statusesIn(text) }
 }

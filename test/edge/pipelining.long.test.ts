@@ -1,20 +1,16 @@
-import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
 /** Several requests of one connection, sent before their responses have come. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const LENGTH = 20_000_000
 const auth = (user: string): string => `Authorization: Bearer ${jwtOf(user)}\r\n`
@@ -39,24 +35,18 @@ async function start(way: Way, upstream: string) {
         if (path === '/api/broken') setTimeout(() => socket.destroy(), 100)
       })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  await listening(server)
   const more = ['queue_timeout: 1m', upstream, certificates.upstream(way)].filter(Boolean).join(', ')
   // A share of so few would be one.
   const edge = 'edge: { max_lag: 1m, shares: { address: none, user: none } }'
   const rest = `${edge}\nroutes: [{ match: "* /api/*", category: read, cost: 1 }]\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', more))
-  cleanups.push(() => app.stop())
   return { app, seen }
 }
 
 function open(app: RunningApp) {
   const socket = connectTo(app.url)
-  cleanups.push(() => socket.destroy())
+  atEnd(() => socket.destroy())
   const chunks: Buffer[] = []
   socket.on('data', (bytes: Buffer) => chunks.push(bytes))
   const text = (): string => Buffer.concat(chunks).toString('latin1')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import net from 'node:net'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 
 /** An upstream on bare TCP: it logs every request line that arrives, also one that a proper server would never see. */
@@ -44,16 +45,15 @@ export async function startRawUpstream(
       }
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   return {
     url: upstreamUrl(way, server),
     lines,
     received,
-    close: () => {
+    close: atEnd(() => {
       for (const socket of sockets) socket.destroy()
       server.close()
-    },
+    }),
   }
 }
 

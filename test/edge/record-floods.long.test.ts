@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import https from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { openRecordClient, type RecordClient } from './records.ts'
 
@@ -15,18 +13,16 @@ const OTHERS = Array.from({ length: 50 }, (_, i) => i + 1)
 const ATTACKERS = 8
 const RECORDS = 3000
 
-let folder: string
+const folder = tempFolder()
 let pair: string
 let backend: Upstream
 let app: RunningApp
 const clients: RecordClient[] = []
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-records-'))
   const { certFile, keyFile } = makeCertificate(folder, 'one', makeCa(folder, 'ca'), 'IP:127.0.0.1', 400)
   pair = `tls: { cert: "${certFile}", key: "${keyFile}" }`
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 beforeEach(async () => {
   backend = await startUpstream()
@@ -38,8 +34,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const { socket } of clients.splice(0)) socket.destroy()
-  await app.stop()
-  await backend.close()
 })
 
 const ended = (): number =>

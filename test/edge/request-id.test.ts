@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { requestIdOf } from '../../src/edge/request-id.ts'
+import { listening } from '../setup/listening.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -10,13 +11,10 @@ let server: http.Server
 let client: net.Socket
 beforeAll(async () => {
   server = http.createServer((_, res) => res.end())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client = net.connect(await listening(server), '127.0.0.1')
 })
 afterAll(() => {
   client.destroy()
-  server.close()
 })
 
 async function idOf(fields: string, isProxy: boolean): Promise<string> {

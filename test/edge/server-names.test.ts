@@ -1,19 +1,18 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 
-let folder: string
+const folder = tempFolder()
 let ca: Certificate
 let pairs: Record<'first' | 'exact' | 'wild', Certificate>
 let upstream: Upstream
 let app: RunningApp
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-names-'))
   ca = makeCa(folder, 'ca')
   pairs = {
     first: makeCertificate(folder, 'first', ca, 'DNS:first.test,IP:127.0.0.1'),
@@ -21,11 +20,6 @@ beforeAll(async () => {
     exact: makeCertificate(folder, 'exact', ca, 'DNS:pay.shop.test'),
   }
   upstream = await startUpstream()
-})
-afterEach(() => app.stop())
-afterAll(async () => {
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 const listed = (...all: readonly Certificate[]) =>

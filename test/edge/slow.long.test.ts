@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
@@ -12,10 +12,6 @@ import { isCharged } from '../observe/settled.ts'
 
 let backend: Upstream
 let app: RunningApp
-afterEach(async () => {
-  await app.stop()
-  await backend.close()
-})
 
 const BIG = Buffer.alloc(4_000_000, 'x')
 const CLIENTS = 200

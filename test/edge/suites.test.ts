@@ -1,9 +1,10 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { silence, statusesIn } from '../e2e/raw.ts'
+import { listening } from '../setup/listening.ts'
 
 /**
  * Every case of three public suites for HTTP/1.1 servers, sent to the whole gateway in front of an upstream that reads
@@ -18,16 +19,9 @@ let gateway: RunningApp
 let patient: RunningApp
 beforeAll(async () => {
   upstream = http.createServer((req, res) => void respond(req, res))
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listening(upstream)}`
   gateway = await startApp(yaml(url, 'unmatched: forward'))
   patient = await startApp(yaml(url, 'unmatched: forward\nedge: { half_close: answer }'))
-})
-afterAll(async () => {
-  await gateway.stop()
-  await patient.stop()
-  upstream.closeAllConnections()
-  upstream.close()
 })
 
 const ETAG = '"v1"'

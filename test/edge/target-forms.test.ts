@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
@@ -23,10 +23,6 @@ routes:
   - { match: "OPTIONS /free/*", public: true }`,
     ),
   )
-})
-afterAll(async () => {
-  await app.stop()
-  upstream.close()
 })
 beforeEach(() => {
   app.observations.length = 0

@@ -3,21 +3,18 @@ import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { bytesOf, differenceIn } from '../integrity/pattern.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { connectTo, makeCertificates, upstreamUrl, WAYS, type Way } from '../setup/ways.ts'
 import { createRandom, type Random } from '../simulate/random.ts'
 
 /** Every byte of a tunnel arrives, in its order, whoever reads slowly and whoever ends first. */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
@@ -89,21 +86,18 @@ async function start(way: Way) {
   const server = certificates.server(way, (socket) => {
     // Whoever is told of the end may still send.
     Object.assign(socket, { allowHalfOpen: true })
-    cleanups.push(() => socket.destroy())
+    atEnd(() => socket.destroy())
     const end = new End(socket, UP, () => {
       socket.write(ACCEPTS)
       upstream.resolve(end)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => server.close())
+  await listening(server)
   const rest = `routes: [{ match: GET /live, category: read, cost: 1 }]\n${certificates.listener(way)}`
   const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', certificates.upstream(way)))
-  cleanups.push(() => app.stop())
   const opened = Promise.withResolvers<void>()
   const client = new End(connectTo(app.url, { allowHalfOpen: true }), DOWN, () => opened.resolve())
-  cleanups.push(() => client.socket.destroy())
+  atEnd(() => client.socket.destroy())
   client.socket.write(`${ASKS}\r\n\r\n`)
   await opened.promise
   return { app, client, upstream: await upstream.promise }

@@ -1,12 +1,10 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 let app: RunningApp
-afterEach(() => app.stop())
 
 const start = async (way: Way, edge = '') => {
   const rest = `routes: [{ match: POST /, category: read, cost: 1 }]\nunmatched: forward\nedge: { ${edge} }\n${certificates.listener(way)}`

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { BOTH_WAYS, makeCertificates } from '../setup/ways.ts'
@@ -28,7 +28,6 @@ const LIST =
   /\n## Valid requests that are refused\n([\s\S]*?)\n## /.exec(readFileSync('docs/edge.md', 'utf8'))?.[1] ?? ''
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 describe.each(BOTH_WAYS)('by $name', (way) => {
   let upstream: RawUpstream
@@ -37,10 +36,6 @@ describe.each(BOTH_WAYS)('by $name', (way) => {
     upstream = await startRawUpstream(certificates.server, way)
     const rest = `unmatched: forward\n${certificates.listener(way)}`
     app = await startApp(yaml(upstream.url, rest, 'sqlite::memory:', certificates.upstream(way)))
-  })
-  afterAll(async () => {
-    await app.stop()
-    upstream.close()
   })
 
   it.each(REFUSED)(

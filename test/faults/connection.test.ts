@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { beforeAll, describe, expect } from 'vitest'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
@@ -90,11 +90,6 @@ beforeAll(async () => {
   const stores = [`redis://127.0.0.1:${proxy.port}`, redis.url] as const
   // Longer than a machine with much to do holds up a process: the other one has no fault, and slow_50 is none.
   world = await startWorld({ rows: IDS, stores, store: redis.url, deadlines: ['500ms', '2s'] })
-})
-afterAll(async () => {
-  await world?.stop()
-  await proxy?.close()
-  await redis?.stop()
 })
 
 describe('between a gateway and Redis', () => {

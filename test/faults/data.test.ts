@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { ADMIN_TOKEN, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { ADMIN_TOKEN, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -32,9 +31,8 @@ let started = 0
 beforeAll(() => {
   clock = createWallClock()
 })
-afterAll(() => clock.remove())
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-data-'))
+  folder = tempFolder()
   redis = await startRedis({ clock })
   admin = new Redis(redis.url).on('error', () => {})
   upstream = await startLoggingUpstream()
@@ -44,11 +42,7 @@ beforeEach(async () => {
 afterEach(async () => {
   client.close()
   for (const gateway of gateways) expectUnharmed(gateway)
-  await Promise.all(gateways.map(endGateway))
-  await upstream.close()
   admin.disconnect()
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** @param warning which it is ready with; `null` for any */

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { type Gateway, startGateway, untilReady } from './gateway.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** So long that a machine with much to do holds nobody up for it. By default it is 250 ms. */
@@ -20,7 +19,7 @@ let upstream: LoggingUpstream
 let gateway: Gateway
 let client: Client
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-far-'))
+  folder = tempFolder()
   redis = await startRedis()
   proxy = await startFaultProxy(redis.port)
   upstream = await startLoggingUpstream()
@@ -39,11 +38,6 @@ log: { requests: none }
 })
 afterAll(async () => {
   client?.close()
-  if (gateway) await endGateway(gateway)
-  await upstream?.close()
-  await proxy?.close()
-  await redis?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const USERS = ['alice', 'bob', 'carol', 'dave', 'eve']

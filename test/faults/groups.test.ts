@@ -16,7 +16,6 @@ describe('behind three sentinels', () => {
     world = await startWorld({ rows: ['failover'], stores: [watched.url, watched.url], store: watched.url })
   })
   afterAll(async () => {
-    await world?.stop()
     await watched?.stop()
   })
 
@@ -48,7 +47,6 @@ describe('on a cluster of three', () => {
     world = await startWorld({ rows: IDS, stores: [cluster.url, cluster.url], store: cluster.url })
   })
   afterAll(async () => {
-    await world?.stop()
     await cluster?.stop()
   })
 

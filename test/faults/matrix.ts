@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -7,9 +5,10 @@ import { type Counter, usageOf } from '../../src/quota/counter.ts'
 import type { Length } from '../../src/quota/window.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import type { FaultProxy } from '../setup/fault-proxy.ts'
 import { type Asked, Client } from './client.ts'
-import { endGateway, type Gateway, startGateway } from './gateway.ts'
+import { type Gateway, startGateway } from './gateway.ts'
 import { monthFarFromItsEnd } from './month.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -79,7 +78,6 @@ export interface World {
   readonly client: Client
   /** Reads the counters past all faults, as they are stored. */
   readonly witness: Store
-  stop(): Promise<void>
 }
 
 /** What a scope may use in a category. */
@@ -118,7 +116,7 @@ export async function startWorld({
   store,
   deadlines = ['250ms', '250ms'],
 }: WorldOptions): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-matrix-'))
+  const folder = tempFolder()
   const upstream = await startLoggingUpstream()
   const columns = rows.flatMap(columnsOf)
   const config = (url: string, deadline: string): string =>
@@ -127,19 +125,14 @@ export async function startWorld({
     startGateway({ file: join(folder, `${name}.yaml`), config: config(stores[which], deadlines[which]) })
   const gateways = await Promise.all([start('one', 0), start('two', 1)])
   const witness = openRedisStore({ url: store, deadlineMs: 5000, observe: () => {} })
+  atEnd(() => witness.close())
   const client = new Client()
+  atEnd(() => client.close())
   return {
     upstream,
     gateways,
     client,
     witness,
-    stop: async () => {
-      client.close()
-      await witness.close()
-      await Promise.all(gateways.map(endGateway))
-      await upstream.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }
 

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { commonConfig, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed, seriesOf } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -28,7 +28,7 @@ let client: Client
 let gateways: Gateway[]
 let started = 0
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-process-'))
+  folder = tempFolder()
   redis = await startRedis()
   upstream = await startLoggingUpstream((_seen, req, res) => {
     req.resume()
@@ -40,11 +40,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   client.close()
-  await Promise.all(gateways.map(endGateway))
-  await toUpstream.close()
-  await upstream.close()
-  await redis.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function config(store: string, more = ''): string {
@@ -153,42 +148,37 @@ describe('kill -9 of a gateway', () => {
 
   fault('kill_while_flushing', async () => {
     const toStore = await startFaultProxy(redis.port)
-    const witness = openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} })
-    try {
-      const store = `redis://127.0.0.1:${toStore.port}`
-      const tokens = async (): Promise<number> => (await seriesOf(witness)).c ?? 0
-      const asks = async (url: string, times: number): Promise<void> => {
-        for (let i = 0; i < times; i++) expect(await client.ask(url, 'c', 'alice')).toMatchObject({ status: 200 })
-      }
-      const first = await start(store)
-      toStore.dropReply({ containing: ':series:' })
-      await asks(first.url, 5)
-      // Redis has added the flush; the gateway does not know it, and is killed before or after it sends it again.
-      await expect.poll(tokens).toBe(5 * COST)
-      await first.process.end('SIGKILL')
-
-      const second = await start(store, '', first)
-      await asks(second.url, 4)
-      await second.process.end('SIGKILL')
-      const third = await start(store, '', second)
-      // What it had not flushed is in no series; all of it is charged, and in the history.
-      const before = await tokens()
-      expect([5, 6, 7, 8, 9].map((n) => n * COST)).toContain(before)
-      await asks(third.url, 2)
-      await expect.poll(tokens).toBe(before + 2 * COST)
-      expect(await used(third, 'alice')).toBe(11 * COST)
-      // In the hours of the limit, and in the days of the books.
-      const kept = new Map<number, number>()
-      const { history } = await witness.readHistory('personal', 'alice')
-      history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, seconds, _startedAt, n) => {
-        kept.set(seconds, (kept.get(seconds) ?? 0) + n)
-      })
-      expect([...kept.values(), upstream.seen.length]).toEqual([11 * COST, 11 * COST, 11])
-      expectUnharmed(third)
-    } finally {
-      await witness.close()
-      await toStore.close()
+    const witness = closedAtEnd(openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} }))
+    const store = `redis://127.0.0.1:${toStore.port}`
+    const tokens = async (): Promise<number> => (await seriesOf(witness)).c ?? 0
+    const asks = async (url: string, times: number): Promise<void> => {
+      for (let i = 0; i < times; i++) expect(await client.ask(url, 'c', 'alice')).toMatchObject({ status: 200 })
     }
+    const first = await start(store)
+    toStore.dropReply({ containing: ':series:' })
+    await asks(first.url, 5)
+    // Redis has added the flush; the gateway does not know it, and is killed before or after it sends it again.
+    await expect.poll(tokens).toBe(5 * COST)
+    await first.process.end('SIGKILL')
+
+    const second = await start(store, '', first)
+    await asks(second.url, 4)
+    await second.process.end('SIGKILL')
+    const third = await start(store, '', second)
+    // What it had not flushed is in no series; all of it is charged, and in the history.
+    const before = await tokens()
+    expect([5, 6, 7, 8, 9].map((n) => n * COST)).toContain(before)
+    await asks(third.url, 2)
+    await expect.poll(tokens).toBe(before + 2 * COST)
+    expect(await used(third, 'alice')).toBe(11 * COST)
+    // In the hours of the limit, and in the days of the books.
+    const kept = new Map<number, number>()
+    const { history } = await witness.readHistory('personal', 'alice')
+    history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, seconds, _startedAt, n) => {
+      kept.set(seconds, (kept.get(seconds) ?? 0) + n)
+    })
+    expect([...kept.values(), upstream.seen.length]).toEqual([11 * COST, 11 * COST, 11])
+    expectUnharmed(third)
   })
 
   fault('kill_under_load', async () => {

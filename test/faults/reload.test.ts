@@ -1,12 +1,12 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { commonConfig, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -18,13 +18,12 @@ const CONFIGS = [
 ] as const
 type Variant = (typeof CONFIGS)[number]
 
-let folder: string
+const folder = tempFolder()
 let redis: RedisServer
 let upstream: LoggingUpstream
 let gateway: Gateway
 let client: Client
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-reload-'))
   redis = await startRedis()
   upstream = await startLoggingUpstream(({ headers }, req, res) => {
     req.resume()
@@ -36,10 +35,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   client?.close()
-  if (gateway) await endGateway(gateway)
-  await upstream?.close()
-  await redis?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function config({ name, limit, cost }: Variant): string {

@@ -102,9 +102,7 @@ beforeAll(async () => {
   world = await startWorld({ rows: IDS, stores: [url, url], store: url })
 })
 afterAll(async () => {
-  await world?.stop()
   admin?.disconnect()
-  await redis?.stop()
 })
 
 describe('Redis answers', () => {

@@ -100,9 +100,7 @@ beforeAll(async () => {
   world = await startWorld({ rows: IDS, stores, store: redis.url, deadlines: ['1s', '1s'] })
 })
 afterAll(async () => {
-  await world?.stop()
   admin?.disconnect()
-  await redis?.stop()
 })
 
 describe('Redis', () => {

@@ -1,16 +1,16 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { PERSISTENT, type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { commonConfig, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -39,7 +39,7 @@ const SHARE = 0.1
 const ALONE_MS = 30_000
 const DAY = 86_400
 
-let folder: string
+const folder = tempFolder()
 let redis: RedisServer
 let admin: Redis
 let upstream: LoggingUpstream
@@ -77,7 +77,6 @@ log: { requests: none }
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   redis = await startRedis({ args: PERSISTENT })
   admin = new Redis(redis.url, { maxRetriesPerRequest: null }).on('error', () => {})
   upstream = await startLoggingUpstream()
@@ -98,12 +97,8 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   client?.close()
-  await Promise.all((gateways ?? []).map(endGateway))
   for (const proxy of [...(toRedis ?? []), toUpstream]) await proxy?.close()
-  await upstream?.close()
   admin?.disconnect()
-  await redis?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** mulberry32: small, and the same everywhere. */
@@ -312,29 +307,25 @@ function isBeforeKill({ gateway, at }: Asked, forMs: number): boolean {
 
 /** Tokens in the one-day window: of all, and of each user. */
 async function usedByEach(): Promise<{ all: number; each: Map<string, number> }> {
-  const store = openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} })
-  try {
-    await expect
-      .poll(() =>
-        store.ping().then(
-          () => true,
-          () => false,
-        ),
-      )
-      .toBe(true)
-    const each = new Map<string, number>()
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const { at, owners, next } = await store.scanUsers(cursor ?? null)
-      for (const { id, counters } of owners) {
-        each.set(id, usageOf(counters.get(LENIENT) ?? [], { seconds: DAY }, at).used)
-      }
-      cursor = next
+  const store = closedAtEnd(openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} }))
+  await expect
+    .poll(() =>
+      store.ping().then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true)
+  const each = new Map<string, number>()
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { at, owners, next } = await store.scanUsers(cursor ?? null)
+    for (const { id, counters } of owners) {
+      each.set(id, usageOf(counters.get(LENIENT) ?? [], { seconds: DAY }, at).used)
     }
-    const { at, global } = await store.readUsage('nobody', [LENIENT])
-    return { all: usageOf(global[0] ?? [], { seconds: DAY }, at).used, each }
-  } finally {
-    await store.close()
+    cursor = next
   }
+  const { at, global } = await store.readUsage('nobody', [LENIENT])
+  return { all: usageOf(global[0] ?? [], { seconds: DAY }, at).used, each }
 }
 
 /** Charged for certain, although the upstream did not see it: else a charge that is lost could hide behind it. */

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
+import { afterEach, beforeAll, describe, expect } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -29,7 +28,7 @@ let never: Gateway
 let client: Client
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-backend-'))
+  folder = tempFolder()
   redis = await startRedis()
   toRedis = await startFaultProxy(redis.port)
   upstream = await startLoggingUpstream(async ({ category }, req, res) => {
@@ -57,14 +56,6 @@ log: { requests: errors }
     startGateway({ file: join(folder, `${refund}.yaml`), config: config(refund, port) })
   ;[unreached, never] = await Promise.all([start('unreached', toRedis.port), start('never', redis.port)])
   await Promise.all([unreached, never].map(untilReady))
-})
-afterAll(async () => {
-  await Promise.all([unreached, never].filter(Boolean).map(endGateway))
-  await toUpstream?.close()
-  await upstream?.close()
-  await toRedis?.close()
-  await redis?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** What the upstream says that a request cost; it does not respond before it knows. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 
 /**
  * An upstream whose log is the truth that charges are held against. It notes a request as soon as it sees its head, so
@@ -37,16 +39,15 @@ export async function startLoggingUpstream(respond: Respond = ok): Promise<Loggi
     seen.push(entry)
     respond(entry, req, res)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   return {
     port: (server.address() as AddressInfo).port,
     seen,
     of: (category) => seen.filter((entry) => entry.category === category),
-    close: async () => {
+    close: atEnd(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 
 export interface TestCertificate {
@@ -21,12 +19,8 @@ export function testCertificate(): TestCertificate {
 }
 
 function make(): TestCertificate {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))
-  try {
-    const authority = makeCa(folder, 'ca')
-    const { cert, key } = makeCertificate(folder, 'peer', authority, 'DNS:peer.test')
-    return { ca: authority.cert, cert, key, name: 'peer.test' }
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = tempFolder()
+  const authority = makeCa(folder, 'ca')
+  const { cert, key } = makeCertificate(folder, 'peer', authority, 'DNS:peer.test')
+  return { ca: authority.cert, cert, key, name: 'peer.test' }
 }

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { freePort } from '../setup/redis.ts'
 import { testCertificate } from './certificate.ts'
 import {
@@ -17,8 +19,6 @@ import {
   type GatewayOptions,
   gatewayTo,
   get,
-  listen,
-  onCleanup,
   rawClient,
   tcpServer,
   until,
@@ -52,7 +52,7 @@ async function restarting(scheme: 'http' | 'https', place: 'port' | 'socket'): P
     // Its file would be in the way of the next one.
     if (typeof at === 'string') rmSync(at)
   }
-  onCleanup(kill)
+  atEnd(kill)
   return {
     url: typeof at === 'number' ? `${scheme}://127.0.0.1:${at}` : `${scheme}://localhost`,
     socket: typeof at === 'number' ? null : at,
@@ -66,7 +66,7 @@ async function restarting(scheme: 'http' | 'https', place: 'port' | 'socket'): P
 
 function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-restart-'))
-  onCleanup(() => rmSync(folder, { recursive: true }))
+  atEnd(() => rmSync(folder, { recursive: true }))
   return folder
 }
 
@@ -81,7 +81,7 @@ const post = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length:
 
 async function echoOf(gateway: Gateway): Promise<string> {
   const socket = new WebSocket(gateway.url.replace('http', 'ws'))
-  onCleanup(() => socket.terminate())
+  atEnd(() => socket.terminate())
   await once(socket, 'open')
   socket.send('hi')
   const [echo] = await once(socket, 'message')
@@ -169,7 +169,7 @@ describe('while an upstream takes no connections', () => {
       socket.destroy()
     })
     // Over TLS a connection that is closed at once was never ready.
-    const gateway = await gatewayTo(`https://127.0.0.1:${await listen(server)}`, { connectRetryMs: LONG_MS })
+    const gateway = await gatewayTo(`https://127.0.0.1:${await listening(server)}`, { connectRetryMs: LONG_MS })
     const clients = Array.from({ length: 40 }, () => rawClient(gateway.port, bytes))
     await until(() => attempts >= 43)
     await sleep(A_WHILE_MS)
@@ -205,7 +205,7 @@ describe('while an upstream takes no connections', () => {
       const behind = connect(Number(new URL(upstream.url).port), '127.0.0.1').on('error', () => {})
       carrier.pipe(behind).pipe(carrier)
     })
-    const url = `https://127.0.0.1:${await listen(front, carriers)}`
+    const url = `https://127.0.0.1:${await listening(front)}`
     const gateway = await gatewayTo(url, { connectRetryMs: LONG_MS, connectTimeoutMs: 1_000 })
     const requests = [exchangeRaw(gateway.port, post), exchangeRaw(gateway.port, chunked)]
     const echo = echoOf(gateway)
@@ -229,7 +229,7 @@ describe('while an upstream takes no connections', () => {
     const gateway = await gatewayOf(upstream)
     const message = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
     const client = connect(gateway.port, '127.0.0.1').on('error', () => {})
-    onCleanup(() => client.destroy())
+    atEnd(() => client.destroy())
     let came = ''
     client.on('data', (bytes) => {
       came += bytes.toString('latin1')

@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { testCertificate } from './certificate.ts'
-import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, httpUpstream, listen, onCleanup } from './support.ts'
+import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, httpUpstream } from './support.ts'
 
 assertNoSurprises()
 
@@ -18,11 +20,11 @@ const SAYS: RequestListener = (req, res) => void res.end(`${req.method} ${req.ur
 async function onSocket(server?: Server): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-socket-'))
   const path = join(folder, 'app.sock')
-  onCleanup(() => rmSync(folder, { recursive: true }))
+  atEnd(() => rmSync(folder, { recursive: true }))
   if (server === undefined) return path
   server.listen(path)
   await once(server, 'listening')
-  onCleanup(() => {
+  atEnd(() => {
     server.close()
     server.closeAllConnections()
   })
@@ -32,7 +34,7 @@ async function onSocket(server?: Server): Promise<string> {
 /** The first message of a WebSocket, which is the target that the server saw, and an echo. */
 async function chat(port: number, target: string): Promise<string[]> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${target}`)
-  onCleanup(() => socket.terminate())
+  atEnd(() => socket.terminate())
   const [seen] = await once(socket, 'message')
   socket.send('hello')
   const [echo] = await once(socket, 'message')
@@ -45,7 +47,7 @@ function echoAt(server: Server): Server {
     socket.send(String(req.url))
     socket.on('message', (text) => socket.send(String(text)))
   })
-  onCleanup(() => {
+  atEnd(() => {
     for (const client of sockets.clients) client.terminate()
   })
   return server
@@ -103,7 +105,7 @@ describe('an upstream on a Unix socket', () => {
     })
     const server = createServer(SAYS).listen(path)
     await once(server, 'listening')
-    onCleanup(() => server.close())
+    atEnd(() => server.close())
     expect((await fetch(gateway.url)).status).toBe(200)
   })
 })
@@ -120,7 +122,7 @@ describe('the path of the URL', () => {
 
   it('the path of the URL stands before that of a WebSocket', async () => {
     const server = echoAt(createServer())
-    const gateway = await gatewayTo(`http://127.0.0.1:${await listen(server)}/base`)
+    const gateway = await gatewayTo(`http://127.0.0.1:${await listening(server)}/base`)
     expect(await chat(gateway.port, '/room?a=1')).toEqual(['/base/room?a=1', 'hello'])
   })
 })
@@ -135,7 +137,7 @@ it('an upstream by TLS learns the name of its URL, which is also the one that it
       done(null)
     },
   })
-  const port = await listen(echoAt(server as unknown as Server))
+  const port = await listening(echoAt(server as unknown as Server))
   const gateway = await gatewayTo(`https://localhost:${port}`, { tls: { ca } })
   expect((await fetch(gateway.url)).status).toBe(502)
   expect(names).toEqual(['localhost'])

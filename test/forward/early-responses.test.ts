@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { assertNoSurprises, gatewayTo, listen, overEachWay, rawClient, until } from './support.ts'
+import { listening } from '../setup/listening.ts'
+import { assertNoSurprises, gatewayTo, overEachWay, rawClient, until } from './support.ts'
 
 assertNoSurprises()
 
@@ -28,7 +29,7 @@ overEachWay(({ tcpServer, scheme }) => {
         leave(socket)
       })
     })
-    const port = await listen(server)
+    const port = await listening(server)
     return gatewayTo(`${scheme}://127.0.0.1:${port}`)
   }
 

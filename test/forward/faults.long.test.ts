@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { listening } from '../setup/listening.ts'
 import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
@@ -8,7 +9,6 @@ import {
   exchangeRaw,
   gatewayTo,
   get,
-  listen,
   OK,
   overEachTransport,
   rawClient,
@@ -341,7 +341,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
           socket.resetAndDestroy()
         })
       })
-      const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await listen(server)}`)
+      const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await listening(server)}`)
       await exchangeRaw(gateway.port, get('/', CLOSE))
       expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
       expect(await gateway.settled(2)).toMatchObject({ error: 'upstream_unreachable', reached: true })

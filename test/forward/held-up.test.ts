@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
-import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, onCleanup, until } from './support.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, until } from './support.ts'
 
 assertNoSurprises()
 
@@ -26,7 +27,7 @@ server.listen(0, '127.0.0.1', () => Atomics.store(cells, ${PORT}, server.address
 async function upstreamOfItsOwn() {
   const cells = new Int32Array(new SharedArrayBuffer(16))
   const worker = new Worker(UPSTREAM, { eval: true, workerData: cells })
-  onCleanup(() => worker.terminate())
+  atEnd(() => worker.terminate())
   await until(() => Atomics.load(cells, PORT) > 0)
   return { cells, url: `http://127.0.0.1:${Atomics.load(cells, PORT)}` }
 }

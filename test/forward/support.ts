@@ -1,12 +1,11 @@
 import { lookup } from 'node:dns'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
 import { turnOf } from '../../src/edge/request-turn.ts'
 import type { Connection, Destination } from '../../src/forward/client/contract.ts'
 import { ConnectionPool, type PoolOptions } from '../../src/forward/client/pool.ts'
@@ -18,18 +17,14 @@ import {
   type Patience,
   type VerifiedCaller,
 } from '../../src/forward/forwarder.ts'
+import { atEnd } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type TestCertificate, testCertificate } from './certificate.ts'
 
 /** The least of a whole response. */
 export const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
-const cleanups: (() => unknown)[] = []
 const surprises: unknown[] = []
-
-/** Runs after the test, last one first. */
-export function onCleanup(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
 
 /** Every test also asserts that the process saw no unhandled error and no warning (listener leaks, for one). */
 export function assertNoSurprises(): void {
@@ -37,13 +32,12 @@ export function assertNoSurprises(): void {
   const events = ['unhandledRejection', 'uncaughtException', 'warning'] as const
   beforeEach(() => {
     for (const event of events) process.on(event, note)
-  })
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-    await sleep(5)
-    for (const event of events) process.off(event, note)
-    // Node warns once that SQLite or another feature is experimental: no concern of these tests.
-    expect(surprises.splice(0).filter((s) => (s as Error).name !== 'ExperimentalWarning')).toEqual([])
+    atEnd(async () => {
+      await sleep(5)
+      for (const event of events) process.off(event, note)
+      // Node warns once that SQLite or another feature is experimental: no concern of these tests.
+      expect(surprises.splice(0).filter((s) => (s as Error).name !== 'ExperimentalWarning')).toEqual([])
+    })
   })
 }
 
@@ -66,7 +60,7 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
 
 function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
   const forwarder = createForwarder({ ...DEFAULTS, url, ...trust(url), ...options })
-  onCleanup(() => forwarder.destroy())
+  atEnd(() => forwarder.destroy())
   return forwarder
 }
 
@@ -104,7 +98,7 @@ export function clientOf(destination: Destination, options: Partial<PoolOptions>
 
 /** The clean-up keeps nothing: a test looks whether a client is collected. */
 function destroyAtEnd(client: WeakRef<ConnectionPool>): void {
-  onCleanup(() => client.deref()?.destroy(new Error('the test is over')))
+  atEnd(() => client.deref()?.destroy(new Error('the test is over')))
 }
 
 /** A verified caller of whom nothing but the user is known. */
@@ -173,7 +167,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     results.push(result)
     if (!result.headSent && !socket.destroyed) socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n')
   })
-  const port = await listen(server)
+  const port = await listening(server)
   const settled = async (count = 1): Promise<ForwardResult> => {
     await until(() => results.length >= count)
     return results[count - 1] as ForwardResult
@@ -242,7 +236,7 @@ export async function httpUpstream(
   certificate?: TestCertificate,
 ): Promise<{ url: string; server: Server }> {
   const server = certificate ? createHttpsServer(certificate, listener) : createServer(listener)
-  const port = await listen(server as Server)
+  const port = await listening(server as Server)
   return { url: `${schemeOf(certificate)}://127.0.0.1:${port}`, server: server as Server }
 }
 
@@ -287,7 +281,7 @@ export async function rawUpstream(
       response(socket, head, ++count)
     })
   }
-  const port = await listen(tcpServer(serve, allowHalfOpen, certificate), sockets)
+  const port = await listening(tcpServer(serve, allowHalfOpen, certificate))
   return { url: `${schemeOf(certificate)}://127.0.0.1:${port}`, port, sockets, received }
 }
 
@@ -315,20 +309,6 @@ function schemeOf(certificate: TestCertificate | undefined): 'http' | 'https' {
   return certificate === undefined ? 'http' : 'https'
 }
 
-export async function listen(
-  server: Server | ReturnType<typeof createTcpServer>,
-  sockets: Socket[] = [],
-): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onCleanup(() => {
-    server.close()
-    if ('closeAllConnections' in server) server.closeAllConnections()
-    for (const socket of sockets) socket.destroy()
-  })
-  return (server.address() as AddressInfo).port
-}
-
 export interface RawResponse {
   readonly text: string
   /** `end`: the other side finished cleanly; otherwise the error code. */
@@ -345,7 +325,7 @@ export async function exchangeRaw(port: number, text: string | Buffer): Promise<
 export function rawClient(port: number, text: string | Buffer = '', allowHalfOpen = false) {
   const place = { port, host: '127.0.0.1', allowHalfOpen }
   const socket: Socket = clientsOverTls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place)
-  onCleanup(() => socket.destroy())
+  atEnd(() => socket.destroy())
   let received = ''
   let ending = 'closed'
   socket.on('data', (chunk) => {

@@ -1,30 +1,17 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createForwarder } from '../../src/forward/forwarder.ts'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
-import {
-  assertNoSurprises,
-  CLOSE,
-  exchangeRaw,
-  gatewayTo,
-  get,
-  listen,
-  onCleanup,
-  rawClient,
-  rawUpstream,
-  until,
-} from './support.ts'
+import { assertNoSurprises, CLOSE, exchangeRaw, gatewayTo, get, rawClient, rawUpstream, until } from './support.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 assertNoSurprises()
 
 const authority = makeCa(folder, 'ca')
@@ -61,10 +48,10 @@ async function httpsUpstream(options: ServerOptions): Promise<Upstream> {
   })
   const sockets = new WebSocketServer({ server: https })
   sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)))
-  onCleanup(() => {
+  atEnd(() => {
     for (const each of sockets.clients) each.terminate()
   })
-  upstream.url = `https://127.0.0.1:${await listen(https)}`
+  upstream.url = `https://127.0.0.1:${await listening(https)}`
   return upstream
 }
 
@@ -125,7 +112,7 @@ describe('an https backend', () => {
 
   it('an https backend that does not shake hands in time is unreachable', async () => {
     const silent = createTcpServer((socket) => socket.on('error', () => {}))
-    const port = await listen(silent as never)
+    const port = await listening(silent)
     const gateway = await gatewayTo(`https://127.0.0.1:${port}`, { connectTimeoutMs: 150 })
     for (const request of [get('/', CLOSE), UPGRADE]) {
       expect((await exchangeRaw(gateway.port, request)).text).toMatch(/^HTTP\/1\.1 502/)
@@ -150,7 +137,7 @@ describe('an https backend', () => {
       onward.on('error', () => {})
       socket.pipe(onward).pipe(socket)
     })
-    const port = await listen(relay as never)
+    const port = await listening(relay)
     const gateway = await gatewayTo(`https://127.0.0.1:${port}`, { tls: { ca, serverName: 'backend.test' } })
     for (const request of [get('/left'), UPGRADE]) {
       const { socket } = rawClient(gateway.port, request)
@@ -171,7 +158,7 @@ describe('an https backend', () => {
       requests++
       req.socket.destroy()
     })
-    const gateway = await gatewayTo(`https://127.0.0.1:${await listen(rude)}`, {
+    const gateway = await gatewayTo(`https://127.0.0.1:${await listening(rude)}`, {
       tls: { ca, serverName: 'backend.test' },
     })
     await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -182,7 +169,7 @@ describe('an https backend', () => {
     const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
     const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test', ...client } })
     const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/`)
-    onCleanup(() => socket.terminate())
+    atEnd(() => socket.terminate())
     await once(socket, 'open')
     socket.send('hello')
     const [echo] = await once(socket, 'message')
@@ -224,7 +211,7 @@ describe('a client with TLS', () => {
         setTimeout(() => socket.end(), 20)
       })
     })
-    const port = await listen(upstream as never)
+    const port = await listening(upstream)
     const gateway = await gatewayTo(`http://127.0.0.1:${port}`, { server: createServer(server) as never })
     const broken = await new Promise<boolean>((resolve) => {
       const request = `https://127.0.0.1:${gateway.port}/`
@@ -300,6 +287,6 @@ async function wayTo(port: number) {
     if (way.isBlocked) waiting.push(join)
     else join()
   })
-  way.port = await listen(relay, sockets)
+  way.port = await listening(relay)
   return way
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { UpgradeExchange } from '../../src/forward/contract.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import {
   assertNoSurprises,
@@ -12,7 +13,6 @@ import {
   exchangeRaw,
   type Gateway,
   gatewayTo,
-  onCleanup,
   overEachTransport,
   type RawUpstream,
   rawClient,
@@ -34,7 +34,7 @@ function dial(gateway: Gateway, path = '/'): WebSocket {
   const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, 'chat', {
     headers: { 'X-Forwarded-For': '6.6.6.6' },
   })
-  onCleanup(() => socket.terminate())
+  atEnd(() => socket.terminate())
   socket.on('error', () => {})
   return socket
 }
@@ -95,7 +95,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       socket.on('message', (data, binary) => socket.send(data, { binary }))
       socket.send(`${req.url} ${req.headers['x-tollgate-user']} ${req.headers['x-forwarded-for']}`)
     })
-    onCleanup(() => {
+    atEnd(() => {
       for (const client of sockets.clients) client.terminate()
     })
     return { url, sockets }

@@ -25,7 +25,6 @@ const note = (surprise: unknown): void => void surprises.push(surprise)
 const certificates = makeCertificates()
 process.on('unhandledRejection', note).on('uncaughtException', note)
 afterAll(() => {
-  certificates.remove()
   process.off('unhandledRejection', note).off('uncaughtException', note)
 })
 

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { latin1, type ParsedResponse, readResponse } from '../forward/client/read-response.ts'
+import { listening } from '../setup/listening.ts'
 import { budget } from './budget.ts'
 import { responseBytes } from './response-bytes.ts'
 import { ALIKE, DIFFERENCES } from './response-cases.ts'
@@ -35,10 +35,8 @@ beforeAll(async () => {
       sendings.delete(path)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
 })
-afterAll(() => server.close())
 
 let count = 0
 

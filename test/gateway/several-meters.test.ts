@@ -1,8 +1,5 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isDenial } from '../../src/errors.ts'
 import {
   type Charging,
@@ -27,20 +24,16 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createHalfHours, type HalfHours } from '../../src/usage/half-hours.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { closedAtEnd, tempFolder } from '../setup/at-end.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { whenReady } from '../store/redis/ready.ts'
 
 /** A charge of several meters from the order of a request to its store, and what is reported of it on the way. */
 
 let redis: RedisServer
-let folder: string
+const folder = tempFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-meters-'))
   redis = await startRedis()
-})
-afterAll(async () => {
-  await redis.stop()
-  await rm(folder, { recursive: true })
 })
 
 const HOUR = { name: '1h', seconds: 3600 }
@@ -85,7 +78,7 @@ describe.each<[string, () => Promise<Store>]>([
   [
     'Redis',
     async () => {
-      const store = openRedisStore({ url: redis.url, prefix: crypto.randomUUID(), observe() {} })
+      const store = closedAtEnd(openRedisStore({ url: redis.url, prefix: crypto.randomUUID(), observe() {} }))
       await whenReady(store)
       return store
     },
@@ -97,7 +90,7 @@ describe.each<[string, () => Promise<Store>]>([
   let halfHours: HalfHours
   let seen: Settled[]
   beforeEach(async () => {
-    store = await open()
+    store = closedAtEnd(await open())
     ledger = createLedger({ store, instance: crypto.randomUUID(), deadlineMs: 5000, observe() {} })
     metrics = createMetrics({ version: '1.2.3', gauges: [] })
     halfHours = createHalfHours(() => Date.now())
@@ -105,7 +98,6 @@ describe.each<[string, () => Promise<Store>]>([
   })
   afterEach(async () => {
     await ledger.close(1000)
-    await store.close()
   })
 
   const charging = (): Charging => ({

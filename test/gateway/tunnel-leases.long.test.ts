@@ -6,6 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { bearer, jwtOf } from '../e2e/jwt.ts'
 import { isCharged } from '../observe/settled.ts'
+import { listening } from '../setup/listening.ts'
 
 /** A tunnel ends with what admitted it. But for the age, each has a neighbour that goes on. */
 
@@ -17,15 +18,11 @@ beforeEach(async () => {
   server = http.createServer((_request, response) => response.end())
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)).on('error', () => {}))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
 })
 afterEach(async () => {
   for (const ws of opened) ws.terminate()
   opened.clear()
-  await app.stop()
-  server.closeAllConnections()
-  server.close()
 })
 
 const text = (edge = '', route = '', quota = ''): string =>
@@ -309,9 +306,7 @@ it('a wrong credential that shadow let in is not checked again and again, as one
     response.statusCode = token === 'good' ? 200 : 400
     response.end('{"active":true,"sub":"alice"}')
   })
-  provider.listen(0, '127.0.0.1')
-  await once(provider, 'listening')
-  const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listening(provider)}`
   const auth = `gateway_tokens: true
   shadow: true
   credential_cache: { ttl: 0s }
@@ -325,6 +320,4 @@ it('a wrong credential that shadow let in is not checked again and again, as one
   const [first = 0, ...others] = askedAt
   // Timers may come early by a millisecond.
   for (const [i, at] of others.entries()) expect(at - first).toBeGreaterThanOrEqual((i + 1) * 1_495)
-  provider.closeAllConnections()
-  provider.close()
 })

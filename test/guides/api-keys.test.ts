@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import express from 'express'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { ask } from './ask.ts'
 import { type RunningGuide, startGuide } from './page.ts'
 import { askEverything } from './questions.ts'
@@ -20,10 +20,6 @@ beforeAll(async () => {
     (headers) => !`${headers['x-api-key']}`.startsWith('key-of-'),
   )
   guide = await startGuide('api-keys', { upstream: service.port })
-})
-afterAll(async () => {
-  await guide.stop()
-  await service.stop()
 })
 
 askEverything(() => ({ door: guide.door, as, known: () => null, spellings: EXPRESS_SPELLINGS }))

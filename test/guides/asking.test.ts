@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { blocksIn } from '../docs/blocks.ts'
 import { type AskingStack, askAsking, startAsking } from './asking.ts'
 import { startProgram } from './program.ts'
@@ -19,6 +19,5 @@ beforeAll(async () => {
     }),
   )
 })
-afterAll(() => stack.stop())
 
 askAsking(() => stack)

@@ -12,7 +12,6 @@ const TOKEN = 'token-of-the-services-0123456789abcdef'
 export interface AskingStack {
   readonly door: Door
   readonly gateway: Door
-  stop(): Promise<void>
 }
 
 /** @param startService with what it needs to ask */
@@ -30,10 +29,6 @@ export async function startAsking(
   return {
     door: { port: service.port, origin: `http://${HOST}` },
     gateway: guide.door,
-    async stop() {
-      await service.stop()
-      await guide.stop()
-    },
   }
 }
 

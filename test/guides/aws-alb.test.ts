@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { ask, type Door } from './ask.ts'
 import { HOST, type RunningGuide, startGuide } from './page.ts'
 import { askEverything } from './questions.ts'
@@ -66,11 +66,6 @@ beforeAll(async () => {
   guide = await start()
   proxy = await startStandIn(guide.door.port, alb)
   door = { port: proxy.port, origin: `https://${HOST}` }
-})
-afterAll(async () => {
-  await proxy.stop()
-  await guide.stop()
-  await service.stop()
 })
 
 askEverything(() => ({ door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))

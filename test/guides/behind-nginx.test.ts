@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { startNginxOf } from '../setup/nginx.ts'
 import { freePort } from '../setup/redis.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
@@ -18,12 +16,11 @@ let service: Service
 let guide: RunningGuide
 let nginx: SystemProxy
 let door: Door
-let folder: string
+const folder = tempFolder()
 
 beforeAll(async () => {
   service = await startService()
   guide = await startGuide('behind-nginx', { upstream: service.port, env: { JWT_SECRET: SECRET } })
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-behind-nginx-'))
   const ca = certify(folder)
   const down = await freePort()
   nginx = await startNginxOf((port) =>
@@ -34,12 +31,6 @@ beforeAll(async () => {
       .replaceAll('/etc/nginx/', `${folder}/`),
   )
   door = { port: nginx.port, origin: `https://${HOST}`, ca }
-})
-afterAll(async () => {
-  await nginx.stop()
-  await guide.stop()
-  await service.stop()
-  rmSync(folder, { recursive: true })
 })
 
 askEverything(() => ({ door, as, known: (user) => user, spellings: MERGED }))

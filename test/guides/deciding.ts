@@ -15,7 +15,6 @@ export interface DecidedStack {
   readonly file: string
   /** Ends the gateway, and leaves the proxy and the service. */
   endGateway(): Promise<void>
-  stop(): Promise<void>
 }
 
 /** The file of a page, in which the addresses are those of this machine. */
@@ -33,23 +32,13 @@ export async function startDecided({ page, file, start }: AskingProxy): Promise<
   const service = await startService()
   const also = [[['decisions', 'listen'], '127.0.0.1:0']] as const
   const guide: RunningGuide = await startGuide(page, { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
-  let isEnded = false
-  const endGateway = async () => {
-    if (!isEnded) await guide.stop()
-    isEnded = true
-  }
   const ports = { service: service.port, decisions: guide.decisions, gateway: guide.door.port }
   const text = placed(file(), ports)
   const proxy = await start(text)
   return {
     door: { port: proxy.port, origin: `http://${HOST}` },
     file: text,
-    endGateway,
-    async stop() {
-      await proxy.stop()
-      await endGateway()
-      await service.stop()
-    },
+    endGateway: guide.stop,
   }
 }
 

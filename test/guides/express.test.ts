@@ -1,6 +1,6 @@
 import express5 from 'express'
 import express4 from 'express4'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { SECRET } from '../e2e/harness.ts'
 import { ask } from './ask.ts'
 import { as } from './credential.ts'
@@ -21,10 +21,6 @@ describe.each([
   beforeAll(async () => {
     service = await startService('X-Tollgate-User', express)
     guide = await start()
-  })
-  afterAll(async () => {
-    await guide.stop()
-    await service.stop()
   })
 
   askEverything(() => ({ door: guide.door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
+import { listening } from '../setup/listening.ts'
 
 /** docs/guides/identity-providers.md: the lines of each provider take tokens of the shape that its documentation shows. */
 
@@ -41,17 +40,13 @@ beforeAll(async () => {
       .setExpirationTime('5m')
       .sign(privateKey)
 })
-afterAll(() => upstream.close())
-afterEach(() => app.stop())
 
 /** A gateway with the lines of the page, whose keys come from here. */
 async function start(issuer: Issuer, keys: readonly JWK[]): Promise<void> {
   const server = http.createServer((_request, response) => {
     response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const jwks = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  const jwks = `http://127.0.0.1:${await listening(server)}/keys`
   const text = yaml(upstream.url, 'routes: [{ match: GET /x, category: read }]')
   app = await startApp(text.replace(/jwt: \[.*\]/, `jwt: [${JSON.stringify({ ...issuer, jwks })}]`))
   const { stop } = app

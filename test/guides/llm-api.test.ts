@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { MODEL_STREAMS } from '../gateway/model-streams.ts'
 import { ask } from './ask.ts'
 import { type RunningGuide, startGuide } from './page.ts'
@@ -27,10 +27,6 @@ function respond(req: http.IncomingMessage, res: http.ServerResponse): void {
 beforeAll(async () => {
   service = await started(http.createServer(respond).listen(0, '127.0.0.1'))
   guide = await startGuide('llm-api', { upstream: service.port, env: { MODEL_API_KEY: 'key-of-the-model' } })
-})
-afterAll(async () => {
-  await guide.stop()
-  await service.stop()
 })
 
 async function chat(key: string, query = '', headers = {}): Promise<Awaited<ReturnType<typeof ask>>> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { ask } from './ask.ts'
 import { askDecided, type DecidedStack, startDecided } from './deciding.ts'
 import { nginx } from './proxies.ts'
@@ -10,7 +10,6 @@ let stack: DecidedStack
 beforeAll(async () => {
   stack = await startDecided(nginx)
 })
-afterAll(() => stack.stop())
 
 it('says of what is rare that the request is wrong, and not that it may come again', async () => {
   const status = async (method: string, headers: Record<string, string>) =>

@@ -7,6 +7,7 @@ import { type LoadResult, loadConfig } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { blocksIn } from '../docs/blocks.ts'
+import { atEnd } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import type { Door } from './ask.ts'
 
@@ -89,7 +90,7 @@ export async function startGuide(
       return ((await made.json()) as { token: string }).token
     },
     users: () => observations.filter((o) => o.type === 'request').map(({ user }) => user),
-    stop: () => app.stop(),
+    stop: atEnd(() => app.stop()),
   }
 }
 

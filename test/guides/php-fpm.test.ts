@@ -32,8 +32,6 @@ beforeAll(async () => {
   guide = await startGuide('php-fpm', { upstream: nginx.port })
 })
 afterAll(async () => {
-  await guide.stop()
-  await nginx.stop()
   await php.stop()
 })
 

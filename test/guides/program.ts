@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
 import { accepts, freePort } from '../setup/redis.ts'
 import type { Service } from './service.ts'
 
@@ -25,7 +25,7 @@ export interface Program {
 /** Starts a program in its folder, and waits until it takes connections. @param say what to start at a place */
 export async function startProgram(say: (place: Place) => Program): Promise<Service> {
   const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-guide-'))
+  const folder = tempFolder()
   chmodSync(folder, 0o755)
   const { command, args, env, output } = say({
     port,
@@ -44,10 +44,9 @@ export async function startProgram(say: (place: Place) => Program): Promise<Serv
   }
   return {
     port,
-    stop: async () => {
+    stop: atEnd(async () => {
       child.kill('SIGTERM')
       await exited
-      rmSync(folder, { recursive: true })
-    },
+    }),
   }
 }

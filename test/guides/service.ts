@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express5 from 'express'
+import { atEnd } from '../setup/at-end.ts'
 
 /** What the services of the guides have of Express. */
 interface Application extends http.RequestListener {
@@ -64,11 +65,11 @@ export async function started(server: http.Server): Promise<Service> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    stop: async () => {
+    stop: atEnd(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }
 

@@ -1,20 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { removeDeadSocket } from '../../src/lib/dead-socket.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 // It starts a process.
 vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-socket-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 test('a socket that a killed process left is removed', async () => {
   const path = join(folder, 'dead.sock')

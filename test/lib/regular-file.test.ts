@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { unreadable } from '../../src/errors.ts'
 import { readRegular, readRegularSync } from '../../src/lib/regular-file.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-regular-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 const pipe = join(folder, 'pipe')
 execFileSync('mkfifo', [pipe])
 

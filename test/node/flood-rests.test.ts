@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FloodRests } from '../../src/node/flood-rests.ts'
 import { boundReads } from '../../src/node/long-reads.ts'
 import { testCertificate } from '../forward/certificate.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -26,11 +27,13 @@ const clients: Socket[] = []
 
 beforeEach(async () => {
   ;[read, floodsOfTurn, mostFloods, accepted] = [[], 0, 0, new Set()]
-  server = http.createServer((req, res) => {
-    read.push(req.socket.remoteAddress ?? '')
-    req.resume()
-    if (req.method === 'GET') res.end()
-  })
+  server = closedAtEnd(
+    http.createServer((req, res) => {
+      read.push(req.socket.remoteAddress ?? '')
+      req.resume()
+      if (req.method === 'GET') res.end()
+    }),
+  )
   const rests = new FloodRests(server, { isAccepted: (raw) => accepted.has(raw.remotePort ?? 0) }, false)
   server.on('connection', (socket: Socket) =>
     boundReads(socket, { take: () => nextTurn(), onManyPieces: () => flooded(rests, socket) }),
@@ -42,7 +45,6 @@ beforeEach(async () => {
 afterEach(() => {
   vi.useRealTimers()
   for (const client of clients.splice(0)) client.destroy()
-  server.close()
 })
 
 function flooded(rests: FloodRests, socket: Socket): void {
@@ -102,15 +104,16 @@ describe('by TLS', () => {
   let secure: https.Server
   let rests: FloodRests
   beforeEach(async () => {
-    secure = https.createServer(testCertificate(), (req, res) => {
-      read.push(req.url ?? '')
-      res.end()
-    })
+    secure = closedAtEnd(
+      https.createServer(testCertificate(), (req, res) => {
+        read.push(req.url ?? '')
+        res.end()
+      }),
+    )
     rests = new FloodRests(secure, {}, true)
     secure.listen(0, '127.0.0.1')
     await once(secure, 'listening')
   })
-  afterEach(() => secure.close())
 
   function begin(localAddress: string): tls.TLSSocket {
     const raw = net.connect({ port: (secure.address() as AddressInfo).port, host: '127.0.0.1', localAddress })

@@ -1,17 +1,15 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { answerHalfClosed } from '../../src/node/half-closed-clients.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 
 let server: http.Server
 beforeEach(async () => {
-  server = http.createServer()
+  server = closedAtEnd(http.createServer())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-})
-afterEach(() => {
-  server.close()
 })
 
 /** What a client gets that ends its side behind its request, when the server responds after that. */

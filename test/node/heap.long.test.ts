@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 
 const HEAP = new URL('../../src/node/heap.ts', import.meta.url)
 const GROW = `(await import(${JSON.stringify(HEAP.href)})).letHeapGrow()`
@@ -52,16 +52,12 @@ test('the whole heap of a slow process is seldom collected', () => {
 })
 
 test('the whole heap of a gateway is seldom collected', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-heap-'))
-  try {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, CONFIG)
-    const later = `setTimeout(async () => {${SLOW}\nprocess.kill(process.pid, 'SIGTERM') }, 1500)`
-    const slow = `data:text/javascript,${encodeURIComponent(later)}`
-    expect(collectionsOf(['--import', slow, MAIN, 'serve', '-c', file], LARGE)).toBeLessThanOrEqual(FEW)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = tempFolder()
+  const file = join(folder, 'tollgate.yaml')
+  writeFileSync(file, CONFIG)
+  const later = `setTimeout(async () => {${SLOW}\nprocess.kill(process.pid, 'SIGTERM') }, 1500)`
+  const slow = `data:text/javascript,${encodeURIComponent(later)}`
+  expect(collectionsOf(['--import', slow, MAIN, 'serve', '-c', file], LARGE)).toBeLessThanOrEqual(FEW)
 })
 
 test('the heap in a small container is collected as soon as V8 wants to', () => {

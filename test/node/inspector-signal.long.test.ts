@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { SECRET, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 
 let folder: string
 let end: () => void
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-signal-'))
+  folder = tempFolder()
   end = () => {}
 })
 afterEach(() => {
   end()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const SOON = { timeout: 20_000, interval: 50 }

@@ -1,20 +1,15 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import tls from 'node:tls'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { rawSocketOf } from '../../src/node/raw-socket.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-raw-socket-'))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 /** @returns the connections that the server heard of, and the one below that of the request */
 async function heard(server: http.Server, open: (port: number) => Socket): Promise<[Socket[], Socket]> {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { Command, Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeAll, expect, it } from 'vitest'
 import { giveDeadline } from '../../src/node/redis-deadline.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 
@@ -12,7 +12,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const client of clients.splice(0)) client.disconnect()
 })
-afterAll(() => server.stop())
 
 async function connected(client: Redis): Promise<Redis> {
   client.on('error', () => {})

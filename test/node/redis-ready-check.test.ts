@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { judgeReadyCheck } from '../../src/node/redis-ready-check.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 
@@ -7,7 +7,6 @@ let server: RedisServer
 beforeAll(async () => {
   server = await startRedis()
 })
-afterAll(() => server.stop())
 
 it('a connection is used if what ioredis asks of it is judged to be right', async () => {
   const judged: (string | undefined)[] = []

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { giveUpSilent } from '../../src/node/redis-silence.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 
@@ -106,7 +106,6 @@ let server: RedisServer
 beforeAll(async () => {
   server = await startRedis()
 })
-afterAll(() => server.stop())
 
 const FILE = new URL('../../src/node/redis-silence.ts', import.meta.url).href
 const PROGRAM = `

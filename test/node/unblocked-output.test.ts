@@ -1,21 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { unblocked } from '../../src/node/unblocked-output.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const O_NONBLOCK = 0o4000
 
 let folder: string
 let fds: number[]
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-output-'))
+  folder = tempFolder()
   fds = []
 })
 afterEach(() => {
   for (const fd of new Set(fds)) closeSync(fd)
-  rmSync(folder, { recursive: true })
 })
 
 function keep(fd: number): number {

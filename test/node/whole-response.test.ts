@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sendWhole } from '../../src/node/whole-response.ts'
-import { assertNoSurprises, exchangeRaw, listen } from '../forward/support.ts'
+import { assertNoSurprises, exchangeRaw } from '../forward/support.ts'
+import { listening } from '../setup/listening.ts'
 
 assertNoSurprises()
 
@@ -28,7 +29,7 @@ async function twoWays() {
       else sendWhole(res, given, given.headers, given.body)
     })
   }
-  const port = await listen(server)
+  const port = await listening(server)
   async function both(next: Given, request: (path: string) => string): Promise<[ours: string, node: string]> {
     given = next
     const [ours, node] = [await exchangeRaw(port, request('/ours')), await exchangeRaw(port, request('/node'))]

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openLineSink } from '../../src/observe/line-sink.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** How many bytes the disk still takes; it says ENOSPC to more, after it has taken what there is room for. */
 const disk = vi.hoisted(() => ({ room: Infinity }))
@@ -31,12 +31,11 @@ vi.mock('node:fs', async (importActual) => {
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-sink-'))
+  folder = tempFolder()
   file = join(folder, 'log')
 })
 afterEach(() => {
   disk.room = Infinity
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const written = () => readFileSync(file, 'utf8')

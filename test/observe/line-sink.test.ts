@@ -1,18 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { openLineSink } from '../../src/observe/line-sink.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-sink-'))
+  folder = tempFolder()
   file = join(folder, 'log')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => `${i}\n`)
 

@@ -1,22 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { CostSource, Observation } from '../../src/observe/observation.ts'
 import type { StoreFailure } from '../../src/quota/quota-store.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { refusingLimit, request } from './request.ts'
 import { settled } from './settled.ts'
 
 let folder: string
 let files = 0
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The lines that a log writes of these observations. */
 async function lines(observations: Observation[], options: LogOptions = {}) {

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BOOK_SECONDS } from '../../src/quota/books.ts'
 import { addRuns } from '../../src/store/packed-history.ts'
 import { jwtOf } from '../e2e/jwt.ts'
+import { listening } from '../setup/listening.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { openLoad } from './load.ts'
 import { type MeasuredGateway, startMeasuredGateway } from './measured-gateway.ts'
@@ -42,9 +41,7 @@ let ofFive: MeasuredGateway
 
 beforeAll(async () => {
   upstream = http.createServer((_req, res) => res.end('hello world'))
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listening(upstream)}`
   redis = await startRedis()
   ofRedis = await startMeasuredGateway(url, redis.url)
   embedded = await startMeasuredGateway(url)
@@ -54,9 +51,6 @@ afterAll(async () => {
   await ofRedis.stop()
   await embedded.stop()
   await ofFive.stop()
-  await redis.stop()
-  upstream.closeAllConnections()
-  upstream.close()
 })
 
 const credentials = Array.from({ length: USERS }, (_, i) => `Authorization: Bearer ${jwtOf(`user-${i}`)}\r\n`)

@@ -1,17 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fetch } from 'undici'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { ReferenceConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createReference } from '../../src/reference/reference.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, understood, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 const QUOTA = `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 0 } }, global: { read: { 1h: 99 }, write: { 1h: 9 } } } }
 routes: [{ match: GET /items/*, category: read, cost: 4 }, { match: POST /w, category: write }, { match: "* /*", public: true }]`
@@ -22,11 +22,6 @@ let app: RunningApp | null
 beforeEach(async () => {
   upstream = await startUpstream()
   app = null
-})
-afterEach(async () => {
-  await app?.stop()
-  await upstream.close()
-  expect(app?.observations.filter(({ type }) => type === 'internal_error') ?? []).toEqual([])
 })
 
 async function start(block = BLOCK): Promise<string> {
@@ -199,20 +194,16 @@ async function rawResponse(
 
 describe('a page that is not built', () => {
   test('a page that is not built is told with the cure, and is there after a reload', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
-    try {
-      const config: ReferenceConfig = { path: '/r', title: 'x', openapi: null, document: null, services: [] }
-      const make = () => createReference({ config, document: {}, folder: join(folder, 'page') })
-      expect((await make()).response('/r', {})).toMatchObject({
-        status: 404,
-        body: expect.stringContaining('npm run build'),
-      })
-      mkdirSync(join(folder, 'page'))
-      writeFileSync(join(folder, 'page/index.html'), '<script src="./x.js">')
-      expect(String((await make()).response('/r', {})?.body)).toBe('<script src="/r/x.js">')
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    const folder = tempFolder()
+    const config: ReferenceConfig = { path: '/r', title: 'x', openapi: null, document: null, services: [] }
+    const make = () => createReference({ config, document: {}, folder: join(folder, 'page') })
+    expect((await make()).response('/r', {})).toMatchObject({
+      status: 404,
+      body: expect.stringContaining('npm run build'),
+    })
+    mkdirSync(join(folder, 'page'))
+    writeFileSync(join(folder, 'page/index.html'), '<script src="./x.js">')
+    expect(String((await make()).response('/r', {})?.body)).toBe('<script src="/r/x.js">')
   })
 })
 
@@ -276,27 +267,23 @@ describe('the document of the gateway', () => {
   })
 
   test('the document of the gateway is made of the file that the configuration names, and again at a reload', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-reference-'))
+    const folder = tempFolder()
     const file = join(folder, 'tollgate.yaml')
     const write = (summary: string) =>
       writeFileSync(
         join(folder, 'api.json'),
         JSON.stringify({ openapi: '3.1.0', paths: { '/items/{id}': { get: { summary } } } }),
       )
-    try {
-      writeFileSync(file, yaml(upstream.url, `${QUOTA}\nreference: { path: /r, openapi: api.json }`))
-      const url = await start('')
-      for (const summary of ['One', 'Two']) {
-        write(summary)
-        const loaded = await loadConfig(file, {})
-        if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
-        await app?.app.reload(loaded.config, loaded.hash)
-        const { paths } = (await (await fetch(`${url}/r/gateway.json`)).json()) as { paths: object }
-        expect(paths).toMatchObject({ '/items/{id}': { get: { summary } } })
-      }
-      expect(understood(yaml(upstream.url, QUOTA)).config.reference).toBeNull()
-    } finally {
-      rmSync(folder, { recursive: true })
+    writeFileSync(file, yaml(upstream.url, `${QUOTA}\nreference: { path: /r, openapi: api.json }`))
+    const url = await start('')
+    for (const summary of ['One', 'Two']) {
+      write(summary)
+      const loaded = await loadConfig(file, {})
+      if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+      await app?.app.reload(loaded.config, loaded.hash)
+      const { paths } = (await (await fetch(`${url}/r/gateway.json`)).json()) as { paths: object }
+      expect(paths).toMatchObject({ '/items/{id}': { get: { summary } } })
     }
+    expect(understood(yaml(upstream.url, QUOTA)).config.reference).toBeNull()
   })
 })

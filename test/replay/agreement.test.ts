@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createApp } from '../../src/app/app.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Observation, RequestDone, Settled } from '../../src/observe/observation.ts'
@@ -12,11 +11,11 @@ import { replay } from '../../src/replay/replay.ts'
 import { startUpstream, understood, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { tokensIn } from '../observe/settled.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** What happened, what was reported of it, what the log says, and what a replay makes of the log, are the same. */
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-agreement-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 
 const USERS = ['alice', 'bob', 'carol', 'monitoring'] as const
 const LIMITS = { shadow: fc.boolean(), routeShadow: fc.boolean(), plans: fc.boolean(), exempt: fc.boolean() }

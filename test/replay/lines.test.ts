@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readLines } from '../../src/replay/lines.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-lines-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = tempFolder()
 
 async function linesOf(bytes: Buffer | string): Promise<[string, number][]> {
   const file = join(folder, 'file')

@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createApp } from '../../src/app/app.ts'
 import { createLog } from '../../src/observe/log.ts'
 import { readLogs } from '../../src/replay/read-logs.ts'
 import { replay, replayTo } from '../../src/replay/replay.ts'
 import { startUpstream, understood, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** What a gateway did is decided again, by its own log. */
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-replay-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 
 const ALL = { format: 'auto', from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY } as const
 /** @param of an hour, for one user @param times how much looser the other limits are */
@@ -132,29 +131,25 @@ test('random traffic is refused by the replay as the gateway refused it, to the 
     res.end('ok')
   })
   const text = yaml(upstream.url, rules(20))
-  try {
-    const { file, refused } = await record(text, async (url) => {
-      for (let i = 0; i < 300; i++) {
-        const kind = random(8)
-        const path = kind === 0 ? '/health' : kind < 5 ? `/items/${random(9)}` : '/report'
-        const init = { method: path === '/report' ? 'POST' : 'GET', headers: bearer(`user-${random(4)}`) }
-        await (await fetch(`${url}${path}`, init)).text()
-        // What a response gives back is charged to the store with the next batch.
-        await sleep(3 + random(5))
-      }
-    })
-    expect(refused.length).toBeGreaterThan(20)
-    // A refusal that is repeated from memory has the moment of the first one.
-    expect((await refusedAgain(text, file)).sort()).toEqual(refused.toSorted())
+  const { file, refused } = await record(text, async (url) => {
+    for (let i = 0; i < 300; i++) {
+      const kind = random(8)
+      const path = kind === 0 ? '/health' : kind < 5 ? `/items/${random(9)}` : '/report'
+      const init = { method: path === '/report' ? 'POST' : 'GET', headers: bearer(`user-${random(4)}`) }
+      await (await fetch(`${url}${path}`, init)).text()
+      // What a response gives back is charged to the store with the next batch.
+      await sleep(3 + random(5))
+    }
+  })
+  expect(refused.length).toBeGreaterThan(20)
+  // A refusal that is repeated from memory has the moment of the first one.
+  expect((await refusedAgain(text, file)).sort()).toEqual(refused.toSorted())
 
-    const { journal } = await readLogs([file], ALL)
-    const { total } = await replay(understood(text).config, journal)
-    expect(total).toMatchObject({ refused: refused.length, newlyRefused: 0, spared: 0 })
-    const looser = await replay(understood(yaml(upstream.url, rules(1000, 1000))).config, journal)
-    expect(looser.total).toMatchObject({ refused: 0, newlyRefused: 0, spared: refused.length })
-    const stricter = await replay(understood(yaml(upstream.url, rules(1))).config, journal)
-    expect(stricter.total.newlyRefused).toBeGreaterThan(0)
-  } finally {
-    await upstream.close()
-  }
+  const { journal } = await readLogs([file], ALL)
+  const { total } = await replay(understood(text).config, journal)
+  expect(total).toMatchObject({ refused: refused.length, newlyRefused: 0, spared: 0 })
+  const looser = await replay(understood(yaml(upstream.url, rules(1000, 1000))).config, journal)
+  expect(looser.total).toMatchObject({ refused: 0, newlyRefused: 0, spared: refused.length })
+  const stricter = await replay(understood(yaml(upstream.url, rules(1))).config, journal)
+  expect(stricter.total.newlyRefused).toBeGreaterThan(0)
 })

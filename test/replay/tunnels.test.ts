@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readLogs } from '../../src/replay/read-logs.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { understood, yaml } from '../e2e/harness.ts'
+import { tempFolder } from '../setup/at-end.ts'
 
 /** A WebSocket of 2 tokens a second, which a limit of 8 closes after three seconds, and a request in the middle of it. */
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-tunnels-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 
 const START = 1_795_000_000_000
 const of = (requestId: string, at: number, more: object) => ({

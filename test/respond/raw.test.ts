@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import net, { type AddressInfo, type Socket } from 'node:net'
+import net, { type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { reset } from '../../src/respond/raw.ts'
+import { listening } from '../setup/listening.ts'
 
 const cleanups: (() => void)[] = []
 afterEach(() => {
@@ -10,9 +11,8 @@ afterEach(() => {
 
 /** Both ends of a connection, and what they tell from then on. */
 async function connected() {
-  const server = net.createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const other = net.connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+  const server = net.createServer({ allowHalfOpen: true })
+  const other = net.connect(await listening(server), '127.0.0.1').pause()
   const [ours] = (await once(server, 'connection')) as [Socket]
   cleanups.push(() => {
     other.destroy()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { rawExchange } from '../e2e/raw.ts'
@@ -17,10 +17,6 @@ public: { failure_rate: true, prices: true }
 reference: { path: /reference }
 errors: { no_route: { body: "<h1>{{msg}}</h1>", content_type: text/html } }`
   app = await startApp(yaml(upstream.url, rest))
-})
-afterAll(async () => {
-  await app.stop()
-  await upstream.close()
 })
 
 const USER = `Authorization: ${bearer('alice').authorization}\r\n`

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import net from 'node:net'
+import { atEnd } from './at-end.ts'
 
 /** A replica as a load balancer knows it: where it takes requests, and where it says whether it is ready. */
 export interface Endpoint {
@@ -58,11 +59,11 @@ export async function startBalancer(): Promise<Balancer> {
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     add: (endpoint) => void endpoints.push(endpoint),
     ready: () => ready,
-    close: async () => {
+    close: atEnd(async () => {
       clearInterval(timer)
       for (const socket of open) socket.destroy()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd } from './at-end.ts'
 
 /**
  * Stands between a client and a server on the loopback and breaks what passes. TCP never loses a piece in the middle,
@@ -255,10 +256,10 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
         server.end()
       }
     },
-    close: async () => {
+    close: atEnd(async () => {
       await stopTarpit()
       await stopListening()
-    },
+    }),
   }
 
   async function stopTarpit(): Promise<void> {

@@ -6,6 +6,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd } from './at-end.ts'
 import type { WallClock } from './wall-clock.ts'
 
 /** A real redis-server of our own on a free port of the loopback, with nothing on disk. */
@@ -110,10 +111,10 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     },
     kill,
     restart: start,
-    stop: async () => {
+    stop: atEnd(async () => {
       if (child.exitCode === null && child.signalCode === null) await kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })
-    },
+    }),
   }
 }
 

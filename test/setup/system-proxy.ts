@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd, tempFolder } from './at-end.ts'
 import { accepts, freePort } from './redis.ts'
 
 /** A proxy of the system, in a folder of its own, on a free port of the loopback. */
@@ -22,7 +22,7 @@ export interface ProxyProgram {
 /** @returns once it takes connections */
 export async function startSystemProxy({ command, args, config }: ProxyProgram): Promise<SystemProxy> {
   const port = await freePort()
-  const folder = await mkdtemp(join(tmpdir(), `tollgate-${command}-`))
+  const folder = tempFolder()
   // Its workers are somebody else if we are root, and keep long bodies here.
   await chmod(folder, 0o755)
   const file = join(folder, `${command}.conf`)
@@ -36,10 +36,9 @@ export async function startSystemProxy({ command, args, config }: ProxyProgram):
   }
   return {
     port,
-    stop: async () => {
+    stop: atEnd(async () => {
       child.kill('SIGTERM')
       await exited
-      await rm(folder, { recursive: true, force: true })
-    },
+    }),
   }
 }

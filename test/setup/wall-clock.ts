@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { tempFolder } from './at-end.ts'
 
 /** The wall clock of other processes, which the test sets. What they measure by monotonic clocks stays as it is. */
 export interface WallClock {
@@ -9,7 +9,6 @@ export interface WallClock {
   readonly env: Readonly<Record<string, string>>
   /** From now on it is so many milliseconds ahead of the right one; negative: behind. */
   set(aheadMs: number): void
-  remove(): void
 }
 
 /** Takes the place of the C library's clocks. The offset lies in a file that is mapped, so it is there at once. */
@@ -51,7 +50,7 @@ time_t time(time_t *t) {
 `
 
 export function createWallClock(): WallClock {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-clock-'))
+  const folder = tempFolder()
   const [source, library, offset] = ['clock.c', 'clock.so', 'ahead'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -69,6 +68,5 @@ export function createWallClock(): WallClock {
       writeSync(file, bytes)
       closeSync(file)
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

@@ -3,6 +3,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
+import { atEnd } from './at-end.ts'
 import { type Certificate, makeCa, makeCertificate } from './openssl.ts'
 
 /**
@@ -35,7 +36,7 @@ export interface Certificates {
   upstream(way: Way): string
   /** A server that takes connections as the upstream of that way, not yet listening. */
   server(way: Way, onConnection: (socket: net.Socket) => void): net.Server
-  remove(): void
+  remove(): Promise<void>
 }
 
 /** Makes an authority and a certificate of 127.0.0.1, by the command `openssl`. */
@@ -50,7 +51,7 @@ export function makeCertificates(): Certificates {
       upstream
         ? tls.createServer({ cert: own.cert, key: own.key, noDelay: true }, onConnection)
         : net.createServer({ noDelay: true }, onConnection),
-    remove: () => rmSync(folder, { recursive: true }),
+    remove: atEnd(() => rmSync(folder, { recursive: true })),
   }
 }
 

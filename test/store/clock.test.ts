@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
@@ -51,10 +51,6 @@ let server: RedisServer
 beforeAll(async () => {
   clock = createWallClock()
   server = await startRedis({ clock })
-})
-afterAll(async () => {
-  await server.stop()
-  clock.remove()
 })
 
 let prefixes = 0

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { rawRequest, send, startService } from './service.ts'
 
 /** The first day behind a gateway: a trial, or a log, and then the file that is offered, as it is. */
@@ -14,12 +15,11 @@ const SOON = { timeout: 90_000, interval: 25 }
 const MAIN = resolve('src/main.ts')
 const LONG = 180_000
 
-let folder: string
+const folder = tempFolder()
 let service: Server
 let upstream: number
 const children: ChildProcess[] = []
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-first-day-'))
   ;({ server: service, port: upstream } = await startService())
 })
 afterAll(async () => {
@@ -28,7 +28,6 @@ afterAll(async () => {
     await once(child, 'close')
   }
   service.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 interface Running {
@@ -51,9 +50,8 @@ function tollgate(...args: string[]): Running {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const server = createServer()
+  const port = await listening(server)
   server.close()
   await once(server, 'close')
   return port

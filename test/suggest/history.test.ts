@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { check } from '../../src/cli/check.ts'
 import { suggest } from '../../src/cli/suggest.ts'
 import { parseConfig } from '../../src/config/load.ts'
@@ -9,10 +8,10 @@ import { payerOf } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { suggestFromHistory } from '../../src/suggest/history.ts'
 import { noCounts } from '../../src/usage/series.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { historyOf, stepsThrough } from '../usage/owners.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-history-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 afterEach(() => vi.restoreAllMocks())
 
 const VARIABLE = `"\${SERVICE}"`

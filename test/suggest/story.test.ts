@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/load.ts'
 import { readLogs } from '../../src/replay/read-logs.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { suggestFrom } from '../../src/suggest/suggest.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { combinedLine, envoyLine, hourOf, ownLine, type Request } from './traffic.ts'
 
 /** An hour of 300 users, by the commands as a reader runs them. */
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-suggest-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder()
 
 const HOUR = hourOf(300, 6000)
 

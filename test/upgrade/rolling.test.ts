@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -8,6 +7,7 @@ import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { type Asked, Client, readJson } from '../faults/client.ts'
 import { ADMIN_TOKEN } from '../faults/gateway.ts'
 import { type LoggingUpstream, startLoggingUpstream } from '../faults/upstream.ts'
+import { tempFolder } from '../setup/at-end.ts'
 import { type Balancer, type Endpoint, startBalancer } from '../setup/balancer.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { earlierVersion, HERE, type Version } from './earlier.ts'
@@ -35,7 +35,7 @@ let replicas: Replica[]
 beforeAll(async () => {
   before = earlierVersion()
   console.log(`from ${before.commit} to this build and back`)
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-upgrade-'))
+  folder = tempFolder()
   replicas = []
   redis = await startRedis()
   upstream = await startLoggingUpstream((_seen, req, res) => {
@@ -46,10 +46,6 @@ beforeAll(async () => {
 }, 600_000)
 afterAll(async () => {
   for (const { process } of replicas) if (process.child.exitCode === null) await process.end('SIGKILL')
-  await balancer?.close()
-  await upstream?.close()
-  await redis?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Until the load balancer sends to it. Of the configuration, only what each version knows. */

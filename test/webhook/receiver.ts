@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import net, { type AddressInfo, type Socket } from 'node:net'
+import { listening } from '../setup/listening.ts'
 
 /** A receiver that does with a connection what it is given to do, once it has the request. */
 export interface RawReceiver {
@@ -36,8 +37,7 @@ export async function startReceiver(respond: (socket: Socket) => void): Promise<
       respond(socket)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=hidden`,
     requests,

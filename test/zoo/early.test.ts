@@ -1,9 +1,9 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../setup/at-end.ts'
+import { listening } from '../setup/listening.ts'
 import { outputOf } from './clients.ts'
 import { goBefore, nginxBefore, type Peer, tollgateBefore } from './peers.ts'
 import { startUpstream } from './upstreams.ts'
@@ -16,10 +16,9 @@ import { startUpstream } from './upstreams.ts'
 const COUNT = 20
 const REFUSAL = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\nConnection: close\r\n\r\nearly'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-early-'))
+const folder = tempFolder()
 const rows: string[] = []
 const peers = new Map<string, Peer>()
-const stops: (() => unknown)[] = []
 
 /** Answers as soon as the head is there, and closes, whatever still comes. */
 async function atOnce(): Promise<{ url: string; stop: () => unknown }> {
@@ -27,8 +26,7 @@ async function atOnce(): Promise<{ url: string; stop: () => unknown }> {
     socket.on('error', () => {})
     socket.once('data', () => socket.end(REFUSAL, () => socket.destroy()))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return { url: `http://127.0.0.1:${address.port}`, stop: () => server.close() }
@@ -52,7 +50,6 @@ async function lostOf(peer: Peer, size: number): Promise<number> {
 }
 
 afterAll(() => {
-  rmSync(folder, { recursive: true })
   console.log([`Early responses that were lost, of ${COUNT} uploads`, ...rows].join('\n'))
 })
 
@@ -65,7 +62,7 @@ describe.each([
   beforeAll(async () => {
     const upstream = name.startsWith('a server') ? await atOnce() : await startUpstream(name)
     if (upstream === null) return
-    stops.push(() => upstream.stop())
+    atEnd(() => upstream.stop())
     const before = { url: upstream.url, tollgate: '', nginx: '' }
     peers.set('Tollgate', await tollgateBefore(before))
     peers.set('nginx', await nginxBefore(before))
@@ -75,7 +72,6 @@ describe.each([
   afterAll(async () => {
     for (const { stop } of peers.values()) await stop()
     peers.clear()
-    for (const stop of stops.splice(0)) await stop()
   })
 
   it.each(sizes)('no more early responses to uploads of %i bytes are lost than through Go', async (size) => {

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { tempFolder } from '../setup/at-end.ts'
 import { zooProgram } from '../setup/zoo-tools.ts'
 import { outputOf } from './clients.ts'
 import { nginxBefore, type Peer, tollgateBefore } from './peers.ts'
@@ -12,7 +12,7 @@ import { APACHE, startApache, type Upstream } from './upstreams.ts'
 const missing: string[] = []
 const upstreams: Upstream[] = []
 const peers = new Map<string, Peer>()
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-zoo-tools-'))
+const folder = tempFolder()
 
 beforeAll(async () => {
   await startApache(upstreams, missing)
@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { stop } of peers.values()) await stop()
   for (const { stop } of upstreams) await stop()
-  rmSync(folder, { recursive: true })
   if (missing.length > 0) console.log(`Not here: ${missing.join(', ')}.`)
 })
 

@@ -61,7 +61,6 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(async () => {
   await Promise.all(zoo.flatMap(({ peers }) => [peers.tollgate.stop(), peers.nginx.stop()]))
-  await Promise.all(upstreams.map((upstream) => upstream.stop()))
   console.log(table())
 }, 300_000)
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import type { Chart } from '../../chart/library.ts'
 import { loadLibrary } from '../../chart/library.ts'
 import { drawFrame } from '../../chart/preview/frame.ts'
@@ -8,7 +9,6 @@ import { drawStrip } from '../../chart/preview/strip.ts'
 import { BUNDLED_CHARTS } from '../../chart/service.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { createScoreService } from '../../score/service.ts'
-import { afterTest, tempFolder } from './harness.ts'
 
 /** The charts that ship with the product, and the catalogue by which scores are judged. */
 
@@ -80,7 +80,7 @@ describe('the count of notes of a chart', () => {
       catalogue: BUNDLED_CATALOGUE,
       backendSecret: 'secret',
     })
-    afterTest(() => service.close())
+    atEnd(() => service.close())
     const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
     const upsert = async ({ musicId, level }: Chart, dxScore: number) => {
       const response = await fetch(`${url}/v1/music/upsert`, {

@@ -1,11 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { type ChartServiceOptions, createChartService } from '../../chart/service.ts'
-import { afterTest, tempFolder } from '../cleanup.ts'
-
-export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const ADMIN = 'administrator-secret-of-the-tests'
 /** The moment of the documented examples. */
@@ -62,11 +60,11 @@ export async function startCharts({
     },
     ...options,
   })
-  afterTest(() => service.close())
+  atEnd(() => service.close())
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
   const { key, id } = await service.createKey('tests')
   const document = await (await fetch(`${url}/openapi.json`)).json()
-  afterTest(hold(url, { document: () => document }))
+  atEnd(hold(url, { document: () => document }))
 
   async function ask(
     path: string,

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ADMIN, chartsFolder, SAMPLE, startCharts, tempFolder } from './harness.ts'
+import { tempFolder } from '../../../test/setup/at-end.ts'
+import { ADMIN, chartsFolder, SAMPLE, startCharts } from './harness.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 const GATEWAY_TOKEN = 'gw_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJK'

@@ -3,10 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { main } from '../../chart/main.ts'
 import { UsageError } from '../../common/command.ts'
 import { commandOf } from '../command.ts'
-import { ADMIN, chartsFolder, SAMPLE, tempFolder } from './harness.ts'
+import { ADMIN, chartsFolder, SAMPLE } from './harness.ts'
 
 const CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
 

@@ -1,8 +1,9 @@
 import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { createChartService } from '../../chart/service.ts'
-import { chartsFolder, SAMPLE, startCharts, tempFolder } from './harness.ts'
+import { chartsFolder, SAMPLE, startCharts } from './harness.ts'
 
 /** A song with the same short chart at several difficulties. */
 function song(title: string, difficulties: number[], more = ''): string {

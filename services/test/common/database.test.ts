@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { DatabaseBusy, openDatabase } from '../../common/database.ts'
 import { MIGRATIONS } from '../../score/migrations.ts'
-import { afterTest, tempFolder } from '../score/harness.ts'
 
 function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
   const db = openDatabase(file, MIGRATIONS, busyTimeout)
-  afterTest(() => db.close())
+  atEnd(() => db.close())
   return { db, file }
 }
 
 function locked(file: string): DatabaseSync {
   const other = new DatabaseSync(file)
-  afterTest(() => other.close())
+  atEnd(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   return other
 }

@@ -3,13 +3,13 @@ import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { atEnd } from '../../../test/setup/at-end.ts'
 import { responseRefusals } from '../../common/refusals.ts'
 import { createHttp } from '../../common/server.ts'
-import { afterTest } from '../cleanup.ts'
 
 async function start(): Promise<number> {
   const http = createHttp({ bodyLimit: 10, malformed: (what) => ({ what }) })
-  afterTest(() => http.close())
+  atEnd(() => http.close())
   http.app.get('/songs/:id', async () => 'a song')
   http.app.post('/songs', async () => 'made')
   const endpoints = [

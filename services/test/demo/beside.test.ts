@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import platforms from '../../../config/score/external.json' with { type: 'json' }
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { freePort } from '../../../test/setup/redis.ts'
 
 const ADDRESSES = ['TOLLGATE_LISTEN', 'TOLLGATE_ADMIN_LISTEN', 'SCORE_LISTEN', 'SYNC_LISTEN', 'CHART_LISTEN']
@@ -13,7 +13,7 @@ let folder: string
 let env: NodeJS.ProcessEnv
 let demo: ChildProcess
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-beside-'))
+  folder = tempFolder()
   const ports = await Promise.all(ADDRESSES.map(() => freePort()))
   const addresses = Object.fromEntries(ADDRESSES.map((name, i) => [name, `127.0.0.1:${ports[i]}`]))
   // Nobody listens there: the platforms are away.
@@ -28,7 +28,6 @@ afterAll(async () => {
   const ended = once(demo, 'exit')
   demo.kill('SIGTERM')
   await ended
-  rmSync(folder, { recursive: true, force: true })
 })
 
 it('commands of a second terminal find the demo that runs, whatever its addresses', () => {

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { openHome } from '../../demo/home.ts'
 import { type Services, startServices } from '../../demo/services.ts'
-import { afterTest, tempFolder } from '../cleanup.ts'
 
 const ANY = { host: '127.0.0.1', port: 0 }
 
@@ -21,7 +21,7 @@ test('the demo has its scores also if its first start was killed before they wer
   const folder = tempFolder()
   writeFileSync(openHome(folder).path('score.db'), '')
   const services = await start(folder)
-  afterTest(() => services.close())
+  atEnd(() => services.close())
   expect(await ask(services, '/v1/user/music')).toMatchObject({ length: 1 })
 })
 
@@ -31,6 +31,6 @@ test('scores that a user of the demo has deleted do not come back with the next 
   expect(await ask(first, '/v1/music/clear', { confirm: true })).toEqual({ deleted: 1 })
   await first.close()
   const second = await start(folder)
-  afterTest(() => second.close())
+  atEnd(() => second.close())
   expect(await ask(second, '/v1/user/music')).toMatchObject({ length: 0 })
 })

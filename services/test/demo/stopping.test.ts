@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { freePort } from '../../../test/setup/redis.ts'
 
 const ADDRESSES = ['TOLLGATE_LISTEN', 'TOLLGATE_ADMIN_LISTEN', 'SCORE_LISTEN', 'SYNC_LISTEN', 'CHART_LISTEN']
 
 it('a stop of npm ends the demo that it started, and leaves no process behind', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stopping-'))
+  const folder = tempFolder()
   const ports = await Promise.all(ADDRESSES.map(() => freePort()))
   const addresses = Object.fromEntries(ADDRESSES.map((name, i) => [name, `127.0.0.1:${ports[i]}`]))
   // Without scripts: it runs start, and not prestart, which builds the dashboard.
@@ -33,7 +31,6 @@ it('a stop of npm ends the demo that it started, and leaves no process behind', 
     expect(isRunning(group)).toBe(false)
   } finally {
     if (isRunning(group)) process.kill(group, 'SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
   }
 })
 

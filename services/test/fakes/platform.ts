@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { listening } from '../../../test/setup/listening.ts'
 
 /** What the two fakes have in common: a real server that keeps what it was sent and can be told to misbehave. */
 
@@ -45,7 +46,7 @@ export async function startFake(base: string, platform: Platform): Promise<Fake>
     const type = typeof body === 'string' ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8'
     return response.writeHead(status, { 'content-type': type }).end(text)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await listening(server)
   const fake: Fake = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${base}`,
     requests: [],

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE, loadCatalogue } from '../../music/catalogue.ts'
 import { catalogueFile, type Song } from '../../music/catalogue-file.ts'
-import { song, tempFolder } from '../score/harness.ts'
+import { song } from '../score/harness.ts'
 
 const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
 const { rating, songs } = catalogueFile.parse(JSON.parse(text))

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { atEnd } from '../../../test/setup/at-end.ts'
 import { startFish } from '../fakes/fish.ts'
 import { startLxns } from '../fakes/lxns.ts'
 import { type Fake, troubles } from '../fakes/platform.ts'
 import {
-  afterTest,
   catalogueOf,
   DAY,
   fileOf,
@@ -190,7 +190,7 @@ it('POST /v1/music/clear responds with the number of scores', async () => {
 async function withPlatforms() {
   const lxns = await startLxns({ key: JSON.parse(request('update-lx')).key })
   const fish = await startFish({ token: JSON.parse(request('update-fish')).token })
-  for (const fake of [lxns, fish]) afterTest(() => fake.close())
+  for (const fake of [lxns, fish]) atEnd(() => fake.close())
   const external = { lxns: { base_url: lxns.url }, fish: { base_url: fish.url } }
   return { lxns, fish, external }
 }
@@ -318,7 +318,7 @@ it('refusals have the documented form', async () => {
   expectGolden(await post('/v1/update-fish', request('update-fish')), 'external-rejected.424')
 
   const other = new DatabaseSync(database)
-  afterTest(() => other.close())
+  atEnd(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   expectGolden(await post('/v1/charge', request('charge')), 'account-busy.409')
 })

@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { scoreDocument } from '../../score/openapi.ts'
 import { type AccessRecord, createScoreService, LIST_LIMIT, type ScoreServiceOptions } from '../../score/service.ts'
-import { afterTest, tempFolder } from '../cleanup.ts'
-
-export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const SECRET = 'shared-secret-of-the-tests'
 
@@ -58,9 +56,9 @@ export async function startScore(options: Partial<ScoreServiceOptions> = {}) {
     if (open) await service.close()
     open = false
   }
-  afterTest(close)
+  atEnd(close)
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
-  afterTest(hold(url, { document: () => DOCUMENT }))
+  atEnd(hold(url, { document: () => DOCUMENT }))
 
   /** Posts a body as the gateway would; a string is sent as it stands. */
   async function post(path: string, body: unknown = {}, sent: Sent = {}) {

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { UsageError } from '../../common/command.ts'
 import { main } from '../../score/main.ts'
 import { commandOf } from '../command.ts'
 import { startLxns } from '../fakes/lxns.ts'
-import { afterTest, fileOf, responseOf, SECRET, tempFolder } from './harness.ts'
+import { fileOf, responseOf, SECRET } from './harness.ts'
 
 const FIXTURE = fileURLToPath(new URL('../../../config/score/fixture.json', import.meta.url))
 const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', import.meta.url))
@@ -36,7 +37,7 @@ describe('the command line of score', () => {
   it('the command line of score asks the platforms of --external, and names a file of them that it cannot read', async () => {
     const database = join(tempFolder(), 'score.db')
     const lxns = await startLxns({ key: 'a key' })
-    afterTest(() => lxns.close())
+    atEnd(() => lxns.close())
     const external = fileOf({ lxns: { base_url: lxns.url } })
     const child = start(['serve', '--listen', '127.0.0.1:0', '--database', database, '--external', external])
     const [line] = await once(child.stdout, 'data')

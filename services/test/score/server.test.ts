@@ -2,10 +2,11 @@ import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { ROUTES } from '../../score/routes.ts'
 import { createScoreService } from '../../score/service.ts'
-import { afterTest, record, responseOf, SECRET, startScore, tempFolder } from './harness.ts'
+import { record, responseOf, SECRET, startScore } from './harness.ts'
 
 const UPSERT = '/v1/music/upsert'
 const POSTS = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path)
@@ -180,7 +181,7 @@ describe('bodies', () => {
 describe('a database that another process has locked', () => {
   const lock = (database: string) => {
     const other = new DatabaseSync(database)
-    afterTest(() => other.close())
+    atEnd(() => other.close())
     other.exec('BEGIN IMMEDIATE')
     return other
   }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { afterTest, chunk, DAY, incremental, NOON, QQ, record, type ServiceResponse, startSync } from './harness.ts'
+import { atEnd } from '../../../test/setup/at-end.ts'
+import { chunk, DAY, incremental, NOON, QQ, record, type ServiceResponse, startSync } from './harness.ts'
 
 /** The documented examples, byte for byte: members, their order and their values. */
 
@@ -77,7 +78,7 @@ test('each error is as documented', async () => {
   expectGolden(unprocessable, 422, 'unprocessable.answer')
 
   const other = new DatabaseSync(database)
-  afterTest(() => other.close())
+  atEnd(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   const first = sync(incremental([record()]))
   const second = sync(incremental([record()]))

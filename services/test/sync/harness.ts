@@ -1,10 +1,8 @@
 import { join } from 'node:path'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { hold } from '../../../test/setup/own-responses.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { createSyncService, type SyncServiceOptions } from '../../sync/service.ts'
-import { afterTest, tempFolder } from '../cleanup.ts'
-
-export { afterTest, tempFolder } from '../cleanup.ts'
 
 export const TOKEN = 'bot-token-of-the-tests'
 
@@ -56,7 +54,7 @@ export async function startSync(options: Partial<SyncServiceOptions> = {}) {
     if (open) await running.service.close()
     open = false
   }
-  afterTest(close)
+  atEnd(close)
   async function restart() {
     await running.service.close()
     running = await start()

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { UsageError } from '../../common/command.ts'
 import { main } from '../../sync/main.ts'
 import { commandOf } from '../command.ts'
-import { chunk, incremental, QQ, record, responseOf, TOKEN, tempFolder } from './harness.ts'
+import { chunk, incremental, QQ, record, responseOf, TOKEN } from './harness.ts'
 
 const { start, run } = commandOf('sync', 'SYNC_BOT_TOKENS', TOKEN)
 

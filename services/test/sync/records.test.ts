@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
-import { incremental, QQ, record, startSync, tempFolder } from './harness.ts'
+import { incremental, QQ, record, startSync } from './harness.ts'
 
 describe('what a record does not say', () => {
   it('what a record does not say is filled from the catalogue', async () => {

@@ -5,20 +5,10 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
 import { createSyncService } from '../../sync/service.ts'
-import {
-  afterTest,
-  chunk,
-  finalChunk,
-  incremental,
-  QQ,
-  record,
-  responseOf,
-  startSync,
-  TOKEN,
-  tempFolder,
-} from './harness.ts'
+import { chunk, finalChunk, incremental, QQ, record, responseOf, startSync, TOKEN } from './harness.ts'
 
 const SYNC = '/api/bot/sync'
 const PATHS = [
@@ -73,7 +63,7 @@ describe('credentials', () => {
   it('credentials are judged before the body has come', async () => {
     const { url } = await startSync()
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
-    afterTest(() => socket.destroy())
+    atEnd(() => socket.destroy())
     socket.write(
       `POST ${SYNC} HTTP/1.1\r\nhost: sync\r\nbot-token: ${JWT}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`,
     )
@@ -350,7 +340,7 @@ describe('a body', () => {
 describe('two requests at once', () => {
   const lock = (database: string) => {
     const other = new DatabaseSync(database)
-    afterTest(() => other.close())
+    atEnd(() => other.close())
     other.exec('BEGIN IMMEDIATE')
     return other
   }

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { tempFolder } from '../../../test/setup/at-end.ts'
 import { MIGRATIONS } from '../../sync/migrations.ts'
-import { chunk, finalChunk, NOON, QQ, record, startSync, tempFolder } from './harness.ts'
+import { chunk, finalChunk, NOON, QQ, record, startSync } from './harness.ts'
 
 /** A file of the first version, with the last snapshot of a player and one record of it. */
 function firstVersion(isOpen: 0 | 1): string {

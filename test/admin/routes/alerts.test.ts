@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
 import { type RawReceiver, startReceiver } from '../../webhook/receiver.ts'
 import { NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
@@ -14,7 +14,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin({ yaml: YAML + ALERTS })
 })
-afterEach(() => running.stop())
 
 test('the alerts of the configuration are shown with what is pending, and nothing secret of their receivers', async () => {
   await running.store.raiseAlerts([eventOf(reachedBy('alice', { startedAt: NOW }))])

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { auditPage } from '../../../src/admin/audit-filter.ts'
 import { lineOf } from '../../../src/observe/log-lines.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
@@ -9,7 +9,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const get = (path: string) => running.call('GET', path)
 

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 import { storeOver } from '../../store/over.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from '../running.ts'
@@ -15,7 +16,6 @@ beforeEach(async () => {
   }
   running = await startAdmin({ broken: { readHistory } })
 })
-afterEach(() => running.stop())
 
 test('the list of grants reads once what is kept of an owner, however many grants the owner has', async () => {
   const until = new Date(NOW + 86_400_000).toISOString()
@@ -38,7 +38,7 @@ describe.each(['sqlite', 'redis'] as const)('a grant that is given with a key ov
   let lost = 0
   beforeAll(async () => {
     redis = await sharedRedis()
-    store = await storeOver(kind, redis)
+    store = closedAtEnd(await storeOver(kind, redis))
     const change: Store['change'] = async (...args) => {
       const made = await store.change(...args)
       if (lost-- > 0) throw new StoreError('gone', 'connection', 'unknown')
@@ -47,11 +47,6 @@ describe.each(['sqlite', 'redis'] as const)('a grant that is given with a key ov
     const yaml = YAML.replace('tokens: [', `tokens: [{ name: other, role: admin, token: ${OTHER} }, `)
     const options = { yaml, store, broken: { change }, now: Date.now }
     replicas = [await startAdmin(options), await startAdmin(options)]
-  })
-  afterAll(async () => {
-    for (const replica of replicas) await replica.stop()
-    await store.close()
-    await redis.stop()
   })
   beforeEach(() => {
     lost = 0

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { idOf } from '../../../src/admin/handover-link.ts'
 import { hashAccessKey } from '../../../src/control/access-key-record.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
@@ -13,7 +13,6 @@ beforeEach(async () => {
   now = NOW
   running = await startAdmin({ now: () => now })
 })
-afterEach(() => running.stop())
 
 const make = (body: object = {}) =>
   running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'laptop', handover: true, ...body } })
@@ -178,13 +177,9 @@ test('a link whose opening the store could not note is as before', async () => {
   }
   const { store } = running
   const other = await startAdmin({ store, broken })
-  try {
-    const { code } = await link()
-    const opened = () => other.call('POST', '/api/handover', { body: { code }, headers: { authorization: '' } })
-    expect((await opened()).status).toBe(503)
-    fails = false
-    expect((await opened()).status).toBe(200)
-  } finally {
-    await other.stop()
-  }
+  const { code } = await link()
+  const opened = () => other.call('POST', '/api/handover', { body: { code }, headers: { authorization: '' } })
+  expect((await opened()).status).toBe(503)
+  fails = false
+  expect((await opened()).status).toBe(200)
 })

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { asOverrides } from '../../../src/control/overrides.ts'
 import type { ControlState } from '../../../src/control/state.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
@@ -33,7 +33,6 @@ routes:`,
 
 let running: Running
 let clock: number
-afterEach(() => running.stop())
 
 async function start(by: By): Promise<void> {
   clock = Date.parse('2026-11-20T10:00:00Z')

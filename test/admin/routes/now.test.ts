@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { GUARD, SCHEDULE } from '../../../src/control/control-store.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import type { Replica } from '../../../src/replicas/presence.ts'
@@ -12,7 +12,6 @@ async function start(broken: Parameters<typeof startAdmin>[0] = {}) {
   running = await startAdmin({ now: () => clock, ...broken })
   return running
 }
-afterEach(() => running.stop())
 
 function replica(changes: Partial<Replica> = {}): Replica {
   return {

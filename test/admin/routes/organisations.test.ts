@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { booksOf } from '../../../src/app/retention.ts'
 import type { Books } from '../../../src/quota/books.ts'
 import type { Charge } from '../../../src/quota/charge.ts'
@@ -23,7 +23,6 @@ beforeEach(async () => {
   clock = NOW
   running = await startAdmin({ yaml: PLANS, now: () => clock })
 })
-afterEach(() => running.stop())
 
 /** Has organisations use tokens, by one user of each. */
 async function spend(organisations: readonly string[], cost = 10, category = 'read'): Promise<void> {

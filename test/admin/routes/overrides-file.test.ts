@@ -1,14 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createChangeFollower } from '../../../src/control/change-follower.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER } from '../running.ts'
 
 let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const CSV = { 'content-type': 'text/csv; charset=utf-8' }
@@ -336,7 +336,7 @@ describe('a file of overrides', () => {
 })
 
 it('a gateway that dies or is cut off while it stages a file leaves the overrides of before in force', async () => {
-  const store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  const store = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => NOW }))
   let staged = 0
   const broken = {
     stageOverrides: async (...of: Parameters<typeof store.stageOverrides>) => {
@@ -354,7 +354,5 @@ it('a gateway that dies or is cut off while it stages a file leaves the override
     expect([...(await other.fresh()).overrides.keys()]).toEqual(['bob'])
   } finally {
     other.close()
-    await cut.stop()
-    await store.close()
   }
 })

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
 import { sharedRedis } from '../../setup/redis.ts'
@@ -18,13 +18,11 @@ let redis: Awaited<ReturnType<typeof sharedRedis>>
 beforeAll(async () => {
   redis = await sharedRedis()
 })
-afterAll(() => redis.stop())
 
 let running: Running
 beforeEach(async () => {
   running = await startAdmin({ yaml: `${YAML}${ALERTS}` })
 })
-afterEach(() => running.stop())
 
 /** Jane and bob alike. */
 async function fill(): Promise<void> {

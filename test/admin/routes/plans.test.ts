@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
 
 const PLANS = `
@@ -14,7 +14,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin({ yaml: YAML.replace('quota:', `quota:${PLANS}`) })
 })
-afterEach(() => running.stop())
 
 const plans = async () => (await running.call('GET', '/api/plans')).json
 const plan = async (name: string) => (await plans()).plans.find((each: { name: string }) => each.name === name)
@@ -61,7 +60,6 @@ describe('the list of the plans', () => {
       404,
       'The file has no plan "free". It has none: a new one begins there, under quota.plans.',
     ])
-    await plain.stop()
   })
 })
 

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { PreviewResponse } from '../../../src/contract/api.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 import { configOf, NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
 
 const PLANS = YAML.replace(
@@ -19,12 +20,8 @@ let store: Store
 let running: Running
 beforeEach(async () => {
   clock = NOW
-  store = openSqliteStore({ file: ':memory:', clock: () => clock, retention: () => KEPT })
+  store = closedAtEnd(openSqliteStore({ file: ':memory:', clock: () => clock, retention: () => KEPT }))
   running = await startAdmin({ yaml: PLANS, store, now: () => clock })
-})
-afterEach(async () => {
-  await running.stop()
-  await store.close()
 })
 
 let sequence = 0

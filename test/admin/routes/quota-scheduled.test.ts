@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { NOW, type Running, startAdmin, VIEWER } from '../running.ts'
 
 let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const iso = (ms: number): string => new Date(NOW + ms).toISOString()
 const HOUR = 3_600_000

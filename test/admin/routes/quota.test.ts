@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { adaptive } from '../../../src/failures/adaptive.ts'
 import { bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -8,7 +8,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const get = async () => (await running.call('GET', '/api/quota')).json
 const patch = (body: unknown, headers: CallOptions['headers'] = {}) =>
@@ -49,7 +48,6 @@ describe('a change that nobody follows', () => {
       ['plan free sets 40'],
       'free users complained',
     ])
-    await planned.stop()
   })
 
   test('a change that nobody follows may be of a plan without users, of one whose users all have overrides, and of another mode', async () => {
@@ -76,7 +74,6 @@ describe('a change that nobody follows', () => {
     expect((await toldOf(planned, { baselines: { global: { read: { '1h': 7 } } } }))[1]).toEqual([
       'the global limits are switched off',
     ])
-    await planned.stop()
   })
 })
 

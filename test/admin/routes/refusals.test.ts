@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { episode } from '../../usage/usage-log.suite.ts'
 import { NOW, type Running, startAdmin } from '../running.ts'
 
@@ -6,7 +6,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const get = (query: string) => running.call('GET', `/api/refusals${query}`)
 

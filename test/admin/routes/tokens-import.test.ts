@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { hashAccessKey } from '../../../src/control/access-key-record.ts'
 import { type Running, startAdmin } from '../running.ts'
 
@@ -6,7 +6,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const put = (lines: readonly unknown[], query = '', headers: Record<string, string> = NDJSON) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { TokenResponse } from '../../../src/contract/api.ts'
 import { hashAccessKey, looksLikeAccessKey } from '../../../src/control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../../src/control/access-key-store.ts'
@@ -9,7 +9,6 @@ let running: Running
 beforeEach(async () => {
   running = await startAdmin()
 })
-afterEach(() => running.stop())
 
 const create = (body: unknown) => running.call('POST', '/api/tokens', { body })
 
@@ -266,5 +265,4 @@ test('an access key that the audit could not take is not made', async () => {
   const other = await startAdmin({ broken: { change: fails } })
   expect((await other.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })).status).toBe(503)
   expect(await other.store.listTokens()).toEqual([])
-  await other.stop()
 })

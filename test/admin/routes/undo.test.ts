@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
 import { type Running, startAdmin, VIEWER } from '../running.ts'
 
@@ -8,7 +8,6 @@ beforeEach(async () => {
   seen = []
   running = await startAdmin({ observe: (one) => void seen.push(one) })
 })
-afterEach(() => running.stop())
 
 const patch = (body: unknown) => running.call('PATCH', '/api/quota', { body })
 const undo = (id: number | string, body?: unknown) => running.call('POST', `/api/audit/${id}/undo`, { body })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { bucketStart } from '../../../src/failures/histogram.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { noCounts } from '../../../src/usage/series.ts'
@@ -27,7 +27,6 @@ beforeAll(async () => {
     episodes: [],
   })
 })
-afterAll(() => running.stop())
 
 const get = (query: string, headers = {}) => running.call('GET', `/api/usage?${query}`, { headers })
 

@@ -13,7 +13,6 @@ beforeEach(async () => {
   clock = NOW
   running = await startAdmin({ now: () => clock })
 })
-afterEach(() => running.stop())
 
 const get = (path: string) => running.call('GET', path)
 const put = (user: string, body: unknown) => running.call('PUT', `/api/users/${user}/override`, { body })
@@ -70,7 +69,6 @@ describe('the list of users', () => {
     let store: Store | undefined
     afterEach(async () => {
       await store?.close()
-      await redis?.stop()
       redis = store = undefined
     })
 
@@ -154,7 +152,6 @@ describe('the list of users', () => {
     expect(await ids('&near=true')).toEqual(['full', 'near'])
     expect(await ids('&exempt=true')).toEqual(['monitoring'])
     expect((await list('&query=ear')).counts).toMatchObject({ all: 1, near: 1, blocked: 0 })
-    await exempt.stop()
   })
 
   test('the list of users has of each the window nearest to its limit, the tokens, and which window will be full when', async () => {
@@ -228,7 +225,6 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
   let store: Store | undefined
   afterEach(async () => {
     await store?.close()
-    await redis?.stop()
     redis = store = undefined
   })
 
@@ -338,7 +334,6 @@ test('whoever is to have an override is found without a look at everybody', asyn
     expect(await seen.call('GET', `/api/users?${query}`)).toMatchObject({ status: 200, json: { next: null } })
   }
   expect(scans).toBe(0)
-  await seen.stop()
 })
 
 test('a filter reads the use of so many with an override and no more, and the next page goes on', async () => {
@@ -364,7 +359,6 @@ test('a filter reads the use of so many with an override and no more, and the ne
   expect([first.json.users, reads]).toEqual([[], 1001])
   const second = await counted.call('GET', `/api/users?blocked=true&cursor=${first.json.next}`)
   expect([second.json, reads]).toEqual([{ users: [], next: null }, 1502])
-  await counted.stop()
 })
 
 test('searches take the steps of the store in turn, however many look at once', async () => {
@@ -383,14 +377,10 @@ test('searches take the steps of the store in turn, however many look at once', 
       },
     },
   })
-  try {
-    const searches = ['query=a', 'query=b', 'order=use&query=a', 'order=use&query=b']
-    const replies = await Promise.all(searches.map((query) => slow.call('GET', `/api/users?${query}`)))
-    expect(replies.map(({ status, json }) => [status, json.next])).toEqual(Array(4).fill([200, null]))
-    expect({ most, steps }).toEqual({ most: 1, steps: 20 })
-  } finally {
-    await slow.stop()
-  }
+  const searches = ['query=a', 'query=b', 'order=use&query=a', 'order=use&query=b']
+  const replies = await Promise.all(searches.map((query) => slow.call('GET', `/api/users?${query}`)))
+  expect(replies.map(({ status, json }) => [status, json.next])).toEqual(Array(4).fill([200, null]))
+  expect({ most, steps }).toEqual({ most: 1, steps: 20 })
 })
 
 test.each([
@@ -413,7 +403,6 @@ test.each([
   expect([json.users, from]).toEqual([[], [null, '1']])
   await large.call('GET', `/api/users?query=nobody${order}&cursor=${json.next}`)
   expect(from.slice(2)).toEqual(['2', '3'])
-  await large.stop()
 })
 
 test('a search leaves the process to others between two steps, also of a store that responds at once', async () => {
@@ -432,7 +421,6 @@ test('a search leaves the process to others between two steps, also of a store t
   })
   await quick.call('GET', '/api/users?query=nobody')
   expect(seen).toEqual([0, 1, 2])
-  await quick.stop()
 })
 
 test('a list has whoever has something running at the time of the reading, not at that of the question', async () => {
@@ -444,7 +432,6 @@ test('a list has whoever has something running at the time of the reading, not a
     broken: { scanUsers: async () => ({ at: clock + HOUR, owners: [{ id: 'alice', counters }], next: null }) },
   })
   expect((await later.call('GET', '/api/users')).json.users).toEqual([])
-  await later.stop()
 })
 
 test.each(['', '&order=use'])('a search ends when its client leaves: %j', async (order) => {
@@ -460,21 +447,17 @@ test.each(['', '&order=use'])('a search ends when its client leaves: %j', async 
       },
     },
   })
-  try {
-    const headers = { authorization: `Bearer ${TOKEN}` }
-    const client = request(new URL(`/api/users?query=nobody${order}`, long.url), { headers })
-    client.on('error', () => {})
-    client.end()
-    await expect.poll(() => steps).toBeGreaterThan(2)
-    client.destroy()
-    await expect
-      .poll(async () => {
-        const before = steps
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        return steps - before
-      })
-      .toBe(0)
-  } finally {
-    await long.stop()
-  }
+  const headers = { authorization: `Bearer ${TOKEN}` }
+  const client = request(new URL(`/api/users?query=nobody${order}`, long.url), { headers })
+  client.on('error', () => {})
+  client.end()
+  await expect.poll(() => steps).toBeGreaterThan(2)
+  client.destroy()
+  await expect
+    .poll(async () => {
+      const before = steps
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return steps - before
+    })
+    .toBe(0)
 })

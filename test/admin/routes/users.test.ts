@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { NOW, type Running, startAdmin } from '../running.ts'
 
 const HOUR = 3_600_000
@@ -8,7 +8,6 @@ beforeEach(async () => {
   clock = NOW
   running = await startAdmin({ now: () => clock })
 })
-afterEach(() => running.stop())
 
 const get = (path: string) => running.call('GET', path)
 const put = (user: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -1,41 +1,27 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import https from 'node:https'
-import { type AddressInfo, createServer as createTcp, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
+import { createServer as createTcp } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tryConnections } from '../../../src/app/connect/connect.ts'
 import { parseConfig } from '../../../src/config/load.ts'
 import { startPeopleProvider } from '../../admin/people-provider.ts'
+import { tempFolder } from '../../setup/at-end.ts'
+import { listening } from '../../setup/listening.ts'
 import { type Certificate, makeCa, makeCertificate } from '../../setup/openssl.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 
 /** What `tollgate check --connect` finds, of real servers. */
 
-let folder: string
+const folder = tempFolder()
 let ca: Certificate
-const open: { close(): void }[] = []
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-connect-'))
   ca = makeCa(folder, 'ca')
 })
-afterEach(() => {
-  for (const server of open.splice(0)) server.close()
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** @returns its port */
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push(server)
-  return (server.address() as AddressInfo).port
-}
 
 const answering = (listener: RequestListener): Promise<number> => listening(createServer(listener))
 const json = (value: unknown, status = 200): RequestListener => {
@@ -86,7 +72,6 @@ describe('check --connect says of a Redis', () => {
   })
   afterAll(async () => {
     admin.disconnect()
-    await redis.stop()
   })
 
   const storeOf = async (login: string): Promise<string[]> =>
@@ -143,7 +128,6 @@ describe('check --connect says of a Redis', () => {
     const [good, ...warnings] = (await tried({ store: `redis://:some@127.0.0.1:${open.port}` }))('store')
     expect(good).toMatch(/^good Redis /)
     expect(warnings).toContainEqual(expect.stringMatching(/^warning .*password/))
-    await open.stop()
   })
 
   test('check --connect says of a Redis that is there and silent what to do about it', async () => {
@@ -244,12 +228,12 @@ describe('check --connect says of the upstream', () => {
 })
 
 test('a port that somebody has is named by check --connect, and a free one stays free', async () => {
-  const taken = await listening(createTcp())
+  const server = createTcp()
+  const taken = await listening(server)
   expect((await tried({ listen: `127.0.0.1:${taken}` }))('listen')).toEqual([
     `failed listen EADDRINUSE: address already in use 127.0.0.1:${taken}: choose an address of this machine whose port is free`,
   ])
-  open.pop()?.close()
-  for (const server of open.splice(0)) server.close()
+  server.close()
   for (let again = 0; again < 2; again++) {
     expect((await tried({ listen: `127.0.0.1:${taken}` }))('listen')).toEqual([`good 127.0.0.1:${taken} is free`])
   }

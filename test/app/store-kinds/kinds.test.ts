@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { kindOf } from '../../../src/app/store-kinds/kinds.ts'
+import { tempFolder } from '../../setup/at-end.ts'
 
 function open(path: string) {
   const location = { kind: 'sqlite', path } as const
@@ -10,7 +10,7 @@ function open(path: string) {
 }
 
 test('a file that cannot be copied from is reported with its path and the cure', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
+  const folder = tempFolder()
   const path = join(folder, 'x.db')
   await expect(open(path)).rejects.toThrow(`there is no file ${path}: check the path`)
   writeFileSync(path, 'no database, but long enough to be looked at as one. '.repeat(20))
@@ -18,5 +18,4 @@ test('a file that cannot be copied from is reported with its path and the cure',
   await expect(open(folder)).rejects.toThrow(
     `cannot open ${folder} (unable to open database file): name a file in a folder`,
   )
-  rmSync(folder, { recursive: true })
 })

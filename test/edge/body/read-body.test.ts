@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import http, { IncomingMessage } from 'node:http'
-import net, { type AddressInfo, Socket } from 'node:net'
+import net, { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ClientLeft, readBody } from '../../../src/edge/body/read-body.ts'
+import { listening } from '../../setup/listening.ts'
 
 it.each([
   ['in its middle', 'Content-Length: 100000\r\n\r\nthe beginning'],
@@ -15,14 +16,11 @@ it.each([
   const server = http.createServer((req, res) => {
     req.once('close', () => readBody(req, res, 1_000_000).then(read.resolve, read.reject))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const client = net.connect(await listening(server), '127.0.0.1')
   client.write(`POST / HTTP/1.1\r\nHost: a\r\n${sent}`)
   await once(server, 'request')
   client.destroy()
   await expect(read.promise).rejects.toThrow(ClientLeft)
-  server.close()
 })
 
 describe('how long a body may take', () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { createUploadWatch, type UploadRule, type UploadWatch } from '../../../src/edge/body/slow-upload.ts'
 import { joinShortPieces } from '../../../src/node/short-pieces.ts'
+import { listening } from '../../setup/listening.ts'
 
 const LENGTH = 10_000_000
 
@@ -14,8 +15,6 @@ let client: net.Socket
 afterEach(() => {
   watch.stop()
   client.destroy()
-  server.closeAllConnections()
-  server.close()
 })
 
 const HEAD = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${LENGTH}\r\n\r\n`
@@ -31,9 +30,7 @@ async function upload(rule: UploadRule, head = HEAD): Promise<readonly number[]>
     })
     req.resume()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client = net.connect(await listening(server), '127.0.0.1')
   client.write(head)
   await once(server, 'request')
   return found

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { addressesInTurn } from '../../../src/forward/client/addresses.ts'
 import type { Connection } from '../../../src/forward/client/contract.ts'
-import { assertNoSurprises, clientOf, destinationOf, onCleanup, overEachTransport, until } from '../support.ts'
+import { atEnd } from '../../setup/at-end.ts'
+import { assertNoSurprises, clientOf, destinationOf, overEachTransport, until } from '../support.ts'
 
 assertNoSurprises()
 
@@ -17,11 +18,11 @@ overEachTransport(({ scheme, tcpServer }) => {
       const server = tcpServer((socket) => {
         accepted.set(address, (accepted.get(address) ?? 0) + 1)
         socket.on('error', () => {}).resume()
-        onCleanup(() => socket.destroy())
+        atEnd(() => socket.destroy())
       })
       server.listen(port, address)
       await once(server, 'listening')
-      onCleanup(() => server.close())
+      atEnd(() => server.close())
       port = (server.address() as AddressInfo).port
     }
     return { port, counts: () => [...accepted.values()] }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { blocksIn } from '../../docs/blocks.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { type AskingStack, askAsking, startAsking } from '../asking.ts'
@@ -17,6 +17,5 @@ beforeAll(async () => {
     }),
   )
 })
-afterAll(() => stack.stop())
 
 askAsking(() => stack)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { askDecided, type DecidedStack, startDecided } from '../deciding.ts'
 import { caddy } from '../proxies.ts'
 
@@ -8,6 +8,5 @@ let stack: DecidedStack
 beforeAll(async () => {
   stack = await startDecided(caddy)
 })
-afterAll(() => stack.stop())
 
 askDecided(() => stack, { whenDown: 502 })

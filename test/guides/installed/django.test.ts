@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { ask } from '../ask.ts'
@@ -30,10 +30,6 @@ const as = (user: string, numbered: unknown = user) => ({
 beforeAll(async () => {
   service = await startDjango()
   guide = await startGuide('django', { upstream: service.port, env: { JWT_SIGNING_KEY: SECRET } })
-})
-afterAll(async () => {
-  await guide.stop()
-  await service.stop()
 })
 
 askEverything(() => ({

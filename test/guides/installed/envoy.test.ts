@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { ask } from '../ask.ts'
 import { askDecided, type DecidedStack, startDecided } from '../deciding.ts'
 import { envoy } from '../proxies.ts'
@@ -10,7 +10,6 @@ let stack: DecidedStack
 beforeAll(async () => {
   stack = await startDecided(envoy)
 })
-afterAll(() => stack.stop())
 
 askDecided(() => stack, { whenDown: 403 })
 

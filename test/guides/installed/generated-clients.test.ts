@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { tempFolder } from '../../setup/at-end.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { documentsOfClients } from '../documents.ts'
 
@@ -21,7 +21,7 @@ content_type_overrides: { application/x-ndjson: application/octet-stream, text/c
 const LOAD = `import importlib, pkgutil, sys
 for module in pkgutil.walk_packages(importlib.import_module(sys.argv[1]).__path__, sys.argv[1] + '.'): importlib.import_module(module.name)`
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-clients-'))
+const folder = tempFolder()
 const operations = new Map<string, [path: string, method: string, operation: Operation][]>()
 beforeAll(async () => {
   for (const [name, document] of Object.entries(await documentsOfClients())) {
@@ -33,7 +33,6 @@ beforeAll(async () => {
     operations.set(name, all)
   }
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 describe.each(['gateway', 'admin'])('a client of the document of the %s', (name) => {
   const file = join(folder, `${name}.json`)

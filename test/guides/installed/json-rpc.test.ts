@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
 import { bearer } from '../../e2e/jwt.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
+import { listening } from '../../setup/listening.ts'
 import { type RunningGuide, startGuide } from '../page.ts'
 
 /** docs/guides/json-rpc.md, with ethers in front of it and a stand-in for the node behind it. */
@@ -40,8 +40,7 @@ let guide: RunningGuide
 const providers: Provider[] = []
 
 beforeAll(async () => {
-  node.listen(0, '127.0.0.1')
-  await once(node, 'listening')
+  await listening(node)
   const jwt = { issuer: 'https://id.test', audience: 'tollgate', secret: SECRET, algorithms: ['HS256'] }
   guide = await startGuide('json-rpc', {
     upstream: (node.address() as AddressInfo).port,
@@ -54,8 +53,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const provider of providers) provider.destroy()
-  await guide.stop()
-  node.close()
 })
 
 function providerOf(user: string, batchMaxCount: number): Provider {

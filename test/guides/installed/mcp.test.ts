@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
 import { bearer } from '../../e2e/jwt.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
+import { listening } from '../../setup/listening.ts'
 import { type RunningGuide, startGuide } from '../page.ts'
 
 /** docs/guides/mcp.md, with client and server of the SDK for TypeScript. */
@@ -57,8 +57,7 @@ let guide: RunningGuide
 const clients: Client[] = []
 
 beforeAll(async () => {
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
+  await listening(service)
   const jwt = { issuer: 'https://id.test', audience: 'tollgate', secret: SECRET, algorithms: ['HS256'] }
   guide = await startGuide('mcp', {
     upstream: (service.address() as AddressInfo).port,
@@ -71,9 +70,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const client of clients) await client.close()
-  await guide.stop()
-  service.closeAllConnections()
-  service.close()
 })
 
 async function clientOf(user: string): Promise<Client> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { CLIENT_SECRET, type PeopleProvider, startPeopleProvider } from '../../admin/people-provider.ts'
 import { type RunningApp, startApp, yaml } from '../../e2e/harness.ts'
 import { guideTool } from '../../setup/guides-tools.ts'
@@ -30,11 +30,6 @@ beforeAll(async () => {
   }))
   origin = `http://127.0.0.1:${proxy.port}`
   provider.serveFor(`${origin}/oauth2/callback`)
-})
-afterAll(async () => {
-  await proxy.stop()
-  await app.stop()
-  await provider.close()
 })
 
 /** A browser, with the cookies of each host. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { ask, type Door } from '../ask.ts'
 import { blockOf, HOST, type RunningGuide, startGuide } from '../page.ts'
@@ -39,11 +39,6 @@ beforeAll(async () => {
   guide = await startGuide('oauth2-proxy', { upstream: service.port })
   proxy = await startOauth2Proxy(guide.door.port)
   door = { port: proxy.port, origin: `https://${HOST}` }
-})
-afterAll(async () => {
-  await proxy.stop()
-  await guide.stop()
-  await service.stop()
 })
 
 askEverything(() => ({ door, as, known: (user) => user, spellings: EXPRESS_SPELLINGS }))

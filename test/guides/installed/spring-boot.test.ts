@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { guideTool } from '../../setup/guides-tools.ts'
 import { ask } from '../ask.ts'
 import { blockOf, type RunningGuide, startGuide } from '../page.ts'
@@ -35,10 +35,6 @@ beforeAll(async () => {
   }
   const also = [[['auth', 'jwt', 0, 'jwks'], 'file:jwks.json']] as const
   guide = await startGuide('spring-boot', { upstream: service.port, files: { 'jwks.json': jwks }, also })
-})
-afterAll(async () => {
-  await guide.stop()
-  await service.stop()
 })
 
 askEverything(() => ({ door: guide.door, as, known: (user) => user, spellings: ['/v1/%63harge', '/v1/charge?a=b'] }))

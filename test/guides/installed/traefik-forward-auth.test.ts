@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { askDecided, type DecidedStack, startDecided } from '../deciding.ts'
 import { traefik } from '../proxies.ts'
 import { TRAEFIK_SPELLINGS } from '../traefik.ts'
@@ -9,6 +9,5 @@ let stack: DecidedStack
 beforeAll(async () => {
   stack = await startDecided(traefik)
 })
-afterAll(() => stack.stop())
 
 askDecided(() => stack, { whenDown: 500, spellings: TRAEFIK_SPELLINGS, showsQuota: false })

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { SECRET } from '../../e2e/harness.ts'
+import { tempFolder } from '../../setup/at-end.ts'
 import { ask, type Door } from '../ask.ts'
 import { as } from '../credential.ts'
 import { certify, HOST, type RunningGuide, startGuide } from '../page.ts'
@@ -16,13 +16,12 @@ let service: Service
 let guide: RunningGuide
 let proxy: Service
 let door: Door
-let folder: string
+const folder = tempFolder()
 
 beforeAll(async () => {
   service = await startService()
   const also = [[['edge', 'trusted_proxies'], ['127.0.0.1']]] as const
   guide = await startGuide('traefik', { upstream: service.port, env: { JWT_SECRET: SECRET }, also })
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-traefik-'))
   const ca = certify(folder)
   const doorOf = (port: number) => ({ port, origin: `https://${HOST}`, ca })
   const servers = [{ url: `http://127.0.0.1:${guide.door.port}` }]
@@ -36,12 +35,6 @@ beforeAll(async () => {
   // JSON is YAML.
   proxy = await startTraefik(JSON.stringify(dynamic), doorOf)
   door = doorOf(proxy.port)
-})
-afterAll(async () => {
-  await proxy.stop()
-  await guide.stop()
-  await service.stop()
-  rmSync(folder, { recursive: true })
 })
 
 askEverything(() => ({ door, as, known: (user) => user, spellings: TRAEFIK_SPELLINGS }))

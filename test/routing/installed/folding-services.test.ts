@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import http, { type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import express5 from 'express'
 import express4 from 'express4'
 import { describe, test } from 'vitest'
+import { listening } from '../../setup/listening.ts'
 import { startNginx } from '../../setup/nginx.ts'
 import { expectNoCheaperSpelling, run, type Service } from '../spellings.ts'
 
@@ -27,8 +27,7 @@ function expressApp(express: typeof express5, ...settings: ('strict routing' | '
 
 async function listen(listener: RequestListener) {
   const server = http.createServer(listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listening(server)
   const stop = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { canonicalTarget } from '../../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../../e2e/harness.ts'
 import { jwtOf } from '../../e2e/jwt.ts'
@@ -33,11 +33,6 @@ routes:
 unmatched: forward`,
     ),
   )
-})
-afterAll(async () => {
-  await app.stop()
-  upstream.close()
-  await nginx.stop()
 })
 
 /** The rules once more, on what nginx made of the path. */

@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../../test/setup/at-end.ts'
 import { loadCatalogue } from '../../../music/catalogue.ts'
 import type { SongInput } from '../../../music/catalogue-file.ts'
 import { importCatalogue } from '../../../music/import/catalogue.ts'
-import { fileOf, tempFolder } from '../../score/harness.ts'
+import { fileOf } from '../../score/harness.ts'
 
 const BEFORE = { allPerfect: 0, newVersions: [] }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { tempFolder } from '../../../../test/setup/at-end.ts'
 import { type ExternalConfig, readExternal } from '../../../score/external/config.ts'
 import { createScoreService } from '../../../score/service.ts'
-import { fileOf, SECRET, tempFolder } from '../harness.ts'
+import { fileOf, SECRET } from '../harness.ts'
 
 const bundled = new URL('../../../../config/score/external.json', import.meta.url).pathname
 

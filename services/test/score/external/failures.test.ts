@@ -1,9 +1,11 @@
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { atEnd, tempFolder } from '../../../../test/setup/at-end.ts'
+import { listening } from '../../../../test/setup/listening.ts'
 import { makeCa, makeCertificate } from '../../../../test/setup/openssl.ts'
 import { type Fake, type Trouble, troubles } from '../../fakes/platform.ts'
-import { afterTest, type ServiceResponse, startScore, tempFolder } from '../harness.ts'
+import { type ServiceResponse, startScore } from '../harness.ts'
 import { KEY, startUpdates, TOKEN } from './running.ts'
 
 const { response: answer, html } = troubles
@@ -271,8 +273,7 @@ describe('a pull that finds no connection', () => {
 
 /** A server below HTTP. @returns its port */
 async function portOf(server: ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterTest(() => server.close())
+  await listening(server)
   return (server.address() as AddressInfo).port
 }
 
@@ -300,7 +301,7 @@ describe('the connection', () => {
     // It takes the connection and never answers the TLS handshake.
     const sockets: { destroy(): void }[] = []
     const port = await portOf(createServer((socket) => sockets.push(socket.on('error', () => {}))))
-    afterTest(() => sockets.map((socket) => socket.destroy()))
+    atEnd(() => sockets.map((socket) => socket.destroy()))
     const external = { lxns: { base_url: `https://127.0.0.1:${port}` }, connect_timeout: '100ms' }
     const { post } = await startScore({ external })
     expect(await post('/v1/update-lx', { key: KEY })).toMatchObject({

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { listening } from '../../../../test/setup/listening.ts'
 import { exchange, TooSlow } from '../../../score/external/http.ts'
-import { afterTest } from '../harness.ts'
 
 const limits = { connectTimeout: 10_000, readTimeout: 10_000, maxResponse: 1024 }
 
@@ -12,11 +12,7 @@ async function startServer(onSocket: (socket: Socket) => void) {
     sockets.push(socket.on('error', () => {}))
     onSocket(socket)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterTest(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  await listening(server)
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, sockets }
 }
 

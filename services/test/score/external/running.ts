@@ -1,8 +1,9 @@
+import { atEnd } from '../../../../test/setup/at-end.ts'
 import type { ScoreServiceOptions } from '../../../score/service.ts'
 import { type FishOptions, startFish } from '../../fakes/fish.ts'
 import { type LxnsOptions, startLxns } from '../../fakes/lxns.ts'
 import type { Trouble } from '../../fakes/platform.ts'
-import { afterTest, type Sent, startScore } from '../harness.ts'
+import { type Sent, startScore } from '../harness.ts'
 
 export const KEY = 'canary-key-of-lxns-4f1c'
 export const TOKEN = 'canary-token-of-diving-fish-9a77'
@@ -20,7 +21,7 @@ export async function startUpdates(options: RunningOptions = {}) {
   const { limits = {}, lxnsOptions, fishOptions, batch = {}, ...rest } = options
   const lxns = await startLxns({ key: KEY, ...lxnsOptions })
   const fish = await startFish({ token: TOKEN, ...fishOptions })
-  for (const fake of [lxns, fish]) afterTest(() => fake.close())
+  for (const fake of [lxns, fish]) atEnd(() => fake.close())
   const external = {
     lxns: { base_url: lxns.url, ...(batch.lxns !== undefined && { batch: batch.lxns }) },
     fish: { base_url: fish.url, ...(batch.fish !== undefined && { batch: batch.fish }) },

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { beforeAll, expect, test } from 'vitest'
+import { atEnd, tempFolder } from './at-end.ts'
+import { listening } from './listening.ts'
+
+const ended: string[] = []
+const ofFile = tempFolder()
+let ofTest: string
+let port: number
+beforeAll(() => {
+  atEnd(() => ended.push('what the file shares'))
+})
+
+test('what a test starts ends behind it: the last first, and each once', async () => {
+  atEnd(() => ended.push('the first'))
+  atEnd(() => ended.push('the second'))
+  const end = atEnd(() => ended.push('the third'))
+  await Promise.all([end(), end()])
+  ofTest = tempFolder()
+  port = await listening(createServer())
+  expect([ended, existsSync(ofTest), existsSync(ofFile)]).toEqual([['the third'], true, true])
+})
+
+test('what all tests of a file share is there until the last of them', async () => {
+  expect(ended).toEqual(['the third', 'the second', 'the first'])
+  expect([existsSync(ofTest), existsSync(ofFile)]).toEqual([false, true])
+  const refused = await new Promise((resolve) => connect(port, '127.0.0.1').on('error', resolve))
+  expect(refused).toMatchObject({ code: 'ECONNREFUSED' })
+})
