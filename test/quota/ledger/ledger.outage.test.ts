@@ -6,6 +6,7 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch, Charge, Decision } from '../../../src/quota/charge.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import type { Ledger, LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
 
 /** A ledger whose store is out: the circuit, what is admitted meanwhile, and how that gets into the store. */
@@ -32,7 +33,7 @@ beforeEach(() => {
 })
 /** Reads may use a tenth of their limits, writes nothing. */
 function ledger(more: Partial<LedgerOptions> = {}): Ledger {
-  return createLedger({
+  const open = createLedger({
     store,
     instance: 'test',
     deadlineMs: 30,
@@ -40,6 +41,8 @@ function ledger(more: Partial<LedgerOptions> = {}): Ledger {
     observe: (o) => seen.push(o),
     ...more,
   })
+  atEnd(() => open.close(0))
+  return open
 }
 const failure = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -78,7 +81,6 @@ describe('the question whether the store takes charges', () => {
     expect((await open.charge(charge())).accepted).toBe(true)
     await sleep(60)
     expect([open.outage(), store.distinct()]).toEqual([null, [0, 1]])
-    await open.close(0)
   })
 
   it.each(['not_applied', 'silent'] as const)(
@@ -89,18 +91,8 @@ describe('the question whether the store takes charges', () => {
       await open.ask()
       expect(open.outage()).not.toBeNull()
       expect(reported('store_out')).toHaveLength(1)
-      await open.close(0)
     },
   )
-
-  it('a store that takes no charges is asked until it does', async () => {
-    const open = ledger()
-    store.otherwise = 'not_applied'
-    await open.ask()
-    await heal(open)
-    expect(reported('store_recovered')).toHaveLength(1)
-    await open.close(0)
-  })
 
   it('a batch under way also settles the question whether the store takes charges', async () => {
     const open = ledger()
@@ -108,7 +100,6 @@ describe('the question whether the store takes charges', () => {
     await open.ask()
     expect((await charged).accepted).toBe(true)
     expect(store.distinct()[0]).toBe(1)
-    await open.close(0)
   })
 })
 
@@ -125,27 +116,16 @@ describe('the circuit', () => {
       for (const each of refusals) expect(each).toMatchObject({ name: 'StoreError', reason })
       expect(store.calls.length).toBe(asked)
       expect(reported('store_out')).toEqual([{ type: 'store_out', reason }])
-      await open.close(0)
     },
   )
 
-  it('the circuit closes at the first response to a batch without charges', async () => {
-    const open = await openCircuit()
-    await until(() => store.calls.at(-1)?.charges.length === 0)
-    await heal(open)
-    expect(await open.charge(charge(7, 'a', 'write'))).toMatchObject({ accepted: true })
-    expect(reported('store_recovered')).toHaveLength(1)
-    expect(store.used('probe', 'write')).toBe(0)
-  })
-
   it('an open circuit asks the store in pauses that grow and differ from replica to replica', async () => {
-    const open = await openCircuit('not_applied', { random: () => 0 })
+    const _open = await openCircuit('not_applied', { random: () => 0 })
     const hasty = store.calls.length
     await sleep(1000)
     // With the shortest pauses that chance gives: at most 100 ms each once they have grown.
     expect(store.calls.length - hasty).toBeLessThan(20)
     await until(() => store.calls.length - hasty > 4)
-    await open.close(0)
   })
 
   it('the circuit stays closed if the store responds and too many wait', async () => {
@@ -167,7 +147,6 @@ describe('the circuit', () => {
     expect(all.at(-1)).toMatchObject({ reason: 'timeout' })
     expect(reported('store_out')).toEqual([])
     expect(reported('outage_charge')).toEqual([])
-    await slow.close(1000)
   })
 
   it('nobody waits for more than four times the deadline and a round trip, even if the batch is under way', async () => {
@@ -211,7 +190,6 @@ describe('the circuit', () => {
       expect(all.every(({ accepted }) => accepted)).toBe(true)
     }
     expect(reported('store_out')).toHaveLength(1)
-    await far.close(1000)
   })
 
   it('the circuit stays closed if this process was held up and nobody waits any more', async () => {
@@ -221,7 +199,6 @@ describe('the circuit', () => {
     while (performance.now() < until);
     await sleep(20)
     expect(reported('store_out')).toEqual([])
-    await open.close(0)
   })
 
   it.each([
@@ -268,7 +245,6 @@ describe('the circuit', () => {
     await asked
     expect(await Promise.all(others)).toMatchObject(Array(3).fill({ accepted: true }))
     expect(reported('store_out')).toEqual([])
-    await open.close(0)
   })
 })
 
@@ -289,7 +265,6 @@ describe('a category with a share', () => {
       'refused',
       'refused',
     ])
-    await open.close(0)
   })
 
   it('users beyond those that are kept fail as if their category had no share', async () => {
@@ -297,7 +272,6 @@ describe('a category with a share', () => {
     for (const user of ['a', 'b']) expect(await open.charge(charge(1, user))).toMatchObject({ accepted: true })
     expect(await failure(open.charge(charge(1, 'c')))).toMatchObject({ name: 'StoreError' })
     expect(reported('outage_charge').at(-1)).toMatchObject({ verdict: 'unable' })
-    await open.close(0)
   })
 
   it.each([Date.UTC(2020, 0, 1), Date.UTC(2030, 0, 1)])(
@@ -313,7 +287,6 @@ describe('a category with a share', () => {
       expect(again).toMatchObject({ accepted: false, personal: [{ used: 100 }] })
       // Its window began a moment ago, by the right time.
       expect(Math.abs(again.at - (again.personal[0]?.startedAt ?? 0))).toBeLessThan(60_000)
-      await open.close(0)
     },
   )
 
@@ -328,7 +301,6 @@ describe('a category with a share', () => {
     await heal(open)
     store.otherwise = 'not_applied'
     expect((await open.charge(charge(1))).at).toBeGreaterThanOrEqual(at + later)
-    await open.close(0)
   })
 })
 
@@ -361,28 +333,8 @@ describe('when the store is back', () => {
       await heal(open)
       await until(() => tokens('settled') === 40)
       expect(store.used('alice')).toBe(40)
-      await open.close(1000)
     },
   )
-
-  it('many debts are paid in batches of the usual size', async () => {
-    const open = await openCircuit('not_applied', { maxBatch: 4 })
-    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
-    await heal(open)
-    await until(() => reported('outage_settled').length === 1)
-    expect(store.calls.map((b) => b.charges.length).filter((n) => n > 1)).toEqual([4, 4, 2])
-    expect(store.used(null)).toBe(55)
-  })
-
-  it('many debts are all paid if this process had the time wrong by more than a window', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
-    const open = await openCircuit('not_applied', { maxBatch: 4 }).finally(() => vi.useRealTimers())
-    await Promise.all(Array.from({ length: 10 }, (_, i) => open.charge(charge(i + 1, `user-${i}`))))
-    await heal(open)
-    await until(() => reported('outage_settled').length === 1)
-    expect([store.used(null), tokens('expired')]).toEqual([55, 0])
-    await open.close(0)
-  })
 
   it('many debts are all paid also if the store is out again before the last, when the right time is known', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
@@ -394,43 +346,6 @@ describe('when the store is back', () => {
     await heal(open)
     await until(() => reported('outage_settled').length === 1)
     expect([store.used(null), tokens('expired')]).toEqual([56, 0])
-    await open.close(0)
-  })
-
-  it("the next outage goes by the store's time", async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2020, 0, 1) })
-    const open = await openCircuit().finally(() => vi.useRealTimers())
-    await heal(open)
-    const byStore = await open.charge(charge())
-    store.otherwise = 'not_applied'
-    const alone = await open.charge(charge())
-    expect(alone.limits).toBeDefined()
-    expect([byStore, alone].map(({ at }) => new Date(at).getUTCFullYear())).toEqual([2026, 2026])
-    await open.close(0)
-  })
-
-  it('a caller that charges while debts are paid gets the decision of its own charge', async () => {
-    const slow = {
-      settle: async (batch: Batch) => {
-        await sleep(5)
-        return store.settle(batch)
-      },
-    }
-    let asked: Promise<Decision> | null = null
-    const open = await openCircuit('not_applied', {
-      store: slow,
-      maxBatch: 1,
-      observe(seenNow) {
-        seen.push(seenNow)
-        if (seenNow.type === 'store_recovered') setTimeout(() => (asked = open.charge(charge(3, 'carol'))), 1)
-      },
-    })
-    for (const user of ['alice', 'bob']) await open.charge(charge(50, user))
-    await heal(open)
-    await until(() => asked !== null)
-    expect(await asked).toMatchObject({ accepted: true, personal: [{ used: 3 }], global: [{ used: 103 }] })
-    expect(store.calls.some((batch) => batch.charges.length === 2)).toBe(true)
-    await open.close(1000)
   })
 
   it('debts that were not paid before the next outage are paid after it', async () => {
@@ -501,19 +416,6 @@ describe('a charge whose batch was under way when the store fell silent', () => 
     await until(() => reported('outcome_unknown').length === 1)
     await heal(open)
     await until(() => store.used('alice') === 40)
-  })
-})
-
-describe('a refund of a local admission', () => {
-  it('a refund of a local admission before the store is back lowers what is charged then, and frees the share', async () => {
-    const open = await openCircuit()
-    const decision = await open.charge(charge(60))
-    await open.charge(charge(30))
-    open.refund({ charge: charge(60), decision })
-    expect(await open.charge(charge(70))).toMatchObject({ accepted: true })
-    await heal(open)
-    await until(() => reported('outage_settled').length === 1)
-    expect(store.used('alice')).toBe(100)
   })
 })
 

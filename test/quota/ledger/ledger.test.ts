@@ -6,6 +6,7 @@ import type { Batch, Charge, Decision } from '../../../src/quota/charge.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
+import { atEnd } from '../../setup/at-end.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
 
 const LIMITS = {
@@ -28,7 +29,9 @@ beforeEach(() => {
   seen = []
 })
 function ledger(more: Partial<LedgerOptions> = {}): Ledger {
-  return createLedger({ store, instance: 'test', deadlineMs: 5000, observe: (o) => seen.push(o), ...more })
+  const open = createLedger({ store, instance: 'test', deadlineMs: 5000, observe: (o) => seen.push(o), ...more })
+  atEnd(() => open.close(0))
+  return open
 }
 /** Holds the store's answers until the function is called. */
 function hold(): () => void {
@@ -115,23 +118,6 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 30])
   })
 
-  it('a lone charge goes out at the end of its turn of the event loop', async () => {
-    const open = ledger()
-    const one = open.charge(charge())
-    expect(store.calls).toHaveLength(0)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(store.calls).toHaveLength(1)
-    await one
-  })
-
-  it('a batch waits while each turn of the event loop brings more charges, for four turns at most', async () => {
-    await drip(ledger(), [1, 1, 1])
-    expect(store.distinct()).toEqual([3])
-    store = new FaultyStore()
-    await drip(ledger(), Array(20).fill(1))
-    expect(store.distinct()[0]).toBe(5)
-  })
-
   it('a small batch behind one of several charges waits for eight turns without a new charge', async () => {
     const open = ledger({ now: () => 0 })
     await drip(open, [2])
@@ -150,13 +136,6 @@ describe('a ledger', () => {
     await asked
     await drip(open, [1, 0, 1])
     expect(store.distinct()).toEqual([2, 0, 2])
-  })
-
-  it('a charge behind a single one does not wait: nobody would join it', async () => {
-    const open = ledger()
-    await drip(open, [1])
-    await drip(open, [1, 0, 1])
-    expect(store.distinct()).toEqual([1, 1, 1])
   })
 
   it('a ledger charges of the turn in which a reply comes go out with the next batch', async () => {
@@ -304,7 +283,6 @@ describe('a store that is down', () => {
     expect(store.calls.length - before).toBeLessThan(30)
     await until(() => store.calls.length - before > 4)
     clearInterval(callers)
-    await open.close(0)
   })
 })
 
