@@ -1,23 +1,22 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { BUNDLED_CATALOGUE } from '../../services/music/catalogue.ts'
 import { createScoreService } from '../../services/score/service.ts'
+import { closedAtEnd } from '../setup/at-end.ts'
 import { startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange } from './raw.ts'
 
-/** The price by a body field in front of the service that reads the field: a request costs something only where it buys something. */
+/**
+ * The price by a body field in front of the service that reads the field: a request costs something only where it buys something. What else
+ * a body may look like is said by `test/routing/price.test.ts`.
+ */
 
-const ends: (() => Promise<void>)[] = []
 let gateway: string
 let ask: (body: string, query?: string) => Promise<{ status: number; used: number; tickets: number }>
 
 beforeEach(async () => {
-  const service = await createScoreService({
-    database: ':memory:',
-    catalogue: BUNDLED_CATALOGUE,
-    backendSecret: 'secret',
-  })
-  ends.push(() => service.close())
+  const options = { database: ':memory:', catalogue: BUNDLED_CATALOGUE, backendSecret: 'secret' }
+  const service = closedAtEnd(await createScoreService(options))
   const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
   const app = await startApp(
     yaml(
@@ -30,7 +29,6 @@ quota: { mode: loose }`,
       'headers: { X-Backend-Secret: secret }',
     ),
   )
-  ends.push(() => app.stop())
   gateway = app.url
   ask = async (body, query = '') => {
     const headers = { ...bearer('alice'), 'content-type': 'application/json' }
@@ -54,10 +52,6 @@ quota: { mode: loose }`,
   }
 })
 
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end()
-})
-
 test.each(['{"chargeId":2}', '{"chargeId":2.0}', '{"chargeId":2e0}', '{"chargeId":20e-1}', '{"charge":2}'])(
   '%s is charged, and buys its ticket',
   async (body) => {
@@ -67,24 +61,12 @@ test.each(['{"chargeId":2}', '{"chargeId":2.0}', '{"chargeId":2e0}', '{"chargeId
 
 test.each([
   '{"chargeId":"2"}',
-  '{"chargeId":"\\u0032"}',
-  '{"chargeId":"2.0"}',
-  '{"chargeId":"02"}',
-  '{"chargeId":" 2"}',
   '{"chargeId":02}',
-  '{"chargeId":+2}',
-  '{"chargeId":2.0000000000000000001}',
   '{"chargeId":4}',
-  '{"chargeId":-2}',
-  '{"chargeId":true}',
-  '{"chargeId":null}',
-  '{"chargeId":[2]}',
-  '{"chargeId":{"2":2}}',
   '{"chargeId":2,"chargeId":5}',
   '{"chargeId":2,"charge":2}',
   '{"ChargeId":2}',
   '{}',
-  '[2]',
 ])('%s is 400, and neither charged nor forwarded', async (body) => {
   expect(await ask(body)).toEqual({ status: 400, used: 0, tickets: 0 })
 })

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
 import { isCharged } from '../observe/settled.ts'
+import { listening } from '../setup/listening.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
@@ -16,7 +17,6 @@ import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 const COST = 3
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
 
 const auth = `Authorization: Bearer ${jwtOf('alice')}`
 const request = (line: string, ...fields: string[]): string => [line, 'Host: a', auth, ...fields, '', ''].join('\r\n')
@@ -29,7 +29,6 @@ describe.each(BOTH_WAYS)('$name', (way) => {
   beforeAll(async () => {
     backend = await startRawUpstream(certificates.server, way)
   })
-  afterAll(() => backend.close())
   beforeEach(async () => {
     backend.lines.length = 0
     app = await startIn(
@@ -42,7 +41,6 @@ quota:
 routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /open, public: true }]`,
     )
   })
-  afterEach(() => app.stop())
 
   const startIn = (url: string, rest: string): Promise<RunningApp> =>
     startApp(yaml(url, `${rest}\n${certificates.listener(way)}`, 'sqlite::memory:', certificates.upstream(way)))
@@ -64,43 +62,20 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
         `${request('POST /api/x HTTP/1.1', 'Content-Length: 4', 'Transfer-Encoding: chunked')}0\r\n\r\n${SMUGGLED}`,
       ],
       [
-        'Transfer-Encoding and Content-Length',
-        `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked', 'Content-Length: 4')}0\r\n\r\n${SMUGGLED}`,
-      ],
-      [
         'identity, chunked',
         `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: identity, chunked')}0\r\n\r\n${SMUGGLED}`,
-      ],
-      ['gzip, chunked', `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n${SMUGGLED}`],
-      ['xchunked', `${request('POST /api/x HTTP/1.1', 'Transfer-Encoding: xchunked')}0\r\n\r\n${SMUGGLED}`],
-      [
-        'two Transfer-Encodings',
-        request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') +
-          `0\r\n\r\n${SMUGGLED}`,
       ],
       [
         'Transfer-Encoding on HTTP/1.0',
         `${request('POST /api/x HTTP/1.0', 'Transfer-Encoding: chunked')}0\r\n\r\n${SMUGGLED}`,
       ],
-      ['two Content-Lengths', request('POST /api/x HTTP/1.1', 'Content-Length: 0', 'Content-Length: 44') + SMUGGLED],
-      ['a Content-Length with a leading zero', request('POST /api/x HTTP/1.1', 'Content-Length: 00') + SMUGGLED],
-      ['a Content-Length with a plus', request('POST /api/x HTTP/1.1', 'Content-Length: +0') + SMUGGLED],
-      ['an empty Content-Length', request('POST /api/x HTTP/1.1', 'Content-Length:') + SMUGGLED],
-      ['a space before the colon', request('POST /api/x HTTP/1.1', 'Content-Length : 0') + SMUGGLED],
-      ['a folded field', request('POST /api/x HTTP/1.1', 'X-A: b\r\n Transfer-Encoding: chunked') + SMUGGLED],
       ['a bare line feed', 'GET /api/x HTTP/1.1\nHost: a\n\n'],
-      ['NUL in a field', request('GET /api/x HTTP/1.1', 'X-A: b\0c')],
       ['two Hosts', request('GET /api/x HTTP/1.1', 'Host: b') + SMUGGLED],
-      ['no Host', `GET /api/x HTTP/1.1\r\n${auth}\r\n\r\n`],
       ['two credentials', request('GET /api/x HTTP/1.1', auth) + SMUGGLED],
       ['HTTP/0.9', 'GET /api/x\r\n\r\n'],
-      ['HTTP/2.0 in the request line', request('GET /api/x HTTP/2.0')],
       ['a proxied absolute target', request('GET http://evil/api/x HTTP/1.1')],
-      ['an underscore in a field name', request('GET /api/x HTTP/1.1', 'Content_Length: 5') + SMUGGLED],
-      ['Connection that names Authorization', request('GET /api/x HTTP/1.1', 'Connection: authorization')],
       ['an unknown expectation', request('POST /api/x HTTP/1.1', 'Content-Length: 5', 'Expect: y 100-continue')],
       ['CONNECT', 'CONNECT evil:443 HTTP/1.1\r\nHost: evil:443\r\n\r\n'],
-      ['TRACE', request('TRACE /api/x HTTP/1.1')],
       [
         'a bad chunk size',
         request('POST /api/x HTTP/1.1', 'Transfer-Encoding: chunked').replace('/api/x', '/nothing') +
@@ -247,8 +222,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
           socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nd\r\nthe beginning\r\n')
         })
     })
-    early.listen(0, '127.0.0.1')
-    await once(early, 'listening')
+    await listening(early)
     const open = await startIn(upstreamUrl(way, early), 'routes: [{ match: POST /open, public: true }]')
     const socket = connectTo(open.url)
     let text = ''
@@ -265,7 +239,6 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     expect(text).toBe(before)
     await open.stop()
     upstream?.destroy()
-    early.close()
   })
 
   describe('a small upload that comes slowly', () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
@@ -12,11 +12,6 @@ import { startRawUpstream } from './raw-upstream.ts'
  */
 
 const certificates = makeCertificates()
-afterAll(() => certificates.remove())
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
 
 const QUOTA = `
 quota: { baselines: { personal: { read: { 1h: 1000000 } }, global: { read: { 1h: 1000000 } } } }
@@ -27,10 +22,8 @@ routes:
 
 async function start(way: Way, edge = '') {
   const backend = await startRawUpstream(certificates.server, way)
-  cleanups.push(backend.close)
   const rest = `edge: { ${edge} }\n${QUOTA}\n${certificates.listener(way)}`
   const app = await startApp(yaml(backend.url, rest, 'sqlite::memory:', `unchunk: 0, ${certificates.upstream(way)}`))
-  cleanups.push(() => app.stop())
   return { app, backend }
 }
 
@@ -49,6 +42,7 @@ const FORMS: readonly (readonly [what: string, body: string])[] = [
   ['a size with a sign', `+2\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a size below zero', `-2\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a blank behind a size', `2 \r\nab\r\n0\r\n\r\n${BEHIND}`],
+  ['a blank before a size', ` 2\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a tab behind the last size', `2\r\nab\r\n0\t\r\n\r\n${BEHIND}`],
   ['a blank before a chunk extension', `2 ;a\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['no size', `\r\nab\r\n0\r\n\r\n${BEHIND}`],
@@ -59,6 +53,8 @@ const FORMS: readonly (readonly [what: string, body: string])[] = [
   ['a control byte in a chunk extension', `2;a\0b\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a chunk without its line break', `5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n${BEHIND}`],
   ['a chunk longer than its size', `1\r\nab\r\n0\r\n\r\n${BEHIND}`],
+  ['a bare LF behind the bytes of a chunk', `2\r\nab\n0\r\n\r\n${BEHIND}`],
+  ['a bare LF at the end', `2\r\nab\r\n0\r\n\n${BEHIND}`],
   ['a second chunk that is malformed', `2\r\nab\r\nno size\r\nab\r\n0\r\n\r\n${BEHIND}`],
   ['a request line in the trailers', `0\r\nGET /api/smuggled HTTP/1.1\r\nHost: a\r\n\r\n`],
   ['a folded trailer', `0\r\nX-A: b\r\n c\r\n y\r\n: z\r\n\r\n${BEHIND}`],
@@ -82,15 +78,19 @@ describe.each(WAYS)('a body that is malformed in the packet of its head, by $nam
     async (_how, edge) => {
       const { app, backend } = await start(way, edge)
       const paths = ['/api/a', '/api/priced', '/public']
-      const requests = FORMS.flatMap(([what, body]) =>
-        paths.flatMap((path) =>
+      const requests = paths.flatMap((path) =>
+        FORMS.flatMap(([what, body]) =>
           ['', 'Expect: 100-continue\r\n'].map((fields) => ({ what, path, fields, bytes: post(path, body, fields) })),
         ),
       )
-      const responses = await Promise.all(
-        requests.map(async ({ bytes, ...names }) => ({ ...names, statuses: await finalStatuses(app.url, bytes) })),
-      )
-      expect(responses).toEqual(requests.map(({ bytes: _, ...names }) => ({ ...names, statuses: [400] })))
+      // One path after the other: a busy machine does not respond to all of them within the time of one.
+      for (const path of paths) {
+        const sent = requests.filter((each) => each.path === path)
+        const statuses = await Promise.all(sent.map(({ bytes }) => finalStatuses(app.url, bytes)))
+        expect(sent.map(({ what, fields }, i) => [what, fields, statuses[i]])).toEqual(
+          sent.map(({ what, fields }) => [what, fields, [400]]),
+        )
+      }
       expect(app.requests()).toHaveLength(requests.length)
       for (const request of app.requests()) expect(request).toMatchObject(DENIED)
       expect([backend.received, charged(app)]).toEqual([[], 0])
