@@ -1,4 +1,4 @@
-import type { Check, Mutation } from './mutations.ts'
+import { type Mutation, noticed, noticedIn } from './mutation.ts'
 
 /** Mistakes with grants: what they pay is taken once, whole, instead of the windows, and comes back to the very one that paid. */
 
@@ -12,6 +12,9 @@ const GRANT = 'src/quota/grant.ts'
 const REFUSAL = 'src/quota/refusal.ts'
 const STANDING = 'src/quota/standing.ts'
 const GRANTS = 'src/control/grants.ts'
+
+const lua = noticedIn(LUA, 'redis history', 'model', 'simulation')
+const shared = noticed('history', 'model')
 
 export const GRANT_MUTATIONS: readonly Mutation[] = [
   lua('a grant pays after its end', ['has_room and now < grant[5] then', 'has_room then']),
@@ -30,26 +33,18 @@ export const GRANT_MUTATIONS: readonly Mutation[] = [
     'if grant[2] == meter and grant[3] == scope then',
     'if grant[2] == meter then',
   ]),
-  one(
-    ONE_LUA,
-    'one charge is settled without its grants',
-    [' or batch.uses or batch.grants then', ' or batch.uses then'],
-    'redis history',
-    'model',
-    'simulation',
-  ),
-  one(
-    CONTROL,
-    'a reset fills a grant again',
-    ['or not category and byte(name) ~= GRANT_MARK', 'or not category'],
-    'redis history',
-  ),
-  one(
-    EMPTYING,
-    'a reset of the embedded store fills a grant again',
-    ['        if (isAccount(category)) continue\n', ''],
-    'history',
-  ),
+  noticed('redis history', 'model', 'simulation')(ONE_LUA, 'one charge is settled without its grants', [
+    ' or batch.uses or batch.grants then',
+    ' or batch.uses then',
+  ]),
+  noticed('redis history')(CONTROL, 'a reset fills a grant again', [
+    'or not category and byte(name) ~= GRANT_MARK',
+    'or not category',
+  ]),
+  noticed('history')(EMPTYING, 'a reset of the embedded store fills a grant again', [
+    '        if (isAccount(category)) continue\n',
+    '',
+  ]),
   shared(GRANT, 'a grant pays after its end, by the arithmetic', [
     'return at < until && used + cost <= limit',
     'return used + cost <= limit',
@@ -70,29 +65,13 @@ export const GRANT_MUTATIONS: readonly Mutation[] = [
     'startedAt: i < first ? 0 : (usages[i]?.startedAt ?? 0)',
     'startedAt: usages[i]?.startedAt ?? 0',
   ]),
-  one(
-    REFUSAL,
-    'a refusal names windows in whose place a grant pays',
-    ["if (!hasPayer(paidBy, 'personal')) addOver", 'addOver'],
-    'history',
-  ),
-  one(
-    STANDING,
-    'a user with a grant counts as blocked',
-    ['if (paying.length === 0) block = found', 'if (paying.length >= 0) block = found'],
-    'grants',
-  ),
-  one(GRANTS, 'the grant that ends last pays first', ['a.until - b.until ||', 'b.until - a.until ||'], 'grants'),
+  noticed('history')(REFUSAL, 'a refusal names windows in whose place a grant pays', [
+    "if (!hasPayer(paidBy, 'personal')) addOver",
+    'addOver',
+  ]),
+  noticed('grants')(STANDING, 'a user with a grant counts as blocked', [
+    'if (paying.length === 0) block = found',
+    'if (paying.length >= 0) block = found',
+  ]),
+  noticed('grants')(GRANTS, 'the grant that ends last pays first', ['a.until - b.until ||', 'b.until - a.until ||']),
 ]
-
-function lua(name: string, change: readonly [string, string]): Mutation {
-  return one(LUA, name, change, 'redis history', 'model', 'simulation')
-}
-
-function shared(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'history', 'model')
-}
-
-function one(file: string, name: string, [from, to]: readonly [string, string], ...noticedBy: Check[]): Mutation {
-  return { name, edits: [{ file, from, to }], noticedBy }
-}

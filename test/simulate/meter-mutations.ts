@@ -1,4 +1,4 @@
-import type { Check, Mutation } from './mutations.ts'
+import { type Mutation, noticed, noticedIn } from './mutation.ts'
 
 /** Mistakes in a charge of several meters: all of them are charged, or none, and each is given back, owed and reported by itself. */
 
@@ -24,6 +24,14 @@ const COSTS = 'src/gateway/response-costs.ts'
 const STEPS = 'src/gateway/steps.ts'
 const HALF_HOURS = 'src/usage/half-hours.ts'
 
+const byLedger = noticed('ledger')
+const bySimulation = noticed('simulation')
+const lua = noticedIn(LUA, 'redis', 'simulation')
+const onceLua = noticedIn(ONCE_LUA, 'redis', 'model')
+const several = noticed('redis', 'model', 'simulation')
+const shared = noticed('sqlite')
+const report = noticed('meters')
+
 export const METER_MUTATIONS: readonly Mutation[] = [
   lua('the script looks at the first meter alone', [
     'have_room = have_room and fits',
@@ -37,12 +45,10 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'section[ROOM], section[ADDED] = section[ROOM] - cost, (section[ADDED] or 0) + cost',
     'section[ADDED] = (section[ADDED] or 0) + cost',
   ]),
-  one(
-    ONE_LUA,
-    'the script settles the first meter of one charge alone',
-    ['batch.meters and batch.meters[1], 2', 'batch.meters and batch.meters[1], 99'],
-    'one charge',
-  ),
+  noticed('one charge')(ONE_LUA, 'the script settles the first meter of one charge alone', [
+    'batch.meters and batch.meters[1], 2',
+    'batch.meters and batch.meters[1], 99',
+  ]),
   lua('the script accepts several meters that have no room', [
     'mine, theirs, all = meters.open(key, plan, their_key, group), nil, nil, nil',
     'mine, theirs, all = meters.open(key, plan, their_key, group) ~= nil, nil, nil, nil',
@@ -129,86 +135,51 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'refund.amount ?? refundedMeter(refund).charge.cost',
     'refund.amount ?? refund.charge.cost',
   ]),
-  one(
-    ONCE,
-    'a key is forgotten when the first of several meters is free',
-    ['usesOf(next).every(isFree)', 'isFree(next)'],
-    'sqlite',
-  ),
-  one(ONCE, 'every report is one of the first meter', ['usesOf(known)[meter]', 'usesOf(known)[0]'], 'sqlite'),
-  one(
-    ONCE,
-    'a repetition is counted for the first meter alone',
-    [
-      'known.others.map((uses, i) => change(uses, i + 1))',
-      'known.others.map((uses, i) => (uses.dearest > 0 ? change(uses, i + 1) : uses))',
-    ],
-    'sqlite',
-  ),
-  one(
-    SETTLEMENT,
-    'of an accepted charge whose caller has gone the first meter alone is given back',
-    [
-      'for (const meter of metersOf(charge).keys()) this.refund({ charge, decision, meter })',
-      'this.refund({ charge, decision })',
-    ],
-    'simulation',
-  ),
-  one(
-    SETTLEMENT,
-    'of several lost meters the first alone is told',
-    ['tokens += tokensOf(charge)', 'tokens += charge.cost'],
-    'simulation',
-  ),
-  one(
-    REFUNDS,
-    'a further meter that was admitted alone is given back by the store',
-    ['outage.made(refundedMeter(refund).decision)', 'outage.made(refund.decision)'],
-    'simulation',
-  ),
-  one(
-    OUTAGE,
-    'of several meters that were admitted alone the first is owed alone',
-    ['if (of && admission) admission.debt', 'if (of && admission && i === 0) admission.debt'],
-    'ledger',
-  ),
-  one(
-    OUTAGE,
-    'the store is known to have accepted the first of several meters alone',
-    [
-      '    for (const each of [decision, ...(decision.others ?? [])]) {\n      const admission',
-      '    for (const each of [decision]) {\n      const admission',
-    ],
-    'ledger',
-  ),
-  one(
-    ALLOWANCE,
-    'the first of several meters alone must have a share',
-    ['shares.every(({ meter }) => canHold(', 'shares.slice(0, 1).every(({ meter }) => canHold('],
-    'ledger',
-  ),
-  one(
-    ALLOWANCE,
-    'the share of the first of several meters is used alone',
-    ['for (const { meter, own, theirs } of shares) {', 'for (const { meter, own, theirs } of shares.slice(0, 1)) {'],
-    'ledger',
-    'simulation',
-  ),
-  one(
-    RECENT,
-    'a refusal is repeated whatever further meters ask for',
-    ['if (others !== entry.others && !isAsMuch(others, entry.others)) return null', ''],
-    'ledger',
-  ),
-  one(
-    RECENT,
-    'a refusal of several meters outlives the window of a further one',
-    [
-      'ends.push(...endsOf(meter.limits, decision.others?.[i] as Decision))',
-      'void endsOf(meter.limits, decision.others?.[i] as Decision)',
-    ],
-    'ledger',
-  ),
+  shared(ONCE, 'a key is forgotten when the first of several meters is free', [
+    'usesOf(next).every(isFree)',
+    'isFree(next)',
+  ]),
+  shared(ONCE, 'every report is one of the first meter', ['usesOf(known)[meter]', 'usesOf(known)[0]']),
+  shared(ONCE, 'a repetition is counted for the first meter alone', [
+    'known.others.map((uses, i) => change(uses, i + 1))',
+    'known.others.map((uses, i) => (uses.dearest > 0 ? change(uses, i + 1) : uses))',
+  ]),
+  bySimulation(SETTLEMENT, 'of an accepted charge whose caller has gone the first meter alone is given back', [
+    'for (const meter of metersOf(charge).keys()) this.refund({ charge, decision, meter })',
+    'this.refund({ charge, decision })',
+  ]),
+  bySimulation(SETTLEMENT, 'of several lost meters the first alone is told', [
+    'tokens += tokensOf(charge)',
+    'tokens += charge.cost',
+  ]),
+  bySimulation(REFUNDS, 'a further meter that was admitted alone is given back by the store', [
+    'outage.made(refundedMeter(refund).decision)',
+    'outage.made(refund.decision)',
+  ]),
+  byLedger(OUTAGE, 'of several meters that were admitted alone the first is owed alone', [
+    'if (of && admission) admission.debt',
+    'if (of && admission && i === 0) admission.debt',
+  ]),
+  byLedger(OUTAGE, 'the store is known to have accepted the first of several meters alone', [
+    '    for (const each of [decision, ...(decision.others ?? [])]) {\n      const admission',
+    '    for (const each of [decision]) {\n      const admission',
+  ]),
+  byLedger(ALLOWANCE, 'the first of several meters alone must have a share', [
+    'shares.every(({ meter }) => canHold(',
+    'shares.slice(0, 1).every(({ meter }) => canHold(',
+  ]),
+  noticed('ledger', 'simulation')(ALLOWANCE, 'the share of the first of several meters is used alone', [
+    'for (const { meter, own, theirs } of shares) {',
+    'for (const { meter, own, theirs } of shares.slice(0, 1)) {',
+  ]),
+  byLedger(RECENT, 'a refusal is repeated whatever further meters ask for', [
+    'if (others !== entry.others && !isAsMuch(others, entry.others)) return null',
+    '',
+  ]),
+  byLedger(RECENT, 'a refusal of several meters outlives the window of a further one', [
+    'ends.push(...endsOf(meter.limits, decision.others?.[i] as Decision))',
+    'void endsOf(meter.limits, decision.others?.[i] as Decision)',
+  ]),
   report(REFUSAL, 'a refusal names the first of several meters', ['[0]?.meter ?? charge', '[9]?.meter ?? charge']),
   report(REPORT, 'the first of several meters is reported alone', [
     "  if (kind !== 'charged') return\n",
@@ -245,27 +216,3 @@ export const METER_MUTATIONS: readonly Mutation[] = [
   ]),
   report(HALF_HOURS, 'each meter is an accepted request', ['    if (isFurther === true) return\n', '']),
 ]
-
-function lua(name: string, change: readonly [string, string]): Mutation {
-  return one(LUA, name, change, 'redis', 'simulation')
-}
-
-function onceLua(name: string, change: readonly [string, string]): Mutation {
-  return one(ONCE_LUA, name, change, 'redis', 'model')
-}
-
-function several(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'redis', 'model', 'simulation')
-}
-
-function shared(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'sqlite')
-}
-
-function report(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'meters')
-}
-
-function one(file: string, name: string, [from, to]: readonly [string, string], ...noticedBy: Check[]): Mutation {
-  return { name, edits: [{ file, from, to }], noticedBy }
-}

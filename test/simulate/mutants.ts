@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { type Check, type Edit, MUTATIONS, type Mutation } from './mutations.ts'
+import type { Check, Edit, Mutation } from './mutation.ts'
+import { MUTATIONS } from './mutations.ts'
 
 /**
  * npm run mutants                     makes each mistake of mutations.ts in a copy of the project, where a test must fail

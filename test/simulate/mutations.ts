@@ -1,45 +1,8 @@
 import { GRANT_MUTATIONS } from './grant-mutations.ts'
 import { METER_MUTATIONS } from './meter-mutations.ts'
+import { type Mutation, noticed, noticedIn } from './mutation.ts'
 import { SETTLED_MUTATIONS } from './settled-mutations.ts'
 import { USAGE_MUTATIONS } from './usage-mutations.ts'
-
-/** One change of the text of a file. What is to be replaced must occur exactly once. */
-export interface Edit {
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
-
-/** A mistake, and where it must be noticed. */
-export interface Mutation {
-  readonly name: string
-  readonly edits: readonly Edit[]
-  /** Tried in this order until one fails. */
-  readonly noticedBy: readonly Check[]
-}
-
-export type Check =
-  | 'calendar'
-  | 'plans'
-  | 'simulation'
-  | 'redis'
-  | 'reset'
-  | 'model'
-  | 'one charge'
-  | 'sqlite'
-  | 'ledger'
-  | 'arithmetic'
-  | 'clock'
-  | 'cost'
-  | 'history'
-  | 'redis history'
-  | 'series'
-  | 'recorder'
-  | 'overrides'
-  | 'bills'
-  | 'losses'
-  | 'meters'
-  | 'grants'
 
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
@@ -87,6 +50,27 @@ const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
 const SQLITE = 'src/store/sqlite'
 const REPLICAS = 'src/store/presence-record.ts'
+
+const byLedger = noticed('ledger')
+const bySimulation = noticed('simulation')
+const byCost = noticed('cost')
+const byModel = noticed('model')
+const bySqlite = noticed('sqlite')
+const bySimulationAndLedger = noticed('simulation', 'ledger')
+const byClock = noticed('clock')
+const byRedisHistory = noticed('redis history')
+const byHistory = noticed('history')
+const lua = noticedIn(LUA, 'simulation', 'redis')
+const oneLua = noticedIn(ONE_LUA, 'one charge', 'simulation', 'redis')
+const encoder = noticedIn(ENCODER, 'one charge')
+const onceLua = noticedIn(ONCE_LUA, 'simulation', 'redis')
+const ledger = noticedIn(LEDGER, 'simulation', 'ledger')
+const settlement = noticedIn(SETTLEMENT, 'simulation', 'ledger')
+const plans = noticed('plans')
+const shared = noticed('arithmetic', 'sqlite', 'simulation')
+const form = noticedIn(LUA, 'model')
+const sqlite = (file: string, ...change: Parameters<ReturnType<typeof noticedIn>>): Mutation =>
+  bySqlite(`${SQLITE}/${file}`, ...change)
 
 export const MUTATIONS: readonly Mutation[] = [
   // The script: exactly once.
@@ -168,47 +152,35 @@ export const MUTATIONS: readonly Mutation[] = [
     'if fits or plan[PLAN_IS_FORCED] == 1 then',
     'if fits then',
   ]),
-  edit(
-    WINDOWS,
-    'the script lets a counter end with its first window',
-    ['ends = math.max(ends, over)', 'ends = ends == 0 and over or math.min(ends, over)'],
-    ['simulation'],
-  ),
-  edit(
-    WINDOWS,
-    'the script takes hours for seconds',
-    ['HOUR * byte(bytes, numbers', 'byte(bytes, numbers'],
-    ['simulation', 'redis'],
-  ),
-  edit(
-    SECTION_LUA,
-    'the script writes a wide section and does not say so',
-    ['char(head, byte(name) + WIDE_MARK)', 'char(head, byte(name))'],
-    ['model'],
-  ),
-  edit(
-    WINDOWS,
-    'the script does not know a category whose section is wide',
-    ['char(byte(name) - WIDE_MARK)', 'char(byte(name))'],
-    ['model'],
-  ),
-  edit(
-    WINDOWS,
-    'the script cuts a start off that is far from the first one',
-    ['is_far = true', 'is_far = false'],
-    ['reset'],
-  ),
+  bySimulation(WINDOWS, 'the script lets a counter end with its first window', [
+    'ends = math.max(ends, over)',
+    'ends = ends == 0 and over or math.min(ends, over)',
+  ]),
+  noticed('simulation', 'redis')(WINDOWS, 'the script takes hours for seconds', [
+    'HOUR * byte(bytes, numbers',
+    'byte(bytes, numbers',
+  ]),
+  byModel(SECTION_LUA, 'the script writes a wide section and does not say so', [
+    'char(head, byte(name) + WIDE_MARK)',
+    'char(head, byte(name))',
+  ]),
+  byModel(WINDOWS, 'the script does not know a category whose section is wide', [
+    'char(byte(name) - WIDE_MARK)',
+    'char(byte(name))',
+  ]),
+  noticed('reset')(WINDOWS, 'the script cuts a start off that is far from the first one', [
+    'is_far = true',
+    'is_far = false',
+  ]),
   form('the script takes the distance of a window for its start', ['section[i] = first + section[i]', 'break']),
   form('the script writes a window that has not started as one that runs', [
     'or now - shape.lengths[i], latest',
     'or now, latest',
   ]),
-  edit(
-    WINDOWS,
-    'the script gives back to the wrong window of a section',
-    ['TOKENS_SIZE * (i - 1)', 'TOKENS_SIZE * (windows - i)'],
-    ['model'],
-  ),
+  byModel(WINDOWS, 'the script gives back to the wrong window of a section', [
+    'TOKENS_SIZE * (i - 1)',
+    'TOKENS_SIZE * (windows - i)',
+  ]),
   form('the script forgets what a wide section holds', [
     'starts[seconds], used[seconds] = started, tokens',
     'if not is_wide then starts[seconds], used[seconds] = started, tokens end',
@@ -254,190 +226,119 @@ export const MUTATIONS: readonly Mutation[] = [
   encoder('a forced charge is encoded as another', ['    forced === undefined &&\n', '']),
   encoder('a charge is encoded without the refunds beside it', [' && refunds.length === 0', '']),
   // A clock that was ahead.
-  edit(
-    LUA,
-    'in the script a window may start in the future',
-    ['if section[i] > now then', 'if false then'],
-    ['simulation', 'clock'],
-  ),
-  edit(
-    LUA,
-    'the script does not keep the start that it set to now',
-    ['  if ahead then keep_running(section, key) end\n', ''],
-    ['simulation', 'clock'],
-  ),
-  edit(
-    LUA,
-    'the script empties a window whose start it set to now',
-    ['section[i], ahead = now, true', 'section[i], section[n + i], ahead = now, 0, true'],
-    ['simulation', 'clock'],
-  ),
-  edit(
-    LUA,
-    'a start in a far future does not come nearer, and its distance is cut off',
-    ['math.min(starts[seconds] or now - shape.lengths[i], latest)', '(starts[seconds] or now - shape.lengths[i])'],
-    ['model'],
-  ),
-  edit(
-    LUA,
-    'the script keeps a window that is over beside a start that it set to now',
-    [
-      '    if section[i] ~= 0 then running',
-      '    if section[i] == 0 then section[i] = now - shape.lengths[i] end\n    if true then running',
-    ],
-    ['clock'],
-  ),
-  edit(
-    COUNTER,
-    'for a charge a window may start in the future',
-    ['if (entry.startedAt > now) {', 'if (entry.startedAt < 0) {'],
-    ['arithmetic', 'clock'],
-  ),
-  edit(
-    COUNTER,
-    'a start that is set to now is forgotten',
-    ['    entry.startedAt = now\n', ''],
-    ['arithmetic', 'clock'],
-  ),
-  edit(
-    WINDOW,
-    'to who reads a window may start in the future',
-    ['if (usage.startedAt > now) return', 'if (usage.startedAt < 0) return'],
-    ['arithmetic', 'clock'],
-  ),
-  edit(
-    WINDOW,
-    'a window that starts in the future is empty',
-    ['{ startedAt: now, used: usage.used }', '{ startedAt: now, used: 0 }'],
-    ['arithmetic', 'clock'],
-  ),
-  edit(
-    REPLICAS,
-    'a process that spoke in the future is never silent',
-    ['Math.abs(now - at)', 'Math.max(0, now - at)'],
-    ['clock'],
-  ),
-  edit(
-    'src/store/redis/beat.lua',
-    'a process that spoke in the future is kept until the clock gets there',
-    ['if spoke > now then', 'if false then'],
-    ['clock'],
-  ),
+  noticed('simulation', 'clock')(LUA, 'in the script a window may start in the future', [
+    'if section[i] > now then',
+    'if false then',
+  ]),
+  noticed('simulation', 'clock')(LUA, 'the script does not keep the start that it set to now', [
+    '  if ahead then keep_running(section, key) end\n',
+    '',
+  ]),
+  noticed('simulation', 'clock')(LUA, 'the script empties a window whose start it set to now', [
+    'section[i], ahead = now, true',
+    'section[i], section[n + i], ahead = now, 0, true',
+  ]),
+  byModel(LUA, 'a start in a far future does not come nearer, and its distance is cut off', [
+    'math.min(starts[seconds] or now - shape.lengths[i], latest)',
+    '(starts[seconds] or now - shape.lengths[i])',
+  ]),
+  byClock(LUA, 'the script keeps a window that is over beside a start that it set to now', [
+    '    if section[i] ~= 0 then running',
+    '    if section[i] == 0 then section[i] = now - shape.lengths[i] end\n    if true then running',
+  ]),
+  noticed('arithmetic', 'clock')(COUNTER, 'for a charge a window may start in the future', [
+    'if (entry.startedAt > now) {',
+    'if (entry.startedAt < 0) {',
+  ]),
+  noticed('arithmetic', 'clock')(COUNTER, 'a start that is set to now is forgotten', [
+    '    entry.startedAt = now\n',
+    '',
+  ]),
+  noticed('arithmetic', 'clock')(WINDOW, 'to who reads a window may start in the future', [
+    'if (usage.startedAt > now) return',
+    'if (usage.startedAt < 0) return',
+  ]),
+  noticed('arithmetic', 'clock')(WINDOW, 'a window that starts in the future is empty', [
+    '{ startedAt: now, used: usage.used }',
+    '{ startedAt: now, used: 0 }',
+  ]),
+  byClock(REPLICAS, 'a process that spoke in the future is never silent', [
+    'Math.abs(now - at)',
+    'Math.max(0, now - at)',
+  ]),
+  byClock('src/store/redis/beat.lua', 'a process that spoke in the future is kept until the clock gets there', [
+    'if spoke > now then',
+    'if false then',
+  ]),
   // Windows of all users that are emptied.
-  edit(
-    CONTROL,
-    'a window that was emptied keeps what was used',
-    ['now - 1, 0, true', 'now - 1, tokens, true'],
-    ['model'],
-  ),
-  edit(
-    CONTROL,
-    'one window is emptied and the others with it',
-    ['(all or named[seconds])', 'true'],
-    ['redis', 'model'],
-  ),
-  edit(
-    CONTROL,
-    'a refund of before a reset gets into the run after it',
-    ['is_running = started >= now or (', 'is_running = false and ('],
-    ['model'],
-  ),
-  edit(
-    CONTROL,
-    'a refund of before two resets gets into the run after them',
-    [' or (started == now - 1 and tokens == 0)', ''],
-    ['model'],
-  ),
-  edit(
-    CONTROL,
-    'a window that was emptied stays in its section',
-    ['if is_running then running[', 'if true then running['],
-    ['reset'],
-  ),
-  edit(
-    COUNTER,
-    'a window that is emptied goes on',
-    ['return entry.startedAt < now && !isEmptiedNow ? [] :', 'return'],
-    ['sqlite'],
-  ),
-  edit(
-    COUNTER,
-    'a refund of before two resets gets into the run after them here, too',
-    [' && !isEmptiedNow ?', ' ?'],
-    ['sqlite'],
-  ),
+  byModel(CONTROL, 'a window that was emptied keeps what was used', ['now - 1, 0, true', 'now - 1, tokens, true']),
+  noticed('redis', 'model')(CONTROL, 'one window is emptied and the others with it', [
+    '(all or named[seconds])',
+    'true',
+  ]),
+  byModel(CONTROL, 'a refund of before a reset gets into the run after it', [
+    'is_running = started >= now or (',
+    'is_running = false and (',
+  ]),
+  byModel(CONTROL, 'a refund of before two resets gets into the run after them', [
+    ' or (started == now - 1 and tokens == 0)',
+    '',
+  ]),
+  noticed('reset')(CONTROL, 'a window that was emptied stays in its section', [
+    'if is_running then running[',
+    'if true then running[',
+  ]),
+  bySqlite(COUNTER, 'a window that is emptied goes on', [
+    'return entry.startedAt < now && !isEmptiedNow ? [] :',
+    'return',
+  ]),
+  bySqlite(COUNTER, 'a refund of before two resets gets into the run after them here, too', [
+    ' && !isEmptiedNow ?',
+    ' ?',
+  ]),
   // The reply in our words.
-  edit(
-    BATCH_TEXT,
-    'a refund names the wrong run of a window',
-    ['[seconds, startedAt])', '[seconds, startedAt + 1])'],
-    ['simulation'],
-  ),
-  edit(
-    BATCH,
-    'global refunds are not sent',
-    [
-      '      const { position } = this.#ownerOf(',
-      "      if (scope === 'global') continue\n      const { position } = this.#ownerOf(",
-    ],
-    ['simulation'],
-  ),
-  edit(
-    BATCH,
-    'refunds of an organisation are not sent',
-    [
-      '      const { position } = this.#ownerOf(',
-      "      if (scope === 'organisation') continue\n      const { position } = this.#ownerOf(",
-    ],
-    ['simulation'],
-  ),
-  edit(
-    BATCH,
-    'users with and without an organisation share a plan',
-    [' &&\n        (plan.theirs !== null) === hasTheirs', ''],
-    ['simulation'],
-  ),
-  edit(BATCH, 'charges of different costs share a plan', ['plan.cost === cost &&', ''], ['simulation']),
-  edit(
-    REPLY,
-    'the reply is read with the clock of the caller',
-    ['const now = read48(reply, PREFIX + 6)', 'const now = Date.now()'],
-    ['simulation'],
-  ),
-  edit(
-    ERRORS,
-    'a lost connection passes for a batch that was not applied',
-    [
-      "'the connection to Redis was lost', 'connection', 'unknown'",
-      "'the connection to Redis was lost', 'connection', 'no'",
-    ],
-    ['simulation'],
-  ),
-  edit(
-    ERRORS,
-    'a silent Redis passes for a batch that was not applied',
-    ["'Redis did not answer in time', 'timeout', 'unknown'", "'Redis did not answer in time', 'timeout', 'no'"],
-    ['simulation'],
-  ),
+  bySimulation(BATCH_TEXT, 'a refund names the wrong run of a window', [
+    '[seconds, startedAt])',
+    '[seconds, startedAt + 1])',
+  ]),
+  bySimulation(BATCH, 'global refunds are not sent', [
+    '      const { position } = this.#ownerOf(',
+    "      if (scope === 'global') continue\n      const { position } = this.#ownerOf(",
+  ]),
+  bySimulation(BATCH, 'refunds of an organisation are not sent', [
+    '      const { position } = this.#ownerOf(',
+    "      if (scope === 'organisation') continue\n      const { position } = this.#ownerOf(",
+  ]),
+  bySimulation(BATCH, 'users with and without an organisation share a plan', [
+    ' &&\n        (plan.theirs !== null) === hasTheirs',
+    '',
+  ]),
+  bySimulation(BATCH, 'charges of different costs share a plan', ['plan.cost === cost &&', '']),
+  bySimulation(REPLY, 'the reply is read with the clock of the caller', [
+    'const now = read48(reply, PREFIX + 6)',
+    'const now = Date.now()',
+  ]),
+  bySimulation(ERRORS, 'a lost connection passes for a batch that was not applied', [
+    "'the connection to Redis was lost', 'connection', 'unknown'",
+    "'the connection to Redis was lost', 'connection', 'no'",
+  ]),
+  bySimulation(ERRORS, 'a silent Redis passes for a batch that was not applied', [
+    "'Redis did not answer in time', 'timeout', 'unknown'",
+    "'Redis did not answer in time', 'timeout', 'no'",
+  ]),
   // The ledger.
-  edit(
-    SENDER,
-    'a batch is sent again under a new sequence',
-    ['await store.settle(batch)', 'await store.settle(uncertain ? { ...batch, sequence: batch.sequence + 1 } : batch)'],
-    ['simulation', 'ledger'],
-  ),
-  edit(
-    SENDER,
-    'a batch of unknown outcome is dropped',
-    ['return ageMs > (isFault', 'return ageMs >= 0 || ageMs > (isFault'],
-    ['simulation', 'ledger'],
-  ),
-  edit(
-    SENDER,
-    'that an outcome is unknown is forgotten at the next failure',
-    ["if (failure.applied === 'unknown') uncertain = true", "uncertain = failure.applied === 'unknown'"],
-    ['simulation', 'ledger'],
-  ),
+  bySimulationAndLedger(SENDER, 'a batch is sent again under a new sequence', [
+    'await store.settle(batch)',
+    'await store.settle(uncertain ? { ...batch, sequence: batch.sequence + 1 } : batch)',
+  ]),
+  bySimulationAndLedger(SENDER, 'a batch of unknown outcome is dropped', [
+    'return ageMs > (isFault',
+    'return ageMs >= 0 || ageMs > (isFault',
+  ]),
+  bySimulationAndLedger(SENDER, 'that an outcome is unknown is forgotten at the next failure', [
+    "if (failure.applied === 'unknown') uncertain = true",
+    "uncertain = failure.applied === 'unknown'",
+  ]),
   settlement('an accepted charge whose caller has gone is not given back', [
     'else if (decision.accepted) this.#giveBack(charge, decision)',
     '',
@@ -450,18 +351,14 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (decision.accepted) this.#giveBack(charge, decision)',
     'else this.#giveBack(charge, decision)',
   ]),
-  edit(
-    REFUNDS,
-    'the refunds of a dropped batch are lost',
-    ['else this.#waiting = [...this.#sent, ...this.#waiting]', ''],
-    ['simulation', 'ledger'],
-  ),
-  edit(
-    QUEUE,
-    'a charge waits for ever for a store that is slow',
-    ['expiresAt + 3 * deadlineMs', 'expiresAt + 300 * deadlineMs'],
-    ['simulation', 'ledger'],
-  ),
+  bySimulationAndLedger(REFUNDS, 'the refunds of a dropped batch are lost', [
+    'else this.#waiting = [...this.#sent, ...this.#waiting]',
+    '',
+  ]),
+  bySimulationAndLedger(QUEUE, 'a charge waits for ever for a store that is slow', [
+    'expiresAt + 3 * deadlineMs',
+    'expiresAt + 300 * deadlineMs',
+  ]),
   ledger('two batches are under way at once', ['this.#work ??= this.#settleAll()', 'this.#work = this.#settleAll()']),
   settlement('decisions are handed to the wrong callers', [
     '(sent[i] as WaitingCharge, heard[i])',
@@ -472,63 +369,44 @@ export const MUTATIONS: readonly Mutation[] = [
     'else if (isAdmitted(verdict)) this.#options.outage.owe(charge, verdict)',
     '',
   ]),
-  edit(
-    PAYMENT,
-    'debts of a dropped batch are forgotten',
-    ['this.#options.outage.returned(this.#underWay)', ''],
-    ['simulation', 'ledger'],
-  ),
+  bySimulationAndLedger(PAYMENT, 'debts of a dropped batch are forgotten', [
+    'this.#options.outage.returned(this.#underWay)',
+    '',
+  ]),
   settlement('what the store accepted after all is paid as well', [
     'else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)',
     'else if (isAdmitted(verdict)) outage.owe(charge, verdict)',
   ]),
-  edit(
-    LOCAL,
-    'what is owed is left behind when the clock is set right',
-    ['if (outage.owed() > 0) return', ''],
-    ['simulation', 'ledger'],
-  ),
-  edit(
-    LOCAL,
-    'the clock of an outage is never set right',
-    ['if (outage.owed() > 0) return', 'if (outage.owed() > 0 || this.#ahead !== 0) return'],
-    ['simulation', 'ledger'],
-  ),
-  edit(
-    ALLOWANCE,
-    'limits are used whole while the store is out',
-    ['limit: portion(promised(limit), of)', 'limit: promised(limit)'],
-    ['simulation'],
-  ),
-  edit(
-    ALLOWANCE,
-    'categories use up one share',
-    [
-      'function userOf({ user, category }: Meter): string {',
-      'function userOf({ user, category }: Meter): string { if (category) return user',
-    ],
-    ['ledger'],
-  ),
-  edit(RUNS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', ''], ['simulation']),
-  edit(
-    DEBTS,
-    'a refund is taken out of a debt that ended',
-    ["this.#open.delete(debt.key)\n    debt.state = 'settled'", 'this.#open.delete(debt.key)'],
-    ['ledger'],
-  ),
-  edit(
-    RUNS,
-    'a run that ended takes the place of the one that runs',
-    ['else if (known.startedAt < run.startedAt) Object', 'else Object'],
-    ['ledger'],
-  ),
-  edit(DEBT, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', ''], ['ledger']),
-  edit(
-    RUNS,
-    'what is owed to the global windows ends with the runs of its user',
-    ['(usages[i]?.startedAt ?? 0)', '(decision.personal[i]?.startedAt ?? 0)'],
-    ['ledger'],
-  ),
+  bySimulationAndLedger(LOCAL, 'what is owed is left behind when the clock is set right', [
+    'if (outage.owed() > 0) return',
+    '',
+  ]),
+  bySimulationAndLedger(LOCAL, 'the clock of an outage is never set right', [
+    'if (outage.owed() > 0) return',
+    'if (outage.owed() > 0 || this.#ahead !== 0) return',
+  ]),
+  bySimulation(ALLOWANCE, 'limits are used whole while the store is out', [
+    'limit: portion(promised(limit), of)',
+    'limit: promised(limit)',
+  ]),
+  byLedger(ALLOWANCE, 'categories use up one share', [
+    'function userOf({ user, category }: Meter): string {',
+    'function userOf({ user, category }: Meter): string { if (category) return user',
+  ]),
+  bySimulation(RUNS, 'each window is paid what all charges cost', ['.filter((run) => run.used === cost)', '']),
+  byLedger(DEBTS, 'a refund is taken out of a debt that ended', [
+    "this.#open.delete(debt.key)\n    debt.state = 'settled'",
+    'this.#open.delete(debt.key)',
+  ]),
+  byLedger(RUNS, 'a run that ended takes the place of the one that runs', [
+    'else if (known.startedAt < run.startedAt) Object',
+    'else Object',
+  ]),
+  byLedger(DEBT, 'a refund is taken out of a debt that another took over', ['  newer.joined = debt\n', '']),
+  byLedger(RUNS, 'what is owed to the global windows ends with the runs of its user', [
+    '(usages[i]?.startedAt ?? 0)',
+    '(decision.personal[i]?.startedAt ?? 0)',
+  ]),
   // Requests that come again.
   onceLua('the script charges a repetition', [
     "return '2', pack('>I6I2', charged.since, #charged.receipt) .. charged.receipt",
@@ -567,29 +445,20 @@ export const MUTATIONS: readonly Mutation[] = [
     'section[i] == 0 and now or section[i]',
     'section[i]',
   ]),
-  edit(
-    RECEIPT,
-    'a repetition gives back in its own windows',
-    ["once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receipt", 'receipt'],
-    ['redis', 'sqlite'],
-  ),
-  edit(
-    ONCE,
-    'what one of several uses gives back is given back',
-    ['open > 0 ? Math.max(uses.paid, dearest) : dearest', 'dearest'],
-    ['sqlite'],
-  ),
-  edit(
-    ONCE,
-    'the last use of a key gives back what a dearer one cost',
-    ['Math.max(uses.dearest, cost)', 'cost'],
-    ['sqlite'],
-  ),
+  noticed('redis', 'sqlite')(RECEIPT, 'a repetition gives back in its own windows', [
+    "once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receipt",
+    'receipt',
+  ]),
+  bySqlite(ONCE, 'what one of several uses gives back is given back', [
+    'open > 0 ? Math.max(uses.paid, dearest) : dearest',
+    'dearest',
+  ]),
+  bySqlite(ONCE, 'the last use of a key gives back what a dearer one cost', ['Math.max(uses.dearest, cost)', 'cost']),
   onceLua('the script gives back what a dearer use of the key cost', [
     'meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1',
     'meter.dearest, meter.open = cost, meter.open - 1',
   ]),
-  edit(ONCE, 'a use is not counted', ['open: each.open + 1', 'open: each.open'], ['sqlite']),
+  bySqlite(ONCE, 'a use is not counted', ['open: each.open + 1', 'open: each.open']),
   ledger('a repetition is refused with its user', [
     'error !== null || charge.once !== undefined ? null : refusals.recall(charge)',
     'error !== null ? null : refusals.recall(charge)',
@@ -640,16 +509,11 @@ export const MUTATIONS: readonly Mutation[] = [
     'client.address',
   ]),
   plans(EXEMPTION, 'nobody is exempt by the user id', ["if (exempt.users.has(user)) return 'user'\n", '']),
-  edit(
-    RUNS,
-    'an organisation owes nothing',
-    [
-      'return { user, organisation, category, cost, forced',
-      'return { user, organisation: null, category, cost, forced',
-    ],
-    ['ledger'],
-  ),
-  edit(DEBT, 'what a user owes for one organisation is owed for all', ["organisation ?? ''", "''"], ['ledger']),
+  byLedger(RUNS, 'an organisation owes nothing', [
+    'return { user, organisation, category, cost, forced',
+    'return { user, organisation: null, category, cost, forced',
+  ]),
+  byLedger(DEBT, 'what a user owes for one organisation is owed for all', ["organisation ?? ''", "''"]),
   // The arithmetic that the embedded store shares.
   shared(ARITHMETIC, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
   shared(ARITHMETIC, 'the global scope is not checked', [' && fits(global, limits.global, cost)', '']),
@@ -671,24 +535,18 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
   shared(CHARGE, 'every refund is of the whole cost', ['refund.amount ?? refundedMeter', 'refundedMeter']),
-  edit(
-    DEBTS,
-    'every refund takes the whole cost out of a debt',
-    ['cost: amount }, refund.decision', 'cost: refund.charge.cost }, refund.decision'],
-    ['ledger'],
-  ),
-  edit(
-    OUTAGE,
-    'the amount of a refund is forgotten while nobody knows what the store has counted',
-    ['[{ ...refund, decision: byStore }]', '[{ charge: refund.charge, decision: byStore }]'],
-    ['ledger'],
-  ),
-  edit(
-    RUNS,
-    'the amount of a refund is forgotten when its debt is paid',
-    ['const amount = amountOf(refund)', 'const amount = charge.cost'],
-    ['ledger'],
-  ),
+  byLedger(DEBTS, 'every refund takes the whole cost out of a debt', [
+    'cost: amount }, refund.decision',
+    'cost: refund.charge.cost }, refund.decision',
+  ]),
+  byLedger(OUTAGE, 'the amount of a refund is forgotten while nobody knows what the store has counted', [
+    '[{ ...refund, decision: byStore }]',
+    '[{ charge: refund.charge, decision: byStore }]',
+  ]),
+  byLedger(RUNS, 'the amount of a refund is forgotten when its debt is paid', [
+    'const amount = amountOf(refund)',
+    'const amount = charge.cost',
+  ]),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
   shared(ARITHMETIC, 'each charge starts its windows anew', [
     'usage.startedAt = startOf(usage, now)',
@@ -712,271 +570,176 @@ export const MUTATIONS: readonly Mutation[] = [
     'now < startedAt + seconds * 1000 - 1',
   ]),
   // Windows of a calendar.
-  edit(
-    ONE_LUA,
-    'in the script a period ends a millisecond late',
-    ['.lengths[calendars[i + 1]] = now - from + 1', '.lengths[calendars[i + 1]] = now - from + 2'],
-    ['model'],
-  ),
-  edit(
-    ONE_LUA,
-    'in the script a period ends a millisecond early',
-    ['.lengths[calendars[i + 1]] = now - from + 1', '.lengths[calendars[i + 1]] = now - from'],
-    ['model'],
-  ),
-  edit(
-    ONE_LUA,
-    'in the script a day of the books ends a millisecond late',
-    ['lengths[n] = now - from + 1', 'lengths[n] = now - from + 2'],
-    ['model'],
-  ),
-  edit(
-    ONE_LUA,
-    'in the script the books are counted by a day that is over',
-    ['(now < from or now >= to)', 'now < from'],
-    ['model'],
-  ),
-  edit(
-    HISTORY_LUA,
-    'a window of the books is the longest',
-    [' and seconds ~= BOOK then longest', ' then longest'],
-    ['redis history'],
-  ),
-  edit(
-    HISTORY_LUA,
-    'the books are kept as a shorter window',
-    ['(seconds == BOOK or seconds', '(seconds'],
-    ['redis history'],
-  ),
-  edit(
-    HISTORY_LUA,
-    'a window that is the longest no more loses runs at once',
-    ['math.max(run and run.keep or 0, math.min(keep, longest))', 'run and run.keep or keep'],
-    ['redis history'],
-  ),
-  edit(
-    CONTROL,
-    'a reset in Redis empties the books',
-    [' and seconds ~= BOOK and (all', ' and (all'],
-    ['redis history'],
-  ),
-  edit(COUNTER, 'a reset in the embedded store empties the books', ['isBook(entry) || (!all', '(!all'], ['history']),
-  edit(
-    HISTORY,
-    'in the embedded store the books are kept as a shorter window',
-    ['isBook(entry) || seconds', 'seconds'],
-    ['history'],
-  ),
-  edit(
-    PACKED,
-    'in the embedded store a window that is the longest no more loses runs at once',
-    ['Math.max(run?.keptSeconds ?? 0, Math.min(s.keptSeconds, mostSeconds))', 'run?.keptSeconds ?? s.keptSeconds'],
-    ['history'],
-  ),
-  edit(
-    RUNS,
-    'what was admitted in an outage is lost to the books with the day',
-    ['isBook(run) ? Number.POSITIVE_INFINITY : ', ''],
-    ['ledger'],
-  ),
-  edit(
-    SCOPES,
-    'the books count no organisation without limits',
-    ['...(theirs ?? NO_LIMITS), ...book', '...(theirs ?? NO_LIMITS), ...(theirs === null ? [] : book)'],
-    ['model'],
-  ),
-  edit(
-    ONE_LUA,
-    'the script decides by a period that is over',
-    ['now < from or now >= calendars[i + 3]', 'now < from'],
-    ['model'],
-  ),
-  edit(
-    ONE_LUA,
-    'the script decides by a period that is to come',
-    ['now < from or now >= calendars', 'now >= calendars'],
-    ['model'],
-  ),
-  edit(
-    BATCH_TEXT,
-    'charges of one batch all have the zone of the first',
-    [' && a.calendar?.zone === b.calendar?.zone', ''],
-    ['model'],
-  ),
-  edit(
-    CONTROL,
-    'a reset tells of a period that has ended',
-    ['if is_of and started < (named[seconds] or 0) then is_running = false end', ''],
-    ['model'],
-  ),
-  edit(
-    REDIS,
-    'the clock of the gateway decides which day it is',
-    ['encode(batch, now,', 'encode(batch, Date.now(),'],
-    ['clock'],
-  ),
-  edit(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', ''], ['clock']),
-  edit(
-    WINDOW,
-    'a run that starts with its period belongs to the one before',
-    ['startedAt >= periodOf(calendar, now).from', 'startedAt > periodOf(calendar, now).from'],
-    ['sqlite'],
-  ),
-  edit(
-    RUNS,
-    'what was admitted in an outage is owed in the next period too',
-    [': endOf(run, startedAt)', ': startedAt + run.seconds * 1000'],
-    ['ledger'],
-  ),
-  edit(
-    RUNS,
-    'what was admitted on two days is owed on the second',
-    ['< lastsUntil(run, Math.min(', '< 1000 * run.seconds + (Math.min('],
-    ['ledger'],
-  ),
-  edit(CALENDAR, 'a week begins on Sunday', ['getUTCDay() + 6) % 7', 'getUTCDay() + 7) % 7'], ['calendar']),
-  edit(
-    CALENDAR,
-    'a day without a midnight begins before its first moment',
-    ['Math.max(change, date - after)', 'date - after'],
-    ['calendar'],
-  ),
-  edit(
-    CALENDAR,
-    'a date that shows twice has two periods',
-    ['if (moment < to) return { from, to }', 'return { from, to }'],
-    ['calendar'],
-  ),
+  byModel(ONE_LUA, 'in the script a period ends a millisecond late', [
+    '.lengths[calendars[i + 1]] = now - from + 1',
+    '.lengths[calendars[i + 1]] = now - from + 2',
+  ]),
+  byModel(ONE_LUA, 'in the script a period ends a millisecond early', [
+    '.lengths[calendars[i + 1]] = now - from + 1',
+    '.lengths[calendars[i + 1]] = now - from',
+  ]),
+  byModel(ONE_LUA, 'in the script a day of the books ends a millisecond late', [
+    'lengths[n] = now - from + 1',
+    'lengths[n] = now - from + 2',
+  ]),
+  byModel(ONE_LUA, 'in the script the books are counted by a day that is over', [
+    '(now < from or now >= to)',
+    'now < from',
+  ]),
+  byRedisHistory(HISTORY_LUA, 'a window of the books is the longest', [
+    ' and seconds ~= BOOK then longest',
+    ' then longest',
+  ]),
+  byRedisHistory(HISTORY_LUA, 'the books are kept as a shorter window', ['(seconds == BOOK or seconds', '(seconds']),
+  byRedisHistory(HISTORY_LUA, 'a window that is the longest no more loses runs at once', [
+    'math.max(run and run.keep or 0, math.min(keep, longest))',
+    'run and run.keep or keep',
+  ]),
+  byRedisHistory(CONTROL, 'a reset in Redis empties the books', [' and seconds ~= BOOK and (all', ' and (all']),
+  byHistory(COUNTER, 'a reset in the embedded store empties the books', ['isBook(entry) || (!all', '(!all']),
+  byHistory(HISTORY, 'in the embedded store the books are kept as a shorter window', [
+    'isBook(entry) || seconds',
+    'seconds',
+  ]),
+  byHistory(PACKED, 'in the embedded store a window that is the longest no more loses runs at once', [
+    'Math.max(run?.keptSeconds ?? 0, Math.min(s.keptSeconds, mostSeconds))',
+    'run?.keptSeconds ?? s.keptSeconds',
+  ]),
+  byLedger(RUNS, 'what was admitted in an outage is lost to the books with the day', [
+    'isBook(run) ? Number.POSITIVE_INFINITY : ',
+    '',
+  ]),
+  byModel(SCOPES, 'the books count no organisation without limits', [
+    '...(theirs ?? NO_LIMITS), ...book',
+    '...(theirs ?? NO_LIMITS), ...(theirs === null ? [] : book)',
+  ]),
+  byModel(ONE_LUA, 'the script decides by a period that is over', [
+    'now < from or now >= calendars[i + 3]',
+    'now < from',
+  ]),
+  byModel(ONE_LUA, 'the script decides by a period that is to come', [
+    'now < from or now >= calendars',
+    'now >= calendars',
+  ]),
+  byModel(BATCH_TEXT, 'charges of one batch all have the zone of the first', [
+    ' && a.calendar?.zone === b.calendar?.zone',
+    '',
+  ]),
+  byModel(CONTROL, 'a reset tells of a period that has ended', [
+    'if is_of and started < (named[seconds] or 0) then is_running = false end',
+    '',
+  ]),
+  byClock(REDIS, 'the clock of the gateway decides which day it is', [
+    'encode(batch, now,',
+    'encode(batch, Date.now(),',
+  ]),
+  byClock(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', '']),
+  bySqlite(WINDOW, 'a run that starts with its period belongs to the one before', [
+    'startedAt >= periodOf(calendar, now).from',
+    'startedAt > periodOf(calendar, now).from',
+  ]),
+  byLedger(RUNS, 'what was admitted in an outage is owed in the next period too', [
+    ': endOf(run, startedAt)',
+    ': startedAt + run.seconds * 1000',
+  ]),
+  byLedger(RUNS, 'what was admitted on two days is owed on the second', [
+    '< lastsUntil(run, Math.min(',
+    '< 1000 * run.seconds + (Math.min(',
+  ]),
+  noticed('calendar')(CALENDAR, 'a week begins on Sunday', ['getUTCDay() + 6) % 7', 'getUTCDay() + 7) % 7']),
+  noticed('calendar')(CALENDAR, 'a day without a midnight begins before its first moment', [
+    'Math.max(change, date - after)',
+    'date - after',
+  ]),
+  noticed('calendar')(CALENDAR, 'a date that shows twice has two periods', [
+    'if (moment < to) return { from, to }',
+    'return { from, to }',
+  ]),
   // Days with which months of one owner begin.
-  edit(
-    PERIOD_DAYS,
-    'the billing day of a claim comes before that of an override',
-    ['if (set !== undefined)', 'if (set !== undefined && payer.periodDay === undefined)'],
-    ['simulation'],
-  ),
-  edit(
-    PERIOD_DAYS,
-    'an organisation has the billing day of its user',
-    ["scope === 'personal' ? overrides.get(payer.user)", 'scope.length > 0 ? overrides.get(payer.user)'],
-    ['simulation'],
-  ),
-  edit(
-    PERIOD_DAYS,
-    'months begin the day before the billing day',
-    ['calendar: startingWith(calendar, day)', 'calendar: startingWith(calendar, Math.max(1, day - 1))'],
-    ['simulation'],
-  ),
-  edit(
-    PERIOD_DAYS,
-    'limits of one billing day are those of another one',
-    ['(own ?? 0) * (PERIOD_DAY.max + 1) + (theirs ?? 0)', '(own ?? 0) + (theirs ?? 0)'],
-    ['simulation'],
-  ),
+  bySimulation(PERIOD_DAYS, 'the billing day of a claim comes before that of an override', [
+    'if (set !== undefined)',
+    'if (set !== undefined && payer.periodDay === undefined)',
+  ]),
+  bySimulation(PERIOD_DAYS, 'an organisation has the billing day of its user', [
+    "scope === 'personal' ? overrides.get(payer.user)",
+    'scope.length > 0 ? overrides.get(payer.user)',
+  ]),
+  bySimulation(PERIOD_DAYS, 'months begin the day before the billing day', [
+    'calendar: startingWith(calendar, day)',
+    'calendar: startingWith(calendar, Math.max(1, day - 1))',
+  ]),
+  bySimulation(PERIOD_DAYS, 'limits of one billing day are those of another one', [
+    '(own ?? 0) * (PERIOD_DAY.max + 1) + (theirs ?? 0)',
+    '(own ?? 0) + (theirs ?? 0)',
+  ]),
   // A cost that is known by the response.
-  edit(
-    RESPONSE_COST,
-    'a part of a body is read as the whole',
-    ['this.#asked.isHead || status === 206 || status === 304', 'this.#isHead || status === 304'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a response to a HEAD is waited for its body',
-    ['if (this.#asked.isHead || status === 206', 'if (status === 206'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a body of any length is read for its cost',
-    ["length > this.#source.maxBody ? 'unread' : null", 'null'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a body of just the length that is read is not read',
-    ['length > this.#source.maxBody', 'length >= this.#source.maxBody'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a coded body is read however long it gets',
-    ['text === null || text.bytes > this.#source.maxBody', 'text === null'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a response that never came has no status',
-    ['return costWithoutResponse(this.#rule, this.#reserve)', 'return this.#cutOff()'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'a response that broke off is taken for none',
-    ["outcome === 'failed' && !headSent", "outcome === 'failed'"],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'what is known of a cost is forgotten at the end',
-    ['return this.#known ?? this.#cutOff()', 'return this.#cutOff()'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_COST,
-    'the client of a repetition reads what its charge cost',
-    ['tokens === null || !hasField ?', 'tokens === null ?'],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_TEXT,
-    'a piece of a body is held once for each meter that reads it',
-    ['if (length <= this.#length) return false\n', ''],
-    ['cost'],
-  ),
-  edit(
-    RESPONSE_TEXT,
-    'a body in no coding is not read if its head says so',
-    [" || coding === 'identity'", ''],
-    ['cost'],
-  ),
-  edit(FINAL_COST, 'a status has no cost but that of its class', ['rule.status.get(String(status)) ??', ''], ['cost']),
-  edit(FINAL_COST, 'an upstream may name any cost', ['tokens > reading.max ?', 'false ?'], ['cost']),
-  edit(
-    FINAL_COST,
-    'what cannot be read costs nothing',
-    ["return { tokens: reserve, source: 'malformed' }", "return { tokens: 0, source: 'malformed' }"],
-    ['cost'],
-  ),
-  edit(
-    FINAL_COST,
-    'a response without a cost costs the reserve whatever is said',
-    ['tokensOf(rule.missing, reserve)', 'reserve'],
-    ['cost'],
-  ),
-  edit(
-    FINAL_COST,
-    'of two lines the first one says the cost',
-    ["others.length === 0 ? { text: first } : 'malformed'", '{ text: first }'],
-    ['cost'],
-  ),
-  edit(
-    FINAL_COST,
-    'a cost below 0 is given to the user',
-    [' && value >= 0 ? Math.abs(value) : null', ' ? value : null'],
-    ['cost'],
-  ),
-  edit(
-    REFUNDS,
-    'a refund that was sent and lost is sent again',
-    ['if (isUncertain) this.#reportLost(this.#sent)', 'if (false) this.#reportLost(this.#sent)'],
-    ['ledger'],
-  ),
-  edit(
-    REFUNDS,
-    'refunds whose charge is not yet known are never made',
-    ['if (this.#open.length > 0) for (const refund of this.#open.splice(0)) this.#addLocal(refund)', ''],
-    ['ledger'],
-  ),
+  byCost(RESPONSE_COST, 'a part of a body is read as the whole', [
+    'this.#asked.isHead || status === 206 || status === 304',
+    'this.#isHead || status === 304',
+  ]),
+  byCost(RESPONSE_COST, 'a response to a HEAD is waited for its body', [
+    'if (this.#asked.isHead || status === 206',
+    'if (status === 206',
+  ]),
+  byCost(RESPONSE_COST, 'a body of any length is read for its cost', [
+    "length > this.#source.maxBody ? 'unread' : null",
+    'null',
+  ]),
+  byCost(RESPONSE_COST, 'a body of just the length that is read is not read', [
+    'length > this.#source.maxBody',
+    'length >= this.#source.maxBody',
+  ]),
+  byCost(RESPONSE_COST, 'a coded body is read however long it gets', [
+    'text === null || text.bytes > this.#source.maxBody',
+    'text === null',
+  ]),
+  byCost(RESPONSE_COST, 'a response that never came has no status', [
+    'return costWithoutResponse(this.#rule, this.#reserve)',
+    'return this.#cutOff()',
+  ]),
+  byCost(RESPONSE_COST, 'a response that broke off is taken for none', [
+    "outcome === 'failed' && !headSent",
+    "outcome === 'failed'",
+  ]),
+  byCost(RESPONSE_COST, 'what is known of a cost is forgotten at the end', [
+    'return this.#known ?? this.#cutOff()',
+    'return this.#cutOff()',
+  ]),
+  byCost(RESPONSE_COST, 'the client of a repetition reads what its charge cost', [
+    'tokens === null || !hasField ?',
+    'tokens === null ?',
+  ]),
+  byCost(RESPONSE_TEXT, 'a piece of a body is held once for each meter that reads it', [
+    'if (length <= this.#length) return false\n',
+    '',
+  ]),
+  byCost(RESPONSE_TEXT, 'a body in no coding is not read if its head says so', [" || coding === 'identity'", '']),
+  byCost(FINAL_COST, 'a status has no cost but that of its class', ['rule.status.get(String(status)) ??', '']),
+  byCost(FINAL_COST, 'an upstream may name any cost', ['tokens > reading.max ?', 'false ?']),
+  byCost(FINAL_COST, 'what cannot be read costs nothing', [
+    "return { tokens: reserve, source: 'malformed' }",
+    "return { tokens: 0, source: 'malformed' }",
+  ]),
+  byCost(FINAL_COST, 'a response without a cost costs the reserve whatever is said', [
+    'tokensOf(rule.missing, reserve)',
+    'reserve',
+  ]),
+  byCost(FINAL_COST, 'of two lines the first one says the cost', [
+    "others.length === 0 ? { text: first } : 'malformed'",
+    '{ text: first }',
+  ]),
+  byCost(FINAL_COST, 'a cost below 0 is given to the user', [
+    ' && value >= 0 ? Math.abs(value) : null',
+    ' ? value : null',
+  ]),
+  byLedger(REFUNDS, 'a refund that was sent and lost is sent again', [
+    'if (isUncertain) this.#reportLost(this.#sent)',
+    'if (false) this.#reportLost(this.#sent)',
+  ]),
+  byLedger(REFUNDS, 'refunds whose charge is not yet known are never made', [
+    'if (this.#open.length > 0) for (const refund of this.#open.splice(0)) this.#addLocal(refund)',
+    '',
+  ]),
   // The embedded store.
   sqlite('counters.ts', 'the embedded store answers a repeated batch anew', [
     'if (last?.sequence === batch.sequence) return last.decisions',
@@ -1016,52 +779,3 @@ export const MUTATIONS: readonly Mutation[] = [
   ...METER_MUTATIONS,
   ...GRANT_MUTATIONS,
 ]
-
-function lua(name: string, change: readonly [string, string]): Mutation {
-  return edit(LUA, name, change, ['simulation', 'redis'])
-}
-
-function oneLua(name: string, change: readonly [string, string]): Mutation {
-  return edit(ONE_LUA, name, change, ['one charge', 'simulation', 'redis'])
-}
-
-function encoder(name: string, change: readonly [string, string]): Mutation {
-  return edit(ENCODER, name, change, ['one charge'])
-}
-
-function onceLua(name: string, change: readonly [string, string]): Mutation {
-  return edit(ONCE_LUA, name, change, ['simulation', 'redis'])
-}
-
-function ledger(name: string, change: readonly [string, string]): Mutation {
-  return edit(LEDGER, name, change, ['simulation', 'ledger'])
-}
-
-function settlement(name: string, change: readonly [string, string]): Mutation {
-  return edit(SETTLEMENT, name, change, ['simulation', 'ledger'])
-}
-
-function plans(file: string, name: string, change: readonly [string, string]): Mutation {
-  return edit(file, name, change, ['plans'])
-}
-
-function shared(file: string, name: string, change: readonly [string, string]): Mutation {
-  return edit(file, name, change, ['arithmetic', 'sqlite', 'simulation'])
-}
-
-function form(name: string, change: readonly [string, string]): Mutation {
-  return edit(LUA, name, change, ['model'])
-}
-
-function sqlite(file: string, name: string, change: readonly [string, string]): Mutation {
-  return edit(`${SQLITE}/${file}`, name, change, ['sqlite'])
-}
-
-function edit(
-  file: string,
-  name: string,
-  [from, to]: readonly [string, string],
-  noticedBy: readonly Check[],
-): Mutation {
-  return { name, edits: [{ file, from, to }], noticedBy }
-}

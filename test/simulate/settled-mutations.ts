@@ -1,4 +1,4 @@
-import type { Check, Mutation } from './mutations.ts'
+import { type Mutation, noticed, noticedIn } from './mutation.ts'
 
 /**
  * Mistakes in what is told of a charge afterwards: what a store has forgotten, what is void because of that, what a repetition was charged
@@ -18,6 +18,11 @@ const QUERY = 'src/usage/usage-query.ts'
 const ROWS = 'src/usage/usage-rows.ts'
 const OWNER = 'src/store/owner-history.ts'
 const HISTORY = 'src/store/redis/history.ts'
+
+const ledger = noticed('losses', 'simulation', 'ledger')
+const receipt = noticed('simulation')
+const report = noticedIn(REPORT, 'simulation')
+const bill = noticed('simulation', 'bills')
 
 export const SETTLED_MUTATIONS: readonly Mutation[] = [
   // Losses.
@@ -160,23 +165,3 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     'return (moment) => periodIn(query, days, periodIn(query, days, moment).end)',
   ]),
 ]
-
-function ledger(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'losses', 'simulation', 'ledger')
-}
-
-function receipt(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'simulation')
-}
-
-function report(name: string, change: readonly [string, string]): Mutation {
-  return one(REPORT, name, change, 'simulation')
-}
-
-function bill(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'simulation', 'bills')
-}
-
-function one(file: string, name: string, [from, to]: readonly [string, string], ...noticedBy: Check[]): Mutation {
-  return { name, edits: [{ file, from, to }], noticedBy }
-}

@@ -1,4 +1,4 @@
-import type { Check, Edit, Mutation } from './mutations.ts'
+import { type Mutation, noticed } from './mutation.ts'
 
 /** Mistakes in what is kept of usage: histories, series and refusals, and in the overrides of organisations. */
 
@@ -27,6 +27,13 @@ const USAGE_READING = 'src/usage/usage-reading.ts'
 const EPISODES = 'src/usage/episodes.ts'
 const POLICY = 'src/quota/policy.ts'
 const OVERRIDES = 'src/quota/override-limits.ts'
+
+const history = noticed('history')
+const redisHistory = noticed('redis history', 'simulation')
+const series = noticed('series')
+const recorder = noticed('recorder')
+const days = noticed('simulation', 'bills')
+const override = noticed('overrides')
 
 export const USAGE_MUTATIONS: readonly Mutation[] = [
   // Histories, in Redis.
@@ -395,32 +402,3 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'return []',
   ]),
 ]
-
-function history(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'history')
-}
-
-function redisHistory(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'redis history', 'simulation')
-}
-
-function series(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'series')
-}
-
-function recorder(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'recorder')
-}
-
-function days(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'simulation', 'bills')
-}
-
-function override(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'overrides')
-}
-
-function one(file: string, name: string, [from, to]: readonly [string, string], ...noticedBy: Check[]): Mutation {
-  const edits: readonly Edit[] = [{ file, from, to }]
-  return { name, edits, noticedBy }
-}
