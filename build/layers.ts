@@ -20,7 +20,17 @@ interface Part {
 const LIB = ['lib/']
 /** What requests, charges and changes are. It is pure: no library, no socket, no file. */
 const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
-const DOMAIN = [...GROUND, 'inputs/', 'quota/', 'failures/', 'usage/', 'control/', 'replicas/', 'alerts/']
+const DOMAIN = [
+  ...GROUND,
+  'inputs/',
+  'quota/',
+  'failures/',
+  'usage/',
+  'control/',
+  'replicas/',
+  'alerts/',
+  'alerts/kinds/',
+]
 /** Each names what it adapts. */
 const ADAPTERS = [
   'config/',
@@ -62,7 +72,12 @@ const PARTS: Readonly<Record<string, Part>> = {
   'usage/': { files: [...GROUND, 'quota/', 'failures/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
   'replicas/': { files: [...GROUND, 'usage/silence.ts'] },
-  'alerts/': { files: [...GROUND, 'quota/', 'failures/'], node: [...PURE.node, 'node:timers/promises'] },
+  'alerts/': {
+    files: [...GROUND, 'quota/', 'failures/', 'alerts/kinds/'],
+    node: [...PURE.node, 'node:timers/promises'],
+  },
+  // The page's types are made of the kinds.
+  'alerts/kinds/': { files: [...GROUND, 'quota/', 'failures/', 'alerts/'], node: [] },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
   // A warning about what a request would get is looked up as the gateway does it.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },

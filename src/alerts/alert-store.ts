@@ -1,4 +1,5 @@
 import type { Happening, Noticed } from './alert.ts'
+import type { AlertScope } from './alert-kinds.ts'
 
 /**
  * Keeps what was noticed until it is delivered, for all processes. Every implementation passes test/alerts/alert-store.suite.ts.
@@ -51,7 +52,7 @@ export const KEEP_EVENTS_MS = 8 * 86_400_000
 export interface NewEvent extends Noticed {
   /** Random. */
   readonly id: string
-  /** Where events of its alert go, as `targetOf` makes it. */
+  /** Where events of its alert go, as `targetOf` of app/alerts.ts makes it. */
   readonly target: string
 }
 
@@ -73,7 +74,7 @@ export interface Wanted {
 export interface TakenEvent {
   readonly id: string
   readonly alert: string
-  readonly happening: Happening
+  readonly happening: Happening<AlertScope>
   /** Counts from 1. */
   readonly attempt: number
   /** Both by the store's clock, in milliseconds since the epoch. */
@@ -90,7 +91,7 @@ export type Outcome =
 /** Times in milliseconds since the epoch. */
 export interface AlertRecord {
   readonly id: string
-  readonly happening: Happening
+  readonly happening: Happening<AlertScope>
   readonly state: Outcome['state']
   readonly raisedAt: number
   readonly attempts: number

@@ -159,8 +159,8 @@ function cheapestOf(priced: readonly Priced[]): Map<string, number> {
   return cheapest
 }
 
-function alertLine({ name, scope, category, window, minRequests, at, webhook }: Config['alerts'][number]) {
-  return { name, scope, category, window, minRequests, at: [...at], receiver: new URL(webhook.url).origin }
+function alertLine({ webhook, at, ...alert }: Config['alerts'][number]) {
+  return { ...alert, at: [...at], receiver: new URL(webhook.url).origin }
 }
 
 /** Whether any of its requests may count for the adaptive mode. */

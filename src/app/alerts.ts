@@ -1,20 +1,20 @@
-import { randomUUID } from 'node:crypto'
-import { type Alert, type FailureAlert, targetOf, type WindowAlert } from '../alerts/alert.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ALERT_KINDS } from '../alerts/alert-kinds.ts'
 import { type Courier, createCourier, type Delivery } from '../alerts/courier.ts'
-import { createFailureWatch, type FailureWatch } from '../alerts/failure-watch.ts'
 import { createFormerAlerts } from '../alerts/former-alerts.ts'
 import { createRaiser } from '../alerts/raiser.ts'
-import { createSecondLooks } from '../alerts/second-looks.ts'
-import { createWatch, type Watch } from '../alerts/watch.ts'
 import type { AlertConfig } from '../config/config.ts'
+import type { Bucket } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 
 /** Notices, keeps and delivers what the alerts of the configuration in force are about. */
 export interface Alerts {
-  /** Looks at the windows of each charge, and again where its cost is corrected to more. */
+  /** Looks at what happens in this process. */
   readonly observer: Observer
-  readonly noteFailures: FailureWatch['note']
+  /** Looks at the histogram that each process reads anyway. @param at the store's time of the reading, in milliseconds since the epoch */
+  noteFailures(buckets: readonly Bucket[], at: number): void
   /** Other alerts are in force from now on. What is pending of those with the same names, or with former names and the same receiver, goes to theirs. */
   configure(alerts: readonly AlertConfig[]): void
   start(): void
@@ -35,19 +35,16 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   let receivers: ReadonlyMap<string, AlertConfig['webhook']> = new Map()
   /** Of each alert by name. */
   let targets: ReadonlyMap<string, string> = new Map()
-  let watch: Watch | null = null
-  let failureWatch: FailureWatch | null = null
   const raiser = createRaiser({
     store,
     observe,
     targetOf: (alert) => targets.get(alert) ?? '',
     onStored: () => courier.wake(),
   })
-  const looks = createSecondLooks({
-    store,
-    note: (outcome) => watch?.note(outcome),
-    onError: (error) => observe({ type: 'internal_error', where: 'alerts', error }),
-  })
+  const pause = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false })
+  const tools = { store, observe, raise: raiser.raise, pause }
+  const watchers = ALERT_KINDS.map((kind) => ({ kind, watcher: kind.watcher(tools) }))
+  const observers = watchers.flatMap(({ watcher }) => watcher.observer ?? [])
   const courier: Courier = createCourier({
     store,
     alerts: () => [...receivers.keys(), ...former.adopted().keys()],
@@ -69,23 +66,19 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   }
 
   function arrange(next: readonly AlertConfig[]): void {
-    const all = next.map(alertOf)
-    const ofWindows = all.filter((alert): alert is WindowAlert => alert.scope !== 'failures')
-    const ofFailures = all.filter((alert): alert is FailureAlert => alert.scope === 'failures')
     receivers = new Map(next.map(({ name, webhook }) => [name, webhook]))
     targets = new Map(next.map(({ name, webhook }) => [name, targetOf(webhook.url)]))
-    watch = ofWindows.length === 0 ? null : createWatch({ alerts: ofWindows, raise: raiser.raise })
-    failureWatch = ofFailures.length === 0 ? null : createFailureWatch(ofFailures, raiser.raise)
+    for (const { kind, watcher } of watchers) watcher.configure(next.filter(({ scope }) => scope in kind.scopes))
   }
 
   arrange(alerts)
   return {
     observer: (seen) => {
-      if (seen.type !== 'settled' || watch === null) return
-      if (seen.kind !== 'corrected') watch.note(seen)
-      else if (seen.tokens > 0 && watch.isWatched(seen.charge)) looks.add(seen)
+      for (const observer of observers) observer(seen)
     },
-    noteFailures: (buckets, at) => failureWatch?.note(buckets, at),
+    noteFailures(buckets, at) {
+      for (const { watcher } of watchers) watcher.noteFailures?.(buckets, at)
+    },
     configure(next) {
       arrange(next)
       courier.wake()
@@ -96,11 +89,16 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
       former.start()
     },
     async close(graceMs) {
-      looks.close()
+      for (const { watcher } of watchers) watcher.close?.()
       await raiser.close()
       await Promise.all([courier.close(graceMs), former.close(graceMs)])
     },
   }
+}
+
+/** By which two alerts with one receiver are known, whatever their names and secrets: the path of an address may be a secret. */
+function targetOf(url: string): string {
+  return createHash('sha256').update(url).digest('base64url')
 }
 
 /** One attempt, of which nothing is kept. @returns `null` if the configuration has no alert of this name */
@@ -113,10 +111,4 @@ export async function testAlert(
   if (alert === undefined) return null
   const { deliver } = await import('../webhook/webhook.ts')
   return deliver(alert.webhook, { id: randomUUID(), tested: name, at: Date.now() }, signal)
-}
-
-/** The configuration was checked: a window has its category and its name. */
-function alertOf({ name, scope, category, window, minRequests, at }: AlertConfig): Alert {
-  if (scope === 'failures') return { name, scope, at, minRequests: minRequests ?? 0 }
-  return { name, scope, category: category ?? '', window: window ?? '', at }
 }

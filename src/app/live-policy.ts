@@ -1,4 +1,3 @@
-import type { FailureWatch } from '../alerts/failure-watch.ts'
 import type { QuotaConfig } from '../config/config.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { endOfGrant } from '../control/grants.ts'
@@ -46,7 +45,7 @@ export interface LivePolicyOptions {
     readonly gatewayTokens: boolean
   }
   /** Is given the histogram each time it is read. */
-  readonly onHistory?: FailureWatch['note']
+  readonly onHistory?: (buckets: FailureHistory['buckets'], at: number) => void
 }
 
 const ADAPT_MS = 10_000

@@ -1,4 +1,5 @@
-import { idsIn, idsOfRequest, isSampled, type Trace, traceparentOf } from '../lib/trace-context.ts'
+import { idsOfRequest } from '../lib/request-ids.ts'
+import { idsIn, isSampled, type Trace, traceparentOf } from '../lib/trace-context.ts'
 import { uuid } from '../lib/uuid.ts'
 
 /** `parent`: by the flag of the traceparent, and all requests without one. A number from 0 to 1: that share of the traces. */

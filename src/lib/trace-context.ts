@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 /** W3C Trace Context: https://www.w3.org/TR/trace-context/#traceparent-header */
 
 const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}'
@@ -38,16 +36,4 @@ export function idsIn(traceparent: string): TraceIds {
 /** Whether whoever made a valid traceparent has recorded its span. */
 export function isSampled(traceparent: string): boolean {
   return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1
-}
-
-const DIGITS = /^[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/
-
-/**
- * Of a request that belongs to no trace: the digits of its id, if that is a UUID, and else a digest of it. So all lines of a request have
- * the same ids, and nothing is made before the first of them.
- */
-export function idsOfRequest(requestId: string): TraceIds {
-  const digits = requestId.replaceAll('-', '')
-  const traceId = DIGITS.test(digits) ? digits : hash('sha256', requestId).slice(0, 32)
-  return { traceId, spanId: traceId.slice(16) }
 }

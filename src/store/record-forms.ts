@@ -1,5 +1,5 @@
 import type { Happening } from '../alerts/alert.ts'
-import { ALERT_SCOPES } from '../alerts/alert-scopes.ts'
+import { ALERT_SCOPES, type AlertScope } from '../alerts/alert-kinds.ts'
 import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
 import { factsOf, type Membership } from '../quota/memberships.ts'
 import type { Named } from '../quota/payer.ts'
@@ -51,9 +51,9 @@ export function episodeOf(text: string, id: string): Episode | null {
 }
 
 /** @param text JSON */
-export function happeningOf(text: string): Happening | null {
+export function happeningOf(text: string): Happening<AlertScope> | null {
   const value: unknown = JSON.parse(text)
-  return isHappening(value) ? (value as Happening) : null
+  return isHappening(value) ? (value as Happening<AlertScope>) : null
 }
 
 export function membershipOf(value: unknown): Membership | null {

@@ -1,4 +1,4 @@
-import type { Happening } from '../alerts/alert.ts'
+import { kindOf } from '../alerts/alert-kinds.ts'
 import type { TakenEvent } from '../alerts/alert-store.ts'
 
 /** What an administrator sends to see whether a receiver takes it: about nothing that has happened. */
@@ -19,9 +19,9 @@ export function eventBody(event: SentEvent): string {
     return cloudEvent({ id, alert, at, type: 'alert.test', subject: 'test', data: { alert, scope: 'test' } })
   }
   const { id, happening } = event
-  const { alert, at } = happening
-  const type = happening.scope === 'failures' ? 'failures.threshold' : 'quota.threshold'
-  return cloudEvent({ id, alert, at, type, subject: subjectOf(happening), data: dataOf(happening) })
+  const { alert, at, scope } = happening
+  const subject = happening.subject === null ? scope : `${scope}:${happening.subject}`
+  return cloudEvent({ id, alert, at, type: kindOf(scope).event.type, subject, data: dataOf(happening) })
 }
 
 interface CloudEvent {
@@ -46,25 +46,17 @@ function cloudEvent({ id, alert, at, type, subject, data }: CloudEvent): string 
   })
 }
 
-function subjectOf(happening: Happening): string {
-  if (happening.subject === null) return happening.scope
-  return `${happening.scope}:${happening.subject}`
-}
-
-function dataOf(happening: Happening): Record<string, unknown> {
-  const { alert, scope, subject, category, window, threshold, used, limit, startedAt, endsAt } = happening
-  const share = shareOf(used, limit)
-  if (scope === 'failures') {
-    const counts = { requests: limit, failed: used }
-    return { alert, scope, threshold, share, ...counts, startedAt: iso(startedAt), endsAt: iso(endsAt) }
-  }
+function dataOf(happening: TakenEvent['happening']): Record<string, unknown> {
+  const { alert, scope, category, window, threshold, startedAt, endsAt } = happening
+  const { scopes, hasWindow, event } = kindOf(scope)
+  const subject = scopes[scope]?.subject ?? null
   return {
-    alert,
-    scope,
-    ...(scope === 'personal' && { user: subject }),
-    ...(scope === 'organisation' && { organisation: subject }),
-    ...{ category, window, threshold, share, used, limit },
-    ...{ startedAt: iso(startedAt), resetAt: iso(endsAt) },
+    ...{ alert, scope },
+    ...(subject !== null && { [subject]: happening.subject }),
+    ...(hasWindow && { category, window }),
+    ...{ threshold, share: shareOf(happening.used, happening.limit) },
+    ...Object.fromEntries(Object.entries(event.amounts).map(([name, amount]) => [name, happening[amount]])),
+    ...{ startedAt: iso(startedAt), [event.end]: iso(endsAt) },
   }
 }
 

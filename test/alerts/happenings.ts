@@ -1,5 +1,8 @@
-import type { Happening } from '../../src/alerts/alert.ts'
+import type { Happening as Worded } from '../../src/alerts/alert.ts'
+import type { AlertScope } from '../../src/alerts/alert-kinds.ts'
 import type { NewEvent } from '../../src/alerts/alert-store.ts'
+
+type Happening = Worded<AlertScope>
 
 /** A threshold that a user has reached in the read hour. */
 export function reachedBy(subject: string, more: Partial<Happening> = {}): Happening {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { idsIn, idsOfRequest, isSampled, traceparentOf } from '../../src/lib/trace-context.ts'
+import { idsOfRequest } from '../../src/lib/request-ids.ts'
+import { idsIn, isSampled, traceparentOf } from '../../src/lib/trace-context.ts'
 import { uuid } from '../../src/lib/uuid.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import type { Happening } from '../../src/alerts/alert.ts'
+import type { TakenEvent } from '../../src/alerts/alert-store.ts'
 import { alertNotice } from '../../src/contract/admin.ts'
 import { eventBody } from '../../src/webhook/event.ts'
 import { reachedBy } from '../alerts/happenings.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 10, 10)
-const window = (more: object) => ({ ...reachedBy('acme', { startedAt: NOW }), ...more }) as Happening
+const window = (more: object) => ({ ...reachedBy('acme', { startedAt: NOW }), ...more }) as TakenEvent['happening']
 
-test.each<[string, Happening]>([
+test.each<[string, TakenEvent['happening']]>([
   ['a user', window({})],
   ['an organisation', window({ scope: 'organisation' })],
   ['all users together', window({ scope: 'global', subject: null, limit: 0 })],

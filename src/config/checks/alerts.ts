@@ -1,9 +1,10 @@
-import type { AlertScope } from '../../alerts/alert-scopes.ts'
+import { type AlertScope, kindOf } from '../../alerts/alert-kinds.ts'
 import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
 import { type LimitTable, UNLIMITED } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
+import { strangeKeys } from '../schema/alerts.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
 
@@ -37,21 +38,26 @@ function checkThresholds({ at = [] }: ParsedAlert, path: Path): Finding[] {
   return twice < 0 ? [] : [{ path: [...path, 'at', twice], message: 'is there twice: remove one' }]
 }
 
-/** A window has a category and a name; the failures of all requests have neither. */
+/** A window has a category and a name; other kinds have neither, but keys of their own. */
 function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
   const { scope } = alert
   if (scope === undefined) return []
-  if (!isOfWindows(scope)) {
-    const keys = (['category', 'window'] as const).filter((key) => alert[key] !== undefined)
-    return keys.map((key) => ({ path: [...path, key], message: `is not for scope ${scope}: remove it` }))
-  }
-  const missing = (['category', 'window'] as const).filter((key) => key in alert && alert[key] === undefined)
-  const findings: Finding[] = missing.map((key) => ({
-    path: [...path, key],
-    message: `is missing: write the ${key === 'category' ? 'category' : 'name'} of the window`,
-  }))
-  if (alert.min_requests === undefined) return findings
-  return [...findings, { path: [...path, 'min_requests'], message: 'is for scope failures only: remove it' }]
+  const isWritten = kindOf(scope).hasWindow
+  const wrong = (['category', 'window'] as const).filter(
+    (key) => key in alert && (alert[key] !== undefined) !== isWritten,
+  )
+  return [
+    ...wrong.map((key) => ({
+      path: [...path, key],
+      message: isWritten
+        ? `is missing: write the ${key === 'category' ? 'category' : 'name'} of the window`
+        : `is not for scope ${scope}: remove it`,
+    })),
+    ...strangeKeys(alert, scope).map(({ key, only }) => ({
+      path: [...path, key],
+      message: `is for scope ${only} only: remove it`,
+    })),
+  ]
 }
 
 /** Windows of which nobody will ever be notified. */

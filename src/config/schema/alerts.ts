@@ -1,4 +1,4 @@
-import { ALERT_SCOPES } from '../../alerts/alert-scopes.ts'
+import { ALERT_KINDS, ALERT_SCOPES, type AlertKeys, type AlertScope, kindOf } from '../../alerts/alert-kinds.ts'
 import { parseWebhook, parseWebhookSecret } from '../addresses.ts'
 import { quote } from '../problems.ts'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
@@ -27,36 +27,63 @@ const webhook = section(
   'The webhook to which events are sent, by Standard Webhooks',
 )
 
+/** The own keys of all kinds, each with its name in the file and the scopes that have it. */
+const OWN = ALERT_KINDS.flatMap(({ keys, scopes }) =>
+  Object.entries(keys).map(([name, key]) => {
+    const only = Object.keys(scopes).join(' and ')
+    const inFile = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const { min, max, default: otherwise, means } = key
+    const description = `Only for ${only}. ${means}. ${min} to ${max}. Default ${otherwise}`
+    return { name, inFile, only, otherwise, value: integer(min, max).optional().describe(description) }
+  }),
+)
+
+const WATCHED = ALERT_KINDS.flatMap(({ scopes }) =>
+  Object.entries(scopes).map(([scope, { watches }]) => `${scope} is ${watches}`),
+)
+
+const shape = {
+  name: name.describe(
+    'The name of the alert, which appears in events, metrics and the log. Each alert needs a name of its own',
+  ),
+  scope: choice(ALERT_SCOPES).describe(`What is watched: ${WATCHED.join('; ')}`),
+  category: name.describe('The category of the window. Leave it out if the scope is no window').optional(),
+  window: name.describe('The name of the window, like 1d. Leave it out if the scope is no window').optional(),
+  at: list(threshold, 1, 10).describe(
+    'The thresholds at which you are notified, as shares of the limit or of the requests, such as [80%, 100%]. You get one event for each threshold in each run of the window, or in each half hour. 100% is also reached if the window refuses a request',
+  ),
+  webhook,
+}
+
+// The types leave the own keys of kinds to `keysOf` and `strangeKeys`.
 export const alert = section(
-  {
-    name: name.describe(
-      'The name of the alert, which appears in events, metrics and the log. Each alert needs a name of its own',
-    ),
-    scope: choice(ALERT_SCOPES).describe(
-      'Whose window: of all together, of each organisation, of each user; or failures: the share of 5xx and failed forwards among the forwarded requests of a half hour',
-    ),
-    category: name.describe('The category of the window. Leave it out for failures').optional(),
-    window: name.describe('The name of the window, like 1d. Leave it out for failures').optional(),
-    min_requests: integer(1, 1_000_000)
-      .optional()
-      .describe(
-        'Only for failures. How many requests must be forwarded in a half hour before the share of failures is judged. 1 to 1000000. Default 100',
-      ),
-    at: list(threshold, 1, 10).describe(
-      'The thresholds at which you are notified, as shares of the limit or of the requests, such as [80%, 100%]. You get one event for each threshold in each run of the window, or in each half hour. 100% is also reached if the window refuses a request',
-    ),
-    webhook,
-  },
+  { ...shape, ...Object.fromEntries(OWN.map(({ inFile, value }) => [inFile, value])) } as typeof shape,
   'An alert, which sends an event when a threshold is reached',
 )
 
+/** Keys of an alert that only other scopes have, each with those scopes. */
+export function strangeKeys(written: object, scope: AlertScope): { readonly key: string; readonly only: string }[] {
+  const own = kindOf(scope).keys
+  return OWN.filter(({ name, inFile }) => !(name in own) && keyIn(written, inFile) !== undefined).map(
+    ({ inFile: key, only }) => ({ key, only }),
+  )
+}
+
+function keysOf(written: object, scope: AlertScope): AlertKeys {
+  const own = kindOf(scope).keys
+  return Object.fromEntries(
+    OWN.map(({ name, inFile, otherwise }) => [name, name in own ? (keyIn(written, inFile) ?? otherwise) : null]),
+  ) as AlertKeys
+}
+
+function keyIn(written: object, key: string): number | undefined {
+  return (written as Readonly<Record<string, number>>)[key]
+}
+
 export const alerts = list(alert, 0, 50)
   .transform((all) =>
-    all.map(({ category = null, window = null, min_requests = 100, at, ...rest }) => ({
-      ...rest,
-      category,
-      window,
-      minRequests: rest.scope === 'failures' ? min_requests : null,
+    all.map(({ name, scope, category = null, window = null, at, webhook, ...own }) => ({
+      ...{ name, scope, category, window, ...keysOf(own, scope), webhook },
       at: at.toSorted((a, b) => a - b),
     })),
   )

@@ -1,17 +1,31 @@
 import { z } from 'zod'
-import { ALERT_SCOPES } from '../../alerts/alert-scopes.ts'
+import { ALERT_KINDS, ALERT_SCOPES, type AlertKeys } from '../../alerts/alert-kinds.ts'
 import { count, name, share, time } from './values.ts'
 
 /** What is notified of, and what became of it. */
 
 const scope = z.enum(ALERT_SCOPES)
 
+/** One of another kind of alert is `null`. */
+const own = Object.fromEntries(
+  ALERT_KINDS.flatMap(({ keys }) =>
+    Object.entries(keys).map(([key, { means }]) => {
+      const description = `${means}; null for an alert that is of another scope.`
+      return [key, z.int().nullable().describe(description)]
+    }),
+  ),
+) as Record<keyof AlertKeys, z.ZodNullable<z.ZodInt>>
+
+const COUNTS = ALERT_KINDS.flatMap(({ scopes, counts }) =>
+  counts === null ? [] : `For an alert about ${Object.keys(scopes).join(' or ')}, ${counts}. `,
+)
+
 const alert = z.strictObject({
   name: z.string(),
   scope,
   category: z.string().nullable(),
   window: z.string().nullable(),
-  minRequests: z.int().nullable(),
+  ...own,
   at: z.array(share),
   receiver: z.string(),
   pending: count,
@@ -50,5 +64,5 @@ export const alerts = name(
     events: z.array(alertEvent),
   }),
   'Alerts',
-  'The alerts in the configuration, each with the scheme, host and port of its receiver and the number of pending events. `former` are alerts with pending events that this gateway does not have, and `events` are the newest events. For an alert about failures, `used` is the number of requests that failed, and `limit` the number of all requests. `subject` is the user or the organisation.',
+  `The alerts in the configuration, each with the scheme, host and port of its receiver and the number of pending events. \`former\` are alerts with pending events that this gateway does not have, and \`events\` are the newest events. ${COUNTS.join('')}\`subject\` is the user or the organisation.`,
 )

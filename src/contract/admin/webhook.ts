@@ -1,29 +1,36 @@
 import { z } from 'zod'
+import { ALERT_KINDS } from '../../alerts/alert-kinds.ts'
 import { count, name, share, time } from './values.ts'
 
 /** What receivers of alerts get: CloudEvents 1.0 in the structured form. */
 
-const times = { alert: z.string(), threshold: share, share: z.number().min(0), startedAt: time }
-const ofWindow = { ...times, category: z.string(), window: z.string(), used: count, limit: count, resetAt: time }
+const text = z.string()
 
-const data = z.discriminatedUnion('scope', [
-  z.strictObject({ scope: z.literal('personal'), user: z.string(), ...ofWindow }),
-  z.strictObject({ scope: z.literal('organisation'), organisation: z.string(), ...ofWindow }),
-  z.strictObject({ scope: z.literal('global'), ...ofWindow }),
-  z.strictObject({ scope: z.literal('failures'), ...times, requests: count, failed: count, endsAt: time }),
-  z.strictObject({ scope: z.literal('test'), alert: z.string() }),
-])
+/** One for each scope, in the order in which `eventBody` writes its members. */
+const ofScopes = ALERT_KINDS.flatMap(({ scopes, hasWindow, event }) =>
+  Object.entries(scopes).map(([scope, { subject }]) =>
+    z.strictObject({
+      scope: z.literal(scope),
+      alert: text,
+      ...(subject !== null && { [subject]: text }),
+      ...(hasWindow && { category: text, window: text }),
+      ...{ threshold: share, share: z.number().min(0) },
+      ...Object.fromEntries(Object.keys(event.amounts).map((amount) => [amount, count])),
+      ...{ startedAt: time, [event.end]: time },
+    }),
+  ),
+)
 
 export const alertNotice = name(
   z.strictObject({
     specversion: z.literal('1.0'),
-    id: z.string(),
-    source: z.string(),
-    type: z.enum(['tollgate.quota.threshold', 'tollgate.failures.threshold', 'tollgate.alert.test']),
-    subject: z.string(),
+    id: text,
+    source: text,
+    type: z.enum([...ALERT_KINDS.map(({ event }) => `tollgate.${event.type}`), 'tollgate.alert.test']),
+    subject: text,
     time,
     datacontenttype: z.literal('application/json'),
-    data,
+    data: z.discriminatedUnion('scope', [z.strictObject({ scope: z.literal('test'), alert: text }), ...ofScopes]),
   }),
   'AlertNotice',
   'The event that the receiver of an alert gets, signed as Standard Webhooks says. Each attempt sends the same bytes.',

@@ -1,4 +1,5 @@
 import type { Happening } from '../../alerts/alert.ts'
+import type { AlertScope } from '../../alerts/alert-kinds.ts'
 import {
   type AlertEvents,
   type AlertRecord,
@@ -175,7 +176,7 @@ interface Texts {
 }
 
 interface Event {
-  readonly happening: Happening
+  readonly happening: Happening<AlertScope>
   readonly state: State
 }
 

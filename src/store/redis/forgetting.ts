@@ -1,4 +1,4 @@
-import { userOfPlace } from '../../alerts/alert.ts'
+import { userOfPlace } from '../../alerts/kinds/windows.ts'
 import { type Forgetting, KINDS } from '../../control/control-store.ts'
 import { FORGOTTEN_MS, newSalt } from '../../control/forgetting.ts'
 import { type NamingList, objectIn, textLeft } from '../forgetting.ts'

@@ -82,7 +82,7 @@ export function createKeys(prefix: string) {
     replicas: `${tag}:replicas`,
     /** Instance that disappeared -> the time from which its counts may be missing, and until when. */
     silences: `${tag}:silences`,
-    /** The last run that an alert has claimed. @param place as `placeOf` of alerts/alert.ts */
+    /** The last run that an alert has claimed. @param place as its kind makes it (alerts/kinds/) */
     claim: (place: string) => `${tag}:claim:${place}`,
     /** Pending events of an alert by when they are due. */
     alertDue: (name: string) => `${tag}:alert:due:${name}`,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { userOfPlace } from '../../alerts/alert.ts'
+import { userOfPlace } from '../../alerts/kinds/windows.ts'
 import type { Forgetting } from '../../control/control-store.ts'
 import { digestOf, FORGOTTEN_MS, newSalt } from '../../control/forgetting.ts'
 import { endsAt, running } from '../../quota/counter.ts'

@@ -91,6 +91,7 @@ export const common = {
   'word.personal': 'Personal',
   'word.organisation': 'Organisation',
   'word.global': 'Global',
+  'word.failures': 'Upstream errors',
   'word.category': 'Category',
   'word.state': 'State',
   'word.window': 'Window',

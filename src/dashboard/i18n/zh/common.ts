@@ -86,6 +86,7 @@ export const common = {
   'word.personal': '个人',
   'word.organisation': '组织',
   'word.global': '全局',
+  'word.failures': '上游错误',
   'word.category': '类别',
   'word.state': '状态',
   'word.window': '窗口',

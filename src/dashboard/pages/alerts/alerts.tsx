@@ -64,14 +64,8 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
-  const what = t(scopeWord(scope))
-  const of = `${what} ${windowWords({ category, window })}`.trimEnd()
+  const of = `${t(`word.${scope}`)} ${windowWords({ category, window })}`.trimEnd()
   return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
-}
-
-/** What an alert of a scope watches. */
-export function scopeWord(scope: AlertState['alert']['scope']) {
-  return scope === 'failures' ? 'now.failed' : (`word.${scope}` as const)
 }
 
 /** `read 1 hour`; empty for an alert that watches no window. */

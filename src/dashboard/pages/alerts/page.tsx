@@ -10,7 +10,7 @@ import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Name, Tag, WayTo } from '../../ui/small.tsx'
 import './alerts.css'
-import { Alerts, scopeWord, useAlerts, windowWords } from './alerts.tsx'
+import { Alerts, useAlerts, windowWords } from './alerts.tsx'
 
 type AlertEvent = AlertsResponse['events'][number]
 
@@ -101,7 +101,7 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
 }
 
 function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {
-  if (subject === null) return t(scopeWord(scope))
+  if (subject === null) return t(`word.${scope}`)
   return <WayTo page={scope === 'organisation' ? 'organisations' : 'users'} id={subject} />
 }
 

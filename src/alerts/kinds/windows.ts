@@ -1,9 +1,56 @@
-import { type Cache, createCache } from '../lib/second-chance-cache.ts'
-import type { Settled } from '../observe/observation.ts'
-import type { Charge, Decision, Limits } from '../quota/charge.ts'
-import { EVERYBODY, type ScopeName } from '../quota/charged-scopes.ts'
-import { beginOf, type Limit, promised, resetAt, type Usage } from '../quota/window.ts'
-import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
+import { type Cache, createCache } from '../../lib/second-chance-cache.ts'
+import type { Charge, Decision, Limits } from '../../quota/charge.ts'
+import { EVERYBODY, type ScopeName } from '../../quota/charged-scopes.ts'
+import { beginOf, type Limit, promised, resetAt, type Usage } from '../../quota/window.ts'
+import { type Alert, leastOf } from '../alert.ts'
+import type { AlertKind, WatcherTools } from '../alert-kind.ts'
+import { createSecondLooks, type Noted } from './second-looks.ts'
+
+/** A share of the limit of a window. */
+export const WINDOWS = {
+  scopes: {
+    global: { watches: 'the window of all users together', subject: null },
+    organisation: { watches: 'the window of each organisation', subject: 'organisation' },
+    personal: { watches: 'the window of each user', subject: 'user' },
+  },
+  hasWindow: true,
+  keys: {},
+  event: { type: 'quota.threshold', amounts: { used: 'used', limit: 'limit' }, end: 'resetAt' },
+  counts: null,
+  /** Looks at the windows of each charge, and again where its cost is corrected to more. */
+  watcher({ store, observe, raise, pause }) {
+    let watch: Watch | null = null
+    const looks = createSecondLooks({
+      store,
+      pause,
+      note: (outcome) => watch?.note(outcome),
+      onError: (error) => observe({ type: 'internal_error', where: 'alerts', error }),
+    })
+    return {
+      configure(alerts) {
+        watch = alerts.length === 0 ? null : createWatch({ alerts: alerts.map(ofWindow), raise })
+      },
+      observer(seen) {
+        if (seen.type !== 'settled' || watch === null) return
+        if (seen.kind !== 'corrected') watch.note(seen)
+        else if (seen.tokens > 0 && watch.isWatched(seen.charge)) looks.add(seen)
+      },
+      close: looks.close,
+    }
+  },
+} as const satisfies AlertKind
+
+export interface WindowAlert extends Alert {
+  /** `personal`: of each user by itself; `organisation`: of each organisation; `global`: of all together. */
+  readonly scope: ScopeName
+  readonly category: string
+  readonly window: string
+}
+
+/** The configuration was checked: its scope is one of a window, which has its category and its name. */
+function ofWindow({ name, scope, category, window, at }: Alert): WindowAlert {
+  return { name, scope: scope as ScopeName, category: category ?? '', window: window ?? '', at }
+}
 
 /**
  * Notices that a window has reached a threshold, from the usage that the reply to each charge brings anyway. Nobody is asked for
@@ -16,13 +63,9 @@ export interface Watch {
   isWatched(charge: Charge): boolean
 }
 
-/** What it looks at of the outcome of a charge. */
-export type Noted = Pick<Settled, 'kind' | 'charge' | 'decision' | 'isVerified'>
-
 export interface WatchOptions {
   readonly alerts: readonly WindowAlert[]
-  /** Takes what was noticed. @param onFull to be called if there is no room for it: it is noticed again later */
-  readonly raise: (noticed: Noticed, onFull: () => void) => void
+  readonly raise: WatcherTools['raise']
 }
 
 /** Users or organisations of each alert of which is remembered that they have reached a threshold. About 200 bytes each. */
@@ -141,6 +184,16 @@ function meetingOf(watched: Watched, limits: Limits): Meeting[] {
 /** A window that refuses has no room: that is all of its limit, whatever is left. */
 function levelOf({ full, limit }: Meeting, { used }: Usage, { cost }: Charge, { accepted }: Decision): number {
   return accepted || used + cost <= full + (limit.over ?? 0) ? used : Math.max(used, full)
+}
+
+/** The subject comes last, as it may hold any characters; names hold no colon. */
+function placeOf({ name, scope, category }: WindowAlert, seconds: number, subject: string): string {
+  return `${name}:${scope}:${category}:${seconds}:${subject}`
+}
+
+/** The user of whom a place is; `null` for another one. */
+export function userOfPlace(place: string): string | null {
+  return /^[^:]*:personal:[^:]*:\d+:(.*)$/su.exec(place)?.[1] ?? null
 }
 
 function subjectOf(scope: ScopeName, { user, organisation }: Charge): string {

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
-import { createSecondLooks } from '../../src/alerts/second-looks.ts'
-import type { Noted } from '../../src/alerts/watch.ts'
-import { StoreError } from '../../src/quota/quota-store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { settled } from '../observe/settled.ts'
-import { closedAtEnd } from '../setup/at-end.ts'
+import { createSecondLooks, type Noted } from '../../../src/alerts/kinds/second-looks.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { settled } from '../../observe/settled.ts'
+import { closedAtEnd } from '../../setup/at-end.ts'
 
 const limits = {
   personal: [{ window: { name: '1h', seconds: 3600 }, limit: 10 }],
@@ -28,7 +27,7 @@ it('a look that the store did not reply to is made again, and corrections of one
     },
     note: (outcome) => void noted.push(outcome),
     onError: (error) => expect.unreachable(String(error)),
-    pauseMs: 1,
+    pause: async () => {},
   })
   for (let i = 0; i < 5; i++) looks.add({ ...corrected, charge: ofAlice })
   await expect.poll(() => noted.length).toBeGreaterThanOrEqual(1)

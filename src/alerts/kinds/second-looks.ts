@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settled } from '../observe/observation.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
-import { type Counter, usageOf } from '../quota/counter.ts'
-import { type QuotaStore, StoreError, type UsageSnapshot } from '../quota/quota-store.ts'
-import type { Limit } from '../quota/window.ts'
-import type { Noted } from './watch.ts'
+import type { Settled } from '../../observe/observation.ts'
+import type { Charge, Decision } from '../../quota/charge.ts'
+import { type Counter, usageOf } from '../../quota/counter.ts'
+import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
+import type { Limit } from '../../quota/window.ts'
+import type { WatcherTools } from '../alert-kind.ts'
 
 /**
  * Looks at windows once more after a response has told a higher cost: the store settles that without a reply about the windows, and a user
@@ -22,19 +21,23 @@ export interface SecondLooks {
   close(): void
 }
 
+/** What the watch of windows looks at of the outcome of a charge. */
+export type Noted = Pick<Settled, 'kind' | 'charge' | 'decision' | 'isVerified'>
+
 export interface SecondLooksOptions {
   readonly store: Pick<QuotaStore, 'readUsage'>
   readonly note: (outcome: Noted) => void
   /** Hears of what should never happen. */
   readonly onError: (error: unknown) => void
-  /** How long a store that failed is left alone, in milliseconds. Default 1000. */
-  readonly pauseMs?: number
+  readonly pause: WatcherTools['pause']
 }
 
+/** How long a store that failed is left alone, in milliseconds. */
+const PAUSE_MS = 1000
 /** Beyond these users none waits: the next charge of such a user is looked at as any. */
 const MOST_WAITING = 10_000
 
-export function createSecondLooks({ store, note, onError, pauseMs = 1000 }: SecondLooksOptions): SecondLooks {
+export function createSecondLooks({ store, note, onError, pause }: SecondLooksOptions): SecondLooks {
   const waiting = new Map<string, Settled>()
   let isLooking = false
 
@@ -49,7 +52,7 @@ export function createSecondLooks({ store, note, onError, pauseMs = 1000 }: Seco
         if (!(error instanceof StoreError)) onError(error)
         else {
           if (!waiting.has(key)) waiting.set(key, corrected)
-          await sleep(pauseMs, undefined, { ref: false })
+          await pause(PAUSE_MS)
         }
       }
     }
