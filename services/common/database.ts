@@ -16,16 +16,18 @@ export interface Database {
 }
 
 const SQLITE_BUSY = 5
+/** The `user_version` of a file with its tables. */
+const VERSION = 1
 const RETRY_MS = 20
 
 /**
- * Opens the file, making or migrating it as needed.
- * @param migrations the steps from an empty file to the present schema; `user_version` counts those done
+ * Opens the file, making it if there is none.
+ * @param tables the statements that make them in an empty file
  * @param busyTimeout how long a transaction waits for a lock of another process, in milliseconds
  * @throws Error if the file is no such database, which stays as it is, or was written by a newer version
  */
-export function openDatabase(file: string, migrations: readonly string[], busyTimeout = 5000): Database {
-  const db = opened(file, migrations, busyTimeout)
+export function openDatabase(file: string, tables: string, busyTimeout = 5000): Database {
+  const db = opened(file, tables, busyTimeout)
   return {
     prepare: (sql) => db.prepare(sql),
     read: (work) => patiently(() => transaction(db, 'BEGIN', work), busyTimeout),
@@ -34,14 +36,14 @@ export function openDatabase(file: string, migrations: readonly string[], busyTi
   }
 }
 
-function opened(file: string, migrations: readonly string[], busyTimeout: number): DatabaseSync {
+function opened(file: string, tables: string, busyTimeout: number): DatabaseSync {
   let db: DatabaseSync | null = null
   try {
     db = new DatabaseSync(file, { timeout: busyTimeout })
     recognise(db)
     // FULL: a ticket that was sold is still there after a power cut.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    migrate(db, migrations)
+    makeTables(db, tables)
     // SQLite would wait for a lock on the thread that serves everybody; from here patiently() waits instead.
     db.exec('PRAGMA busy_timeout = 0')
     return db
@@ -61,12 +63,11 @@ function recognise(db: DatabaseSync): void {
   if (version === 0 && things > 0) throw new Error('another program made it')
 }
 
-function migrate(db: DatabaseSync, migrations: readonly string[]): void {
+function makeTables(db: DatabaseSync, tables: string): void {
   transaction(db, 'BEGIN IMMEDIATE', () => {
     const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
-    if (version > migrations.length) throw new Error(`the database has version ${version}, newer than this program`)
-    for (const sql of migrations.slice(version)) db.exec(sql)
-    db.exec(`PRAGMA user_version = ${migrations.length}`)
+    if (version > VERSION) throw new Error(`the database has version ${version}, newer than this program`)
+    if (version < VERSION) db.exec(`${tables}; PRAGMA user_version = ${VERSION}`)
   })
 }
 

@@ -3,9 +3,9 @@ import type { Catalogue } from '../music/catalogue.ts'
 import { playerRating } from '../music/rating.ts'
 import { createGates, type Gates } from './gates.ts'
 import { createItems, type Items } from './items.ts'
-import { MIGRATIONS } from './migrations.ts'
 import { createPlayers, type Players } from './players.ts'
 import { createScores, type Scores } from './scores.ts'
+import { TABLES } from './tables.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
 /** Everything that is kept, over one database. */
@@ -19,7 +19,7 @@ export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
 
 /** @throws Error if the file cannot be opened as this service's database */
 export function openStore(file: string, busyTimeout?: number): Store {
-  const db = openDatabase(file, MIGRATIONS, busyTimeout)
+  const db = openDatabase(file, TABLES, busyTimeout)
   return {
     read: db.read,
     write: db.write,

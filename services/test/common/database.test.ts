@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import { DatabaseBusy, openDatabase } from '../../common/database.ts'
-import { MIGRATIONS } from '../../score/migrations.ts'
+import { TABLES } from '../../score/tables.ts'
 
 function open(file = join(tempFolder(), 'score.db'), busyTimeout?: number) {
-  const db = openDatabase(file, MIGRATIONS, busyTimeout)
+  const db = openDatabase(file, TABLES, busyTimeout)
   atEnd(() => db.close())
   return { db, file }
 }
@@ -22,9 +22,9 @@ function locked(file: string): DatabaseSync {
 describe('openDatabase', () => {
   it('openDatabase makes the schema once and leaves it alone the second time', () => {
     const file = join(tempFolder(), 'score.db')
-    openDatabase(file, MIGRATIONS).close()
+    openDatabase(file, TABLES).close()
     const { db } = open(file)
-    expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: MIGRATIONS.length })
+    expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 1 })
     expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
   })
 
@@ -33,7 +33,7 @@ describe('openDatabase', () => {
     const newer = new DatabaseSync(file)
     newer.exec('PRAGMA user_version = 99')
     newer.close()
-    expect(() => openDatabase(file, MIGRATIONS)).toThrow('newer')
+    expect(() => openDatabase(file, TABLES)).toThrow('newer')
   })
 
   it('openDatabase refuses the database of another program, and leaves it as it is', () => {
@@ -42,16 +42,14 @@ describe('openDatabase', () => {
     foreign.exec('CREATE TABLE notes (text TEXT)')
     foreign.close()
     const before = readFileSync(file)
-    expect(() => openDatabase(file, MIGRATIONS)).toThrow(`cannot open ${file} (another program made it): name a file`)
+    expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (another program made it): name a file`)
     expect(readFileSync(file).equals(before)).toBe(true)
   })
 })
 
 it('a file that cannot be opened is named, with the cure', () => {
   const file = join(tempFolder(), 'none', 'score.db')
-  expect(() => openDatabase(file, MIGRATIONS)).toThrow(
-    `cannot open ${file} (unable to open database file): name a file`,
-  )
+  expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (unable to open database file): name a file`)
 })
 
 describe('write', () => {
