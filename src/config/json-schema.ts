@@ -33,7 +33,8 @@ export function printJsonSchema(): string {
 
 /** Wherever a value is not free text, the environment may give it too. */
 function withVariables(node: Json): Json {
-  const { description, default: byDefault, ...rest } = mapChildren(node)
+  const { description: said, default: byDefault, range: _, end, ...rest } = mapChildren(node)
+  const description = end === undefined ? said : `${said}. ${end}`
   if (!isStrict(node)) return { ...about(description, byDefault), ...rest }
   return { ...about(description, byDefault), anyOf: [rest, VARIABLE] }
 }

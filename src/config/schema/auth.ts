@@ -1,7 +1,7 @@
 import { type IssuerKeys, parseIntrospection, parseKeys } from '../addresses.ts'
 import { CALLERS } from './callers.ts'
 import { domain } from './domain.ts'
-import { choice, duration, either, flag, integer, list, read, section, text } from './values.ts'
+import { choice, duration, either, flag, integer, list, or, read, section, text } from './values.ts'
 
 /** Who may come in. */
 
@@ -100,11 +100,9 @@ export const issuer = section(
       'The signature algorithms that are accepted, such as [RS256]. HS256, HS384 and HS512 need secret, and all others need jwks',
     ),
     ...CLAIMS,
-    clock_tolerance: duration('0s', '5m')
-      .prefault('30s')
-      .describe(
-        'By how much the clocks of the issuer and of the gateway may differ. A token is still accepted for this time after its exp, and already for this time before its nbf. 0s to 5m. Default 30s',
-      ),
+    clock_tolerance: or(duration('0s', '5m'), '30s').describe(
+      'By how much the clocks of the issuer and of the gateway may differ. A token is still accepted for this time after its exp, and already for this time before its nbf',
+    ),
     typ: list(text({ max: 128 }).describe('A type'), 1, 20)
       .optional()
       .describe(
@@ -185,18 +183,14 @@ export const auth = domain(
           'Providers that the gateway asks about a credential that it cannot verify itself, because the credential is neither an access key nor a JWT. Without auth.jwt it also asks about JWTs. The providers are asked one after the other until one of them knows the credential. Default none',
         ),
       client_certificate: clientCertificate.optional(),
-      gateway_tokens: flag().default(true).describe('Whether access keys (gw_…) are accepted. Default true'),
+      gateway_tokens: or(flag(), true).describe('Whether access keys (gw_…) are accepted'),
       credential_cache: domain(
         section(
           {
-            max: integer(0, 10_000_000)
-              .default(10_000)
-              .describe('How many verified credentials the gateway remembers. 0 to 10000000. Default 10000'),
-            ttl: duration('0s', '1h')
-              .prefault('60s')
-              .describe(
-                'How long the gateway remembers a verified credential at most. It remembers an access key for at most 1.5 s, so that a revoked key is soon refused. 0s to 1h. Default 60s',
-              ),
+            max: or(integer(0, 10_000_000), 10_000).describe('How many verified credentials the gateway remembers'),
+            ttl: or(duration('0s', '1h'), '60s').describe(
+              'How long the gateway remembers a verified credential at most. It remembers an access key for at most 1.5 s, so that a revoked key is soon refused',
+            ),
           },
           'The gateway remembers verified credentials for a while, because verifying each request again would cost CPU',
         ),

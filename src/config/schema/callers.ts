@@ -5,7 +5,7 @@ import { callerHeaderProblem, cookieProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
-import { choice, either, flag, integer, list, read, section, text } from './values.ts'
+import { choice, either, flag, integer, list, or, read, section, text } from './values.ts'
 
 /** Where it stands who asks, and what becomes of those who do not say so. */
 
@@ -104,11 +104,9 @@ const trusted = domain(
       user: header('The header that names the user'),
       organisation: header('The header that names the organisation. Default none').optional(),
       plan: header('The header that names the plan. Default none').optional(),
-      encoding: choice(['none', 'percent'])
-        .default('none')
-        .describe(
-          'How the proxy writes characters that are not visible ASCII. With none it sends UTF-8 as it is. With percent it sends %C3%BC for ü and %25 for %, as Tollgate itself does. Default none',
-        ),
+      encoding: or(choice(['none', 'percent']), 'none').describe(
+        'How the proxy writes characters that are not visible ASCII. With none it sends UTF-8 as it is. With percent it sends %C3%BC for ü and %25 for %, as Tollgate itself does',
+      ),
     },
     'Headers in which a proxy in front names the user, after it has signed the user in. The gateway believes them only from a peer in edge.trusted_proxies, and drops them if anybody else sends them',
     'a map like { user: X-Forwarded-User }',
@@ -118,21 +116,15 @@ const trusted = domain(
 
 const anonymous = section(
   {
-    by: choice(['address'])
-      .default('address')
-      .describe(
-        'How callers without a credential are told apart. With address, each address counts as a user. Default address',
-      ),
-    ipv4: integer(8, 32)
-      .default(32)
-      .describe(
-        'How many bits of an IPv4 address tell callers apart. With 24, the 256 addresses of a /24 count as one user. 8 to 32. Default 32',
-      ),
-    ipv6: integer(32, 128)
-      .default(64)
-      .describe(
-        'How many bits of an IPv6 address tell callers apart. With 64, a whole /64 counts as one user. 32 to 128. Default 64',
-      ),
+    by: or(choice(['address']), 'address').describe(
+      'How callers without a credential are told apart. With address, each address counts as a user',
+    ),
+    ipv4: or(integer(8, 32), 32).describe(
+      'How many bits of an IPv4 address tell callers apart. With 24, the 256 addresses of a /24 count as one user',
+    ),
+    ipv6: or(integer(32, 128), 64).describe(
+      'How many bits of an IPv6 address tell callers apart. With 64, a whole /64 counts as one user',
+    ),
     plan: text({ max: 256 }).optional().describe('The plan of callers without a credential. Default none'),
   },
   'Lets callers without a credential pass, and counts each of them by its address. It applies to every charged rule except those with anonymous: false',
@@ -142,17 +134,13 @@ const anonymous = section(
 /** The keys of `auth` that say who asks. */
 export const CALLERS = {
   from: from.prefault(['bearer']),
-  several: choice(['refuse', 'first'])
-    .default('refuse')
-    .describe(
-      'What happens to a request with two different credentials. refuse responds with 400, and first uses the credential in the place that stands first in from. Default refuse',
-    ),
+  several: or(choice(['refuse', 'first']), 'refuse').describe(
+    'What happens to a request with two different credentials. refuse responds with 400, and first uses the credential in the place that stands first in from',
+  ),
   unverified_keys: unverifiedKeys.optional(),
   trusted: trusted.optional(),
   anonymous: anonymous.optional(),
-  shadow: flag()
-    .default(false)
-    .describe(
-      'With true, requests without a good credential pass. They are counted by their address, and the log says what is wrong with the credential. Use it for a trial, before you require credentials. Default false',
-    ),
+  shadow: or(flag(), false).describe(
+    'With true, requests without a good credential pass. They are counted by their address, and the log says what is wrong with the credential. Use it for a trial, before you require credentials',
+  ),
 }

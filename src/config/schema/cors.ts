@@ -2,7 +2,7 @@ import { parseWebOrigin } from '../addresses.ts'
 import { fieldNameProblem } from '../headers.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
-import { choice, duration, flag, list, read, section } from './values.ts'
+import { choice, duration, flag, list, or, read, section } from './values.ts'
 
 /** What pages of other origins may do. */
 
@@ -32,29 +32,25 @@ export const cors = domain(
       ).describe(
         'Origins whose pages may read the gateway’s own responses: SCHEME://HOST or SCHEME://HOST:PORT, compared letter by letter; or "*" alone, any',
       ),
-      credentials: flag()
-        .default(false)
-        .describe(
-          'Whether pages of these origins may send cookies and read the response. It cannot be true together with "*". Default false',
-        ),
+      credentials: or(flag(), false).describe(
+        'Whether pages of these origins may send cookies and read the response. It cannot be true together with "*"',
+      ),
       expose: list(name, 0, 100)
         .default(EXPOSED)
         .describe(
           `Response headers that their scripts may read, of the upstream’s responses too where these allow an origin. Default ${EXPOSED.join(', ')}`,
         ),
-      preflight: choice(['forward', 'answer'])
-        .default('forward')
-        .describe(
-          'Who responds to a preflight request of a browser. With forward the upstream responds, and with answer the gateway does, by the methods of the rules. A preflight needs no credential and is free. Default forward',
-        ),
+      preflight: or(choice(['forward', 'answer']), 'forward').describe(
+        'Who responds to a preflight request of a browser. With forward the upstream responds, and with answer the gateway does, by the methods of the rules. A preflight needs no credential and is free',
+      ),
       allow_headers: list(name, 0, 100)
         .optional()
         .describe(
           'Request headers that pages may send, if the gateway itself responds to the preflight. Default those that they ask for',
         ),
-      max_age: duration('0s', '24h')
-        .prefault('5m')
-        .describe('How long browsers may remember the response of the gateway to a preflight. 0s to 24h. Default 5m'),
+      max_age: or(duration('0s', '24h'), '5m').describe(
+        'How long browsers may remember the response of the gateway to a preflight',
+      ),
     },
     'Lets web pages of other origins read the responses of the gateway in a browser (CORS). Default off',
     'a map like { origins: [https://app.example.org] }',

@@ -4,7 +4,7 @@ import { didYouMean } from '../../lib/suggest.ts'
 import type { Template, TextKind } from '../../lib/template.ts'
 import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
-import { read, section, text, wanted } from './values.ts'
+import { or, read, section, text, wanted } from './values.ts'
 
 /** Bodies of the operator's for the gateway's own refusals. */
 
@@ -37,11 +37,9 @@ const body = section(
     body: text({ what: 'the path of a file' }).describe(
       'File with the body, relative to this one: UTF-8, at most 64 KiB, with placeholders like {{msg}}',
     ),
-    content_type: read('a content type like application/json', parseContentType)
-      .prefault('application/json')
-      .describe(
-        'The content type of the body, which is a type of JSON or XML, text/html or text/plain. Default application/json',
-      ),
+    content_type: or(read('a content type like application/json', parseContentType), 'application/json').describe(
+      'The content type of the body, which is a type of JSON or XML, text/html or text/plain',
+    ),
   },
   'The body for one error code',
   'a map like { body: 429.json }',

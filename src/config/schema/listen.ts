@@ -6,7 +6,7 @@ import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { oidc, role, trusted } from './people.ts'
 import { shares } from './shares.ts'
-import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, either, flag, integer, list, or, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
 
@@ -189,71 +189,51 @@ export const edge = domain(
           'The longest body that a request may have. A longer body gets 413. If a client announces the length, as most do, nothing is charged then. 0B to 1024GiB. Default none',
         )
         .prefault('none'),
-      max_url: size('256B', '64KiB')
-        .prefault('8KiB')
-        .describe(
-          'The longest path and query that a request may have together. A longer one gets 414. 256B to 64KiB. Default 8KiB',
-        ),
-      max_header_size: size('1KiB', '1MiB')
-        .prefault('16KiB')
-        .describe(
-          'The most bytes that the request line and the headers may have together. A request with more gets 431. Raise it if your clients send very long cookies or tokens. 1KiB to 1MiB. Default 16KiB',
-        ),
-      headers_timeout: duration('100ms', '10m')
-        .prefault('10s')
-        .describe(
-          'How long a client may take to send the request line and the headers. After that it gets 408. 100ms to 10m. Default 10s',
-        ),
-      keep_alive_timeout: duration('1s', '1h')
-        .prefault('65s')
-        .describe(
-          'How long the gateway keeps an idle connection of a client open. Set it longer than the idle timeout of a load balancer in front. Otherwise the gateway closes connections that the load balancer is about to use. 1s to 1h. Default 65s',
-        ),
-      max_connections: integer(1, 1_000_000)
-        .default(10_000)
-        .describe('How many connections of clients may be open at the same time. 1 to 1000000. Default 10000'),
+      max_url: or(size('256B', '64KiB'), '8KiB').describe(
+        'The longest path and query that a request may have together. A longer one gets 414',
+      ),
+      max_header_size: or(size('1KiB', '1MiB'), '16KiB').describe(
+        'The most bytes that the request line and the headers may have together. A request with more gets 431. Raise it if your clients send very long cookies or tokens',
+      ),
+      headers_timeout: or(duration('100ms', '10m'), '10s').describe(
+        'How long a client may take to send the request line and the headers. After that it gets 408',
+      ),
+      keep_alive_timeout: or(duration('1s', '1h'), '65s').describe(
+        'How long the gateway keeps an idle connection of a client open. Set it longer than the idle timeout of a load balancer in front. Otherwise the gateway closes connections that the load balancer is about to use',
+      ),
+      max_connections: or(integer(1, 1_000_000), 10_000).describe(
+        'How many connections of clients may be open at the same time',
+      ),
       max_connections_per_address: orNone(
         integer(1, 1_000_000).describe('Connections from one address'),
         'How many connections one IPv4 address or IPv6 /64 may have open, from 1 to 1000000, or none for no such bound. It does not apply to edge.trusted_proxies. If a load balancer is in front, list it there, because all clients have its address. Default 1000',
       ).prefault(1000),
-      max_in_flight: integer(1, 1_000_000)
-        .default(1000)
-        .describe(
-          'How many requests may be under way at the same time. Further requests get 503. 1 to 1000000. Default 1000',
-        ),
+      max_in_flight: or(integer(1, 1_000_000), 1000).describe(
+        'How many requests may be under way at the same time. Further requests get 503',
+      ),
       max_in_flight_per_user: orNone(
         integer(1, 1_000_000).describe('Requests of one user under way'),
         'How many requests and WebSockets one user may have under way at the same time, from 1 to 1000000. Further ones get 429. With none, only shares limits them. Default none',
       ).prefault('none'),
       shares: shares.prefault({}),
-      max_tunnels: integer(1, 1_000_000)
-        .default(1000)
-        .describe(
-          'How many WebSockets may be open at the same time. They do not count for max_in_flight. Further ones get 503. 1 to 1000000. Default 1000',
-        ),
-      tunnel_max_age: duration('1s', '30d')
-        .prefault('24h')
-        .describe('How long a WebSocket may stay open before the gateway closes it. 1s to 30d. Default 24h'),
-      max_lag: duration('20ms', '1m')
-        .prefault('500ms')
-        .describe(
-          'When the process has too much work, it falls behind. If it stays behind by more than this time, new requests get 503, so that the requests under way can finish. 20ms to 1m. Default 500ms',
-        ),
-      min_upload_rate: size('1B', '1GiB')
-        .prefault('500B')
-        .describe(
-          'How many bytes a second a client must send of a long body, so that slow clients cannot occupy the gateway. It applies to bodies above 64KiB, without an announced length, or after 100 Continue. 1B to 1GiB. Default 500B',
-        ),
-      upload_grace: duration('100ms', '10m')
-        .prefault('20s')
-        .describe(
-          'How long a body may arrive more slowly than min_upload_rate before the gateway closes the connection. 100ms to 10m. Default 20s',
-        ),
-      half_close: choice(['abort', 'answer'])
-        .default('abort')
-        .describe(
-          'What happens if a client closes its side of the connection after the request. With abort, the gateway takes the client for gone and stops its work. With answer, it still sends the response, but then it notices only while it writes that a client has really gone. Default abort',
-        ),
+      max_tunnels: or(integer(1, 1_000_000), 1000).describe(
+        'How many WebSockets may be open at the same time. They do not count for max_in_flight. Further ones get 503',
+      ),
+      tunnel_max_age: or(duration('1s', '30d'), '24h').describe(
+        'How long a WebSocket may stay open before the gateway closes it',
+      ),
+      max_lag: or(duration('20ms', '1m'), '500ms').describe(
+        'When the process has too much work, it falls behind. If it stays behind by more than this time, new requests get 503, so that the requests under way can finish',
+      ),
+      min_upload_rate: or(size('1B', '1GiB'), '500B').describe(
+        'How many bytes a second a client must send of a long body, so that slow clients cannot occupy the gateway. It applies to bodies above 64KiB, without an announced length, or after 100 Continue',
+      ),
+      upload_grace: or(duration('100ms', '10m'), '20s').describe(
+        'How long a body may arrive more slowly than min_upload_rate before the gateway closes the connection',
+      ),
+      half_close: or(choice(['abort', 'answer']), 'abort').describe(
+        'What happens if a client closes its side of the connection after the request. With abort, the gateway takes the client for gone and stops its work. With answer, it still sends the response, but then it notices only while it writes that a client has really gone',
+      ),
       lenient: lenient.default([]),
       match: match.transform(foldingOf).prefault({}),
       allow_in_path: allowInPath.prefault([]),
@@ -266,11 +246,9 @@ export const edge = domain(
         .describe(
           'The addresses or networks of proxies and load balancers in front of the gateway. From them, and from nobody else, the gateway believes headers such as X-Forwarded-For, X-Forwarded-Proto and X-Request-Id. If a load balancer is missing here, all clients seem to have its address. Default none',
         ),
-      proxy_protocol: flag()
-        .default(false)
-        .describe(
-          'Whether the peers in trusted_proxies begin each connection with the PROXY protocol (version 1 or 2), which names the address of the client. Set it behind load balancers that pass connections on without reading HTTP, like an AWS NLB or HAProxy in mode tcp. Other peers may not use the protocol. Default false',
-        ),
+      proxy_protocol: or(flag(), false).describe(
+        'Whether the peers in trusted_proxies begin each connection with the PROXY protocol (version 1 or 2), which names the address of the client. Set it behind load balancers that pass connections on without reading HTTP, like an AWS NLB or HAProxy in mode tcp. Other peers may not use the protocol',
+      ),
     },
     'What clients may send and how fast, and how much of the gateway a single client may occupy',
   ),
@@ -287,16 +265,12 @@ export const edge = domain(
 export const drain = domain(
   section(
     {
-      delay: duration('0s', '10m')
-        .prefault('0s')
-        .describe(
-          'How long the gateway still accepts new connections after the signal, so that a load balancer has time to notice that it stops. 0s to 10m. Default 0s',
-        ),
-      timeout: duration('0s', '1h')
-        .prefault('30s')
-        .describe(
-          'How long requests under way may take after the delay. Then the gateway breaks them off. 0s to 1h. Default 30s',
-        ),
+      delay: or(duration('0s', '10m'), '0s').describe(
+        'How long the gateway still accepts new connections after the signal, so that a load balancer has time to notice that it stops',
+      ),
+      timeout: or(duration('0s', '1h'), '30s').describe(
+        'How long requests under way may take after the delay. Then the gateway breaks them off',
+      ),
     },
     'How the gateway stops after it got SIGTERM or SIGINT',
   ),
@@ -306,11 +280,9 @@ export const drain = domain(
 export const readiness = domain(
   section(
     {
-      credentials: duration('0s', '10m')
-        .prefault('60s')
-        .describe(
-          'How long a process that starts waits for the keys of each issuer in auth.jwt and for a response of each provider in auth.introspection before it says that it is ready. After this time it says so without them. 0s to 10m. Default 60s',
-        ),
+      credentials: or(duration('0s', '10m'), '60s').describe(
+        'How long a process that starts waits for the keys of each issuer in auth.jwt and for a response of each provider in auth.introspection before it says that it is ready. After this time it says so without them',
+      ),
     },
     'When a process that has just started reports on /readyz that it is ready',
   ),
@@ -320,11 +292,9 @@ export const readiness = domain(
 export const metrics = domain(
   section(
     {
-      by_route: choice(['auto', 'always', 'never'])
-        .default('auto')
-        .describe(
-          'Whether requests and their durations are also counted for each rule, which adds up to 24 series for each rule. auto does so if there are at most 100 rules. Default auto',
-        ),
+      by_route: or(choice(['auto', 'always', 'never']), 'auto').describe(
+        'Whether requests and their durations are also counted for each rule, which adds up to 24 series for each rule. auto does so if there are at most 100 rules',
+      ),
     },
     'What /metrics of the admin listener contains',
   ),
@@ -333,24 +303,18 @@ export const metrics = domain(
 
 export const log = section(
   {
-    level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
-      .default('info')
-      .describe(
-        'The lowest level of the lines that are written. With warn, for example, lines of level info are left out. Default info',
-      ),
-    requests: choice(['all', 'errors', 'none'])
-      .default('all')
-      .describe('Which requests are written to the log: all, only errors, or none. Default all'),
-    address: flag()
-      .default(false)
-      .describe(
-        'Whether the line of a request contains the address of its client, which is personal data. If a proxy in edge.trusted_proxies sent the request, it is the address that the proxy names. Default false',
-      ),
-    path: flag()
-      .default(false)
-      .describe(
-        'Whether the line of a request contains the path as the client wrote it. A path may contain names of people. The query is never logged. Default false',
-      ),
+    level: or(choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal']), 'info').describe(
+      'The lowest level of the lines that are written. With warn, for example, lines of level info are left out',
+    ),
+    requests: or(choice(['all', 'errors', 'none']), 'all').describe(
+      'Which requests are written to the log: all, only errors, or none',
+    ),
+    address: or(flag(), false).describe(
+      'Whether the line of a request contains the address of its client, which is personal data. If a proxy in edge.trusted_proxies sent the request, it is the address that the proxy names',
+    ),
+    path: or(flag(), false).describe(
+      'Whether the line of a request contains the path as the client wrote it. A path may contain names of people. The query is never logged',
+    ),
   },
   'The log on standard output',
 )

@@ -4,7 +4,7 @@ import { parseOpenidIssuer, parseSubnet } from '../addresses.ts'
 import { callerHeaderProblem } from '../headers.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
-import { byName, duration, list, read, section, text } from './values.ts'
+import { byName, duration, list, or, read, section, text } from './values.ts'
 
 /** People who sign in to the dashboard: by a provider, or through a proxy. */
 
@@ -61,11 +61,9 @@ export const oidc = domain(
         'Which role the groups of a person at the provider give',
         'a map like { claim: groups, values: { sre: admin, support: viewer } }',
       ),
-      session: duration('5m', '12h')
-        .prefault('1h')
-        .describe(
-          'How long a session lasts. After that the gateway asks the provider again, so a person who has left a group loses access. 5m to 12h. Default 1h',
-        ),
+      session: or(duration('5m', '12h'), '1h').describe(
+        'How long a session lasts. After that the gateway asks the provider again, so a person who has left a group loses access',
+      ),
     },
     'An OpenID Connect provider with which people sign in to the dashboard',
     'a map like { issuer: https://id.example.org, client_id: tollgate, client_secret: …, roles: { values: { sre: admin } } }',

@@ -9,7 +9,7 @@ import { parseTimeZone } from '../time-zone.ts'
 import { PERCENTAGE, parseDuration, parsePercentage, type Reading } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
-import { byName, choice, duration, either, flag, integer, list, read, section, text, wanted } from './values.ts'
+import { byName, choice, duration, either, flag, integer, list, or, read, section, text, wanted } from './values.ts'
 
 /** Limits. */
 
@@ -159,11 +159,9 @@ const adaptive = domain(
       bad: share('From this share of failed requests on the factor is min, above 0% to 100%. Default 5%').prefault(
         '5%',
       ),
-      min_requests: integer(1, 1e9)
-        .default(100)
-        .describe(
-          'How many requests must be forwarded in 30 minutes before the factor changes. With this number or fewer the factor is 1, because a share of so few says little. From twice this number on, the factor follows the share fully. 1 to 1000000000. Default 100',
-        ),
+      min_requests: or(integer(1, 1_000_000_000), 100).describe(
+        'How many requests must be forwarded in 30 minutes before the factor changes. With this number or fewer the factor is 1, because a share of so few says little. From twice this number on, the factor follows the share fully',
+      ),
     },
     'How mode adaptive computes its factor from the share of requests of the last 30 minutes that failed or got 5xx',
   ),
@@ -185,14 +183,12 @@ const reserve = domain(
       share: read('a percentage like 20%', parseReserved, PERCENTAGE.source).describe(
         'The part of each global limit that only known users may use. With 20% and a global limit of 1,000, new users can use 800, above 0% to 90%',
       ),
-      known_after: duration('1s', '365d')
-        .prefault('1d')
-        .describe('How long after the first charge a user becomes a known user. 1s to 365d. Default 1d'),
-      remember: duration('1m', '3650d')
-        .prefault('30d')
-        .describe(
-          'How long a user stays known after the last charge. It must be longer than known_after. 1m to 3650d. Default 30d',
-        ),
+      known_after: or(duration('1s', '365d'), '1d').describe(
+        'How long after the first charge a user becomes a known user',
+      ),
+      remember: or(duration('1m', '3650d'), '30d').describe(
+        'How long a user stays known after the last charge. It must be longer than known_after',
+      ),
     },
     'Keeps a part of the global limits for known users, so that many new or made-up users cannot use up everything. A user is known some time after the first charge, or if the user has an override',
   ),
@@ -262,14 +258,12 @@ export const quota = section(
       .describe(
         'The windows in which tokens are counted, one to seven, each with a name and a length, such as { hour: 1h }. You need it only for names of your own and for calendar windows. Default: the names that you use under baselines, read as lengths (1h)',
       ),
-    mode: choice(MODES)
-      .default('normal')
-      .describe(
-        'Multiplies the baselines for all users at once: conservative by 0.75, normal by 1, and loose by 1.5. With adaptive, the share of failed requests decides the factor. With custom, the limits below custom apply instead. Default normal',
-      ),
+    mode: or(choice(MODES), 'normal').describe(
+      'Multiplies the baselines for all users at once: conservative by 0.75, normal by 1, and loose by 1.5. With adaptive, the share of failed requests decides the factor. With custom, the limits below custom apply instead',
+    ),
     global: section(
       {
-        enabled: flag().default(true).describe('Whether the limits that all users share are enforced. Default true'),
+        enabled: or(flag(), true).describe('Whether the limits that all users share are enforced'),
         multiplier: multiplier.default(1),
       },
       'The limits that all users share',
@@ -291,11 +285,9 @@ export const quota = section(
       .optional(),
     exempt: exempt.optional(),
     adaptive: adaptive.prefault({}),
-    shadow: flag()
-      .default(false)
-      .describe(
-        'Whether the quota only counts and refuses nobody. A request that it would refuse is forwarded without a charge, and its response has X-Tollgate-Shadow: would-refuse. Begin with true, to see who would be refused. Default false',
-      ),
+    shadow: or(flag(), false).describe(
+      'Whether the quota only counts and refuses nobody. A request that it would refuse is forwarded without a charge, and its response has X-Tollgate-Shadow: would-refuse. Begin with true, to see who would be refused',
+    ),
     store_outage: byName(
       either('refuse, or a share like { allow: 10% }', [
         choice(['refuse'])
@@ -309,21 +301,15 @@ export const quota = section(
       .describe(
         'What happens to the requests of a category while the store cannot be reached. refuse responds with 503, and { allow: 10% } lets a part of each limit pass. Default refuse',
       ),
-    refund: choice(['unreached', 'never'])
-      .default('unreached')
-      .describe(
-        'Whether a request that certainly never reached the upstream gets its charge back. With never it stays charged. Default unreached',
-      ),
-    ratelimit_headers: flag()
-      .default(true)
-      .describe(
-        'Whether responses to accepted requests have the headers RateLimit and RateLimit-Policy, which say how much is left. Default true',
-      ),
-    legacy_fields: flag()
-      .default(false)
-      .describe(
-        'Whether responses also have the older headers X-RateLimit-Limit, -Remaining and -Reset (in seconds), for clients that read them. They describe the window with the least left. They are on each 429, and with ratelimit_headers on accepted responses, too. Default false',
-      ),
+    refund: or(choice(['unreached', 'never']), 'unreached').describe(
+      'Whether a request that certainly never reached the upstream gets its charge back. With never it stays charged',
+    ),
+    ratelimit_headers: or(flag(), true).describe(
+      'Whether responses to accepted requests have the headers RateLimit and RateLimit-Policy, which say how much is left',
+    ),
+    legacy_fields: or(flag(), false).describe(
+      'Whether responses also have the older headers X-RateLimit-Limit, -Remaining and -Reset (in seconds), for clients that read them. They describe the window with the least left. They are on each 429, and with ratelimit_headers on accepted responses, too',
+    ),
     retry_after_max: duration('1s', MAX_WINDOW)
       .refine((ms) => ms % 1000 === 0, { error: 'is not a whole number of seconds: round it' })
       .optional()

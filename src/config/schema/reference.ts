@@ -1,6 +1,6 @@
 import { parsePagePath, parseServiceUrl } from '../addresses.ts'
 import type { OpenapiDocument } from '../openapi-file.ts'
-import { list, read, section, text } from './values.ts'
+import { list, or, read, section, text } from './values.ts'
 
 /** The page that describes the API. */
 
@@ -23,9 +23,7 @@ export const reference = section(
     path: read('a path like /reference', parsePagePath).describe(
       'Where the page is, like /reference; its files are below it',
     ),
-    title: text({ max: 100 })
-      .default('API reference')
-      .describe('Title of the page, 1 to 100 characters. Default API reference'),
+    title: or(text({ max: 100 }), 'API reference').describe('Title of the page, 1 to 100 characters'),
     openapi: text()
       .optional()
       .describe(

@@ -5,7 +5,7 @@ import { parsePattern } from '../pattern.ts'
 import { fixed, price } from './price.ts'
 import { settle } from './settle.ts'
 import { tokens } from './tokens.ts'
-import { byName, choice, duration, either, flag, integer, list, name, read, section, text } from './values.ts'
+import { byName, choice, duration, either, flag, integer, list, name, or, read, section, text } from './values.ts'
 
 /** The route map. */
 
@@ -67,10 +67,8 @@ const idempotency = section(
       })
       .default('Idempotency-Key')
       .describe('The header in which clients send the key. Default Idempotency-Key'),
-    for: duration('1s', '7d')
-      .prefault('24h')
-      .describe('How long after the charge a repetition is free. 1s to 7d. Default 24h'),
-    replays: integer(1, 100).default(5).describe('How many repetitions of one request are free. 1 to 100. Default 5'),
+    for: or(duration('1s', '7d'), '24h').describe('How long after the charge a repetition is free'),
+    replays: or(integer(1, 100), 5).describe('How many repetitions of one request are free'),
   },
   'Makes repetitions free. A client marks a request with a key. If the same user sends the same request (method, host, target, and a body of up to 64KiB) with this key again, it is forwarded without a charge. Use it only if the upstream recognises repetitions, too. Default each is charged',
 ).transform(({ header, for: forMs, replays }) => ({ header, forMs, replays }))
@@ -87,9 +85,7 @@ export const route = section(
       'What a request costs in tokens, 0 to 1000000000, or a price that depends on the content of the request. With 0 the request needs a credential and costs nothing. Default 1',
     ).optional(),
     charges: charges.optional(),
-    public: flag()
-      .default(false)
-      .describe('Whether requests of this rule need no credential and cost nothing. Default false'),
+    public: or(flag(), false).describe('Whether requests of this rule need no credential and cost nothing'),
     health: flag()
       .optional()
       .describe(

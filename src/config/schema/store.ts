@@ -1,7 +1,7 @@
 import { NOT_A_PREFIX, PREFIX, parseStore } from '../addresses.ts'
 import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
-import { duration, either, flag, read, section, text } from './values.ts'
+import { duration, either, flag, or, read, section, text } from './values.ts'
 
 /** Where counters, settings and access keys are kept. */
 
@@ -35,11 +35,9 @@ const sentinel = domain(
 export const storeOptions = domain(
   section(
     {
-      deadline: duration('10ms', '10s')
-        .prefault('250ms')
-        .describe(
-          'How long a charge waits for a store that does not respond before the gateway decides without it. If the store responds slowly, a charge waits up to four times as long and for one more response, and any other command of Redis up to four times as long. 10ms to 10s. Default 250ms',
-        ),
+      deadline: or(duration('10ms', '10s'), '250ms').describe(
+        'How long a charge waits for a store that does not respond before the gateway decides without it. If the store responds slowly, a charge waits up to four times as long and for one more response, and any other command of Redis up to four times as long',
+      ),
       prefix: text({
         pattern: PREFIX.source,
       })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseWebhook } from '../addresses.ts'
 import { headers } from './upstream.ts'
-import { flag, read, section, wanted } from './values.ts'
+import { flag, or, read, section, wanted } from './values.ts'
 
 /** Where spans go, and which requests have one. */
 
@@ -35,7 +35,7 @@ export const telemetry = section(
     headers: headers
       .prefault({})
       .describe('Headers for the collector, for example Authorization with a token. Default none'),
-    user: flag().default(false).describe('Whether a span contains the user, which is personal data. Default false'),
+    user: or(flag(), false).describe('Whether a span contains the user, which is personal data'),
   },
   'Sends a span for each request to an OpenTelemetry collector. Default none',
 )

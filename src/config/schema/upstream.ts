@@ -11,7 +11,7 @@ import {
 } from '../headers.ts'
 import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
-import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, either, flag, integer, list, or, read, section, size, text, wanted } from './values.ts'
 
 /** The upstream. */
 
@@ -104,58 +104,42 @@ export const upstream = domain(
         .describe(
           'A Unix socket on which the upstream listens, instead of the host and port of url. Its path is relative to this file. The default of url is then http://localhost',
         ),
-      host: read('preserve, upstream, or a name', parseHost)
-        .prefault('preserve')
-        .describe(
-          'The Host that the upstream gets. preserve sends the host that the client used, upstream sends the host of url, and anything else is sent as it is. Unless it is preserve, the gateway rewrites Location, Content-Location, Refresh and the Domain of cookies from the name of the upstream to the host that the client used. Default preserve',
-        ),
-      connect_timeout: duration('1ms', '10m')
-        .prefault('2s')
-        .describe(
-          'How long the gateway tries to connect to the upstream. After that the request gets 502. 1ms to 10m. Default 2s',
-        ),
+      host: or(read('preserve, upstream, or a name', parseHost), 'preserve').describe(
+        'The Host that the upstream gets. preserve sends the host that the client used, upstream sends the host of url, and anything else is sent as it is. Unless it is preserve, the gateway rewrites Location, Content-Location, Refresh and the Domain of cookies from the name of the upstream to the host that the client used',
+      ),
+      connect_timeout: or(duration('1ms', '10m'), '2s').describe(
+        'How long the gateway tries to connect to the upstream. After that the request gets 502',
+      ),
       connect_retry: duration('0s', '10m')
         .prefault('0s')
         .describe(
           'How long a request waits if the upstream accepts no connections, for example while it restarts. Requests of any method wait, because nothing has been sent yet. 0s to 10m. Default 0s, which is not to wait',
         ),
-      response_timeout: duration('1ms', '24h')
-        .prefault('30s')
-        .describe(
-          'How long the upstream may take to begin its response. After that the request gets 504. 1ms to 24h. Default 30s',
-        ),
-      idle_timeout: duration('1ms', '24h')
-        .prefault('60s')
-        .describe(
-          'How long a response may pause between two pieces of its body. After that the gateway breaks it off. 1ms to 24h. Default 60s',
-        ),
-      keep_alive: duration('1ms', '10m')
-        .prefault('4s')
-        .describe(
-          'How long the gateway keeps an idle connection to the upstream, unless the upstream announces a shorter time. Set it below the idle timeout of your service. Otherwise some requests get 502. 1ms to 10m. Default 4s',
-        ),
-      connection_max_age: duration('1s', '24h')
-        .prefault('5m')
-        .describe(
-          'How old a connection may become before the gateway replaces it. The new connection looks the name of the upstream up again, so a change in DNS is noticed after this time at the latest. The real age is up to a fifth less. 1s to 24h. Default 5m',
-        ),
-      max_connections: integer(1, 65_535)
-        .default(256)
-        .describe('How many connections to the upstream may be open at the same time. 1 to 65535. Default 256'),
-      queue_timeout: duration('1ms', '10m')
-        .prefault('2s')
-        .describe(
-          'How long a request waits for a free connection if all of them are busy. After that it gets 503 overloaded. 1ms to 10m. Default 2s',
-        ),
-      max_header_size: size('1KiB', '1MiB')
-        .prefault('32KiB')
-        .describe(
-          'The most bytes that the headers of a response may have. With more the client gets 502. 1KiB to 1MiB. Default 32KiB',
-        ),
+      response_timeout: or(duration('1ms', '24h'), '30s').describe(
+        'How long the upstream may take to begin its response. After that the request gets 504',
+      ),
+      idle_timeout: or(duration('1ms', '24h'), '60s').describe(
+        'How long a response may pause between two pieces of its body. After that the gateway breaks it off',
+      ),
+      keep_alive: or(duration('1ms', '10m'), '4s').describe(
+        'How long the gateway keeps an idle connection to the upstream, unless the upstream announces a shorter time. Set it below the idle timeout of your service. Otherwise some requests get 502',
+      ),
+      connection_max_age: or(duration('1s', '24h'), '5m').describe(
+        'How old a connection may become before the gateway replaces it. The new connection looks the name of the upstream up again, so a change in DNS is noticed after this time at the latest. The real age is up to a fifth less',
+      ),
+      max_connections: or(integer(1, 65_535), 256).describe(
+        'How many connections to the upstream may be open at the same time',
+      ),
+      queue_timeout: or(duration('1ms', '10m'), '2s').describe(
+        'How long a request waits for a free connection if all of them are busy. After that it gets 503 overloaded',
+      ),
+      max_header_size: or(size('1KiB', '1MiB'), '32KiB').describe(
+        'The most bytes that the headers of a response may have. With more the client gets 502',
+      ),
       buffer: buffer.prefault('256KiB'),
-      buffer_total: size('64KiB', '64GiB')
-        .prefault('64MiB')
-        .describe('How much memory the buffers of all responses may take together. 64KiB to 64GiB. Default 64MiB'),
+      buffer_total: or(size('64KiB', '64GiB'), '64MiB').describe(
+        'How much memory the buffers of all responses may take together',
+      ),
       headers: headers.prefault({}),
       identity: identity.prefault({}),
       quota_field: nameOf(quotaFieldProblem)
@@ -168,19 +152,15 @@ export const upstream = domain(
         .describe(
           'Headers that the gateway removes before it forwards a request, including headers that it adds itself, like X-Request-Id',
         ),
-      via: flag()
-        .default(false)
-        .describe(
-          'Whether the gateway adds the header Via. If they see Via, nginx, APISIX and IIS do not compress responses by default. Default false',
-        ),
-      pass_authorization: flag()
-        .default(false)
-        .describe('Whether the gateway forwards the credential of the client to the upstream. Default false'),
-      reuse_after_body: flag()
-        .default(true)
-        .describe(
-          'Whether a connection to the upstream is used again after a request with a body. Set false if your upstream may leave a body unread, because it would then take the rest of the body for the next request. Default true',
-        ),
+      via: or(flag(), false).describe(
+        'Whether the gateway adds the header Via. If they see Via, nginx, APISIX and IIS do not compress responses by default',
+      ),
+      pass_authorization: or(flag(), false).describe(
+        'Whether the gateway forwards the credential of the client to the upstream',
+      ),
+      reuse_after_body: or(flag(), true).describe(
+        'Whether a connection to the upstream is used again after a request with a body. Set false if your upstream may leave a body unread, because it would then take the rest of the body for the next request',
+      ),
       unchunk: unchunk.prefault('64KiB'),
       lenient: lenient.default([]),
       tls: tls.optional(),

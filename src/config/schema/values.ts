@@ -80,6 +80,16 @@ function quoteHint(input: unknown): string {
   return typeof input === 'number' || typeof input === 'boolean' ? '; put it in quotes' : ''
 }
 
+/**
+ * A value, or what a file without the key has. Behind its description the default is said too, and the range if the value has one: neither is
+ * written in the description.
+ */
+export function or<T extends z.ZodType>(value: T, byDefault: z.input<T>): z.ZodPrefault<T> {
+  const { range } = value.meta() ?? {}
+  const end = `${range === undefined ? '' : `${range}. `}Default ${byDefault}`
+  return value.prefault(byDefault as z.core.util.NoUndefined<z.input<T>>).meta({ end })
+}
+
 /** Text that means something: read once, here. @param pattern for editors; regular expression of ECMAScript */
 export function read<T>(what: string, parse: (text: string) => Reading<T>, pattern?: string) {
   return z
@@ -95,12 +105,14 @@ export function read<T>(what: string, parse: (text: string) => Reading<T>, patte
 
 /** Milliseconds, written like `30s`. @param min, max in the same writing, both allowed */
 export function duration(min: string, max: string, parse = parseDuration) {
-  return read('a duration with its unit, like 30s', within(parse, formatDuration, min, max), DURATION.source)
+  const reading = within(parse, formatDuration, min, max)
+  return read('a duration with its unit, like 30s', reading, DURATION.source).meta({ range: `${min} to ${max}` })
 }
 
 /** Bytes, written like `64KiB`. @param min, max in the same writing, both allowed */
 export function size(min: string, max: string) {
-  return read('a size with its unit, like 64KiB', within(parseSize, formatSize, min, max), SIZE.source)
+  const reading = within(parseSize, formatSize, min, max)
+  return read('a size with its unit, like 64KiB', reading, SIZE.source).meta({ range: `${min} to ${max}` })
 }
 
 function within(
@@ -127,9 +139,9 @@ function bound(reading: Reading<number>): number {
 
 /** An integer, both bounds allowed. */
 export function integer(min: number, max: number) {
-  const what = `an integer from ${min} to ${max}`
-  const error = ({ input }: { input?: unknown }) => wanted(what, input)
-  return z.int({ error }).min(min, { error }).max(max, { error })
+  const range = `${min} to ${max}`
+  const error = ({ input }: { input?: unknown }) => wanted(`an integer from ${range}`, input)
+  return z.int({ error }).min(min, { error }).max(max, { error }).meta({ range })
 }
 
 const YAML_1_1_BOOLEANS = /^(?:y|yes|on|n|no|off)$/i
