@@ -9,7 +9,6 @@ import { bodies } from './groups/bodies.ts'
 import { callers } from './groups/callers.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
-import { credentials } from './groups/credentials.ts'
 import { decisions } from './groups/decisions.ts'
 import { footprint } from './groups/footprint.ts'
 import type { Bench, Group } from './groups/group.ts'
@@ -49,7 +48,6 @@ const GROUPS: Readonly<Record<string, Group>> = {
   connections,
   stores,
   workers,
-  credentials,
   callers,
 }
 
