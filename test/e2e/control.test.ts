@@ -21,7 +21,7 @@ import { bearer } from './jwt.ts'
 const run = promisify(execFile)
 const AUTHOR = { who: 'alice', why: null }
 const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
-const SOON = { timeout: 30_000, interval: 10 }
+const SOON = { timeout: 30_000 }
 
 let redis: RedisServer
 let folder: string
