@@ -26,8 +26,8 @@ const BOUNDS = {
 /** Until V8 has optimised what such a request runs. */
 const WARM = 4000
 /**
- * What comes in between, such as the optimiser itself, only adds: the least of some runs counts. By three of them a charge of the embedded
- * store once had 17,985 bytes, where it has 15,300: what such a request runs was optimised later that time.
+ * What comes in between, such as the optimiser itself, only adds: the least of some runs counts, and a run within the budget is the last one.
+ * By three runs a charge of the embedded store once had 17,985 bytes, where it has 15,300: what such a request runs was optimised later that time.
  */
 const [RUNS, REQUESTS] = [8, 1000]
 /** More would have to ask the store for their refusals more often. */
@@ -59,51 +59,57 @@ function headsOf(path: string, fields = credentials): string[] {
   return fields.map((field) => `GET ${path} HTTP/1.1\r\nHost: gateway.test\r\n${field}\r\n`)
 }
 
-/** @returns bytes a request */
-async function measure(gateway: MeasuredGateway, heads: readonly string[], status = 200): Promise<number> {
+/** Fails where each run allocates more than the budget for a request. */
+async function keepsTo(bound: number, gateway: MeasuredGateway, heads: readonly string[], status = 200): Promise<void> {
   const load = await openLoad(gateway.port)
   await load.run(heads, WARM, status)
   let least = Number.POSITIVE_INFINITY
-  for (let i = 0; i < RUNS; i++) {
+  for (let i = 0; i < RUNS && least >= bound; i++) {
     const before = await gateway.allocated()
     await load.run(heads, REQUESTS, status)
-    least = Math.min(least, ((await gateway.allocated()) - before) / REQUESTS)
+    least = Math.min(least, Math.round(((await gateway.allocated()) - before) / REQUESTS))
   }
   load.close()
-  return Math.round(least)
+  expect(least).toBeLessThan(bound)
+}
+
+/** Each user has used something. */
+async function use(gateway: MeasuredGateway): Promise<void> {
+  const load = await openLoad(gateway.port)
+  await load.run(headsOf('/read'), USERS, 200)
+  load.close()
 }
 
 it('a request without a quota allocates no more than its budget', async () => {
-  expect(await measure(ofRedis, headsOf('/free', ['']))).toBeLessThan(BOUNDS.bare)
+  await keepsTo(BOUNDS.bare, ofRedis, headsOf('/free', ['']))
 })
 
 it('a request that Redis charges allocates no more than its budget', async () => {
-  expect(await measure(ofRedis, headsOf('/read'))).toBeLessThan(BOUNDS.charge)
+  await keepsTo(BOUNDS.charge, ofRedis, headsOf('/read'))
 })
 
 it('a request that the embedded store charges allocates no more than its budget', async () => {
-  expect(await measure(embedded, headsOf('/read'))).toBeLessThan(BOUNDS.embedded)
+  await keepsTo(BOUNDS.embedded, embedded, headsOf('/read'))
 })
 
 it('a refusal allocates no more than its budget', async () => {
-  expect(await measure(ofRedis, headsOf('/write'), 429)).toBeLessThan(BOUNDS.refusal)
+  await keepsTo(BOUNDS.refusal, ofRedis, headsOf('/write'), 429)
 })
 
 it('a look at the own quota allocates no more than its budget', async () => {
-  expect(await measure(embedded, headsOf('/me/quota'))).toBeLessThan(BOUNDS.quota)
+  await keepsTo(BOUNDS.quota, embedded, headsOf('/me/quota'))
 })
 
 it('a look at the own usage allocates no more than its budget', async () => {
-  // Each user has used something.
-  await measure(ofRedis, headsOf('/read'))
-  expect(await measure(ofRedis, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usage)
-  await measure(embedded, headsOf('/read'))
-  expect(await measure(embedded, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usage)
+  for (const gateway of [ofRedis, embedded]) {
+    await use(gateway)
+    await keepsTo(BOUNDS.usage, gateway, headsOf('/me/usage'))
+  }
 })
 
 it('a look at the own usage allocates no more than its budget where five categories have 35 days', async () => {
   keepDays(ofFive.database, ['read', 'write', 'search', 'upload', 'export'])
-  expect(await measure(ofFive, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usageOfFive)
+  await keepsTo(BOUNDS.usageOfFive, ofFive, headsOf('/me/usage'))
 })
 
 const DAY_MS = 86_400_000
