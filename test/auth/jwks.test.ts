@@ -42,267 +42,261 @@ async function start(url = server.url): Promise<Bench> {
 const token = (key = one, more = {}) => jwt({ key, payload: claims({ exp: NOW / 1000 + 48 * 3600, ...more }) })
 const down = () => (server.answer = (_, response) => response.writeHead(500).end())
 
-describe('keys by URL', () => {
-  it('keys by URL are fetched once and used for ten minutes', async () => {
-    const gateway = await start()
-    for (let i = 0; i < 3; i++) expect(await gateway.outcome(token())).toBe('alice')
-    gateway.time += 10 * MINUTE - 1
+it('keys by URL are fetched once and used for ten minutes', async () => {
+  const gateway = await start()
+  for (let i = 0; i < 3; i++) expect(await gateway.outcome(token())).toBe('alice')
+  gateway.time += 10 * MINUTE - 1
+  expect(await gateway.outcome(token())).toBe('alice')
+  expect(server.hits).toBe(1)
+  gateway.time += 1
+  expect(await gateway.outcome(token())).toBe('alice')
+  expect(server.hits).toBe(2)
+  expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
+}, 60_000)
+
+it('keys by URL are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
+  const sockets = new Set<unknown>()
+  server.answer = (request, response) => {
+    sockets.add(request.socket)
+    response.setHeader('Keep-Alive', 'timeout=600')
+    serveJson(keySet(one))(request, response)
+  }
+  const gateway = await start()
+  for (let i = 0; i < 3; i++) {
     expect(await gateway.outcome(token())).toBe('alice')
-    expect(server.hits).toBe(1)
-    gateway.time += 1
-    expect(await gateway.outcome(token())).toBe('alice')
-    expect(server.hits).toBe(2)
-    expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
-  }, 60_000)
-
-  it('keys by URL are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
-    const sockets = new Set<unknown>()
-    server.answer = (request, response) => {
-      sockets.add(request.socket)
-      response.setHeader('Keep-Alive', 'timeout=600')
-      serveJson(keySet(one))(request, response)
-    }
-    const gateway = await start()
-    for (let i = 0; i < 3; i++) {
-      expect(await gateway.outcome(token())).toBe('alice')
-      gateway.time += 10 * MINUTE
-    }
-    expect(sockets.size).toBe(3)
-  })
-
-  it.each([
-    ['max-age=3600', HOUR],
-    ['public, MAX-AGE=3600, must-revalidate', HOUR],
-    ['max-age="3600"', HOUR],
-    ['max-age=0', MINUTE],
-    ['max-age=1', MINUTE],
-    ['max-age=99999999999999999999', 24 * HOUR],
-    ['s-maxage=5', 10 * MINUTE],
-    ['no-store', 10 * MINUTE],
-  ])(
-    'keys by URL are used for as long as Cache-Control: %s says, between a minute and a day',
-    async (cacheControl, fresh) => {
-      server.answer = serveJson(keySet(one), { 'cache-control': cacheControl })
-      const gateway = await start()
-      await gateway.outcome(token())
-      gateway.time += fresh - 1
-      await gateway.outcome(token())
-      expect(server.hits).toBe(1)
-      gateway.time += 1
-      await gateway.outcome(token())
-      expect(server.hits).toBe(2)
-    },
-  )
-
-  it('keys by URL are shared by the audiences of one issuer', async () => {
-    const keys = { kind: 'url', url: server.url } as const
-    const gateway = await bench([{ keys, audiences: ['a'] }, { keys }])
-    open.push(gateway)
-    expect(await gateway.outcome(token())).toBe('alice')
-    expect(server.hits).toBe(1)
-  })
-
-  it('keys by URL need not be there at the start: the gateway says 503 and asks again two seconds later', async () => {
-    down()
-    const gateway = await start()
-    expect(await gateway.ask(token())).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } })
-    for (let i = 0; i < 20; i++) await gateway.ask(token())
-    expect(server.hits).toBe(1)
-    server.answer = serveJson(keySet(one))
-    gateway.time += 2000
-    expect(await gateway.outcome(token())).toBe('alice')
-  })
-
-  it('keys by URL are asked for once by many who wait together', async () => {
-    server.answer = (request, response) => setTimeout(() => serveJson(keySet(one))(request, response), 50)
-    const gateway = await start()
-    const users = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => gateway.outcome(jwt({ key: one, payload: claims({ sub: `user-${i}` }) }))),
-    )
-    expect(new Set(users).size).toBe(50)
-    expect(server.hits).toBe(1)
-  })
+    gateway.time += 10 * MINUTE
+  }
+  expect(sockets.size).toBe(3)
 })
 
-describe('rotation', () => {
-  it('rotation is seen by the first token with a new kid', async () => {
+it.each([
+  ['max-age=3600', HOUR],
+  ['public, MAX-AGE=3600, must-revalidate', HOUR],
+  ['max-age="3600"', HOUR],
+  ['max-age=0', MINUTE],
+  ['max-age=1', MINUTE],
+  ['max-age=99999999999999999999', 24 * HOUR],
+  ['s-maxage=5', 10 * MINUTE],
+  ['no-store', 10 * MINUTE],
+])(
+  'keys by URL are used for as long as Cache-Control: %s says, between a minute and a day',
+  async (cacheControl, fresh) => {
+    server.answer = serveJson(keySet(one), { 'cache-control': cacheControl })
     const gateway = await start()
-    expect(await gateway.outcome(token(one))).toBe('alice')
-    server.answer = serveJson(keySet(two))
-    gateway.time += 30_000
-    expect(await gateway.outcome(token(two))).toBe('alice')
-    expect(await gateway.outcome(token(one))).toBe('unauthorized')
-  })
-
-  it('rotation takes a removed key out of use when the set is fetched again', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    server.answer = serveJson(keySet(two))
-    gateway.time += 10 * MINUTE
-    expect(await gateway.outcome(token(one))).toBe('unauthorized')
-  })
-
-  it('rotation that comes just after a fetch is seen at once too, and then by no token later than ten seconds', async () => {
-    const gateway = await start()
-    const keys = Array.from({ length: 5 }, (_, i) => ecKey(`key-${i}`))
-    for (const key of keys.slice(0, 2)) {
-      server.answer = serveJson(keySet(key))
-      expect(await gateway.outcome(token(key))).toBe('alice')
-    }
-    server.answer = serveJson(keySet(keys[2] ?? one))
-    expect(await gateway.ask(token(keys[2]))).toMatchObject({ user: 'alice' })
-    server.answer = serveJson(keySet(keys[3] ?? one))
-    expect(await gateway.ask(token(keys[3]))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '10' } })
-    gateway.time += 9999
-    expect(await gateway.ask(token(keys[3]))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } })
+    await gateway.outcome(token())
+    gateway.time += fresh - 1
+    await gateway.outcome(token())
+    expect(server.hits).toBe(1)
     gateway.time += 1
-    expect(await gateway.outcome(token(keys[3]))).toBe('alice')
-    expect(server.hits).toBe(4)
-  })
+    await gateway.outcome(token())
+    expect(server.hits).toBe(2)
+  },
+)
 
-  it('rotation is looked for three times at once and each ten seconds, whatever flood of unknown kids comes, and no good token is refused', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    gateway.time += 30_000
-    const flood = async (): Promise<Set<string>> => {
-      const made = Array.from({ length: 100 }, (_, i) => token({ ...two, jwk: { kid: `unknown-${i}` } }))
-      return new Set(await Promise.all(made.map((each) => gateway.outcome(each))))
-    }
-    for (const hits of [2, 3, 4]) {
-      expect(await flood()).toEqual(new Set(['unauthorized']))
-      expect(server.hits).toBe(hits)
-    }
-    // Nobody can know any more whether these are forged.
-    expect(await flood()).toEqual(new Set(['overloaded']))
-    for (const [ms, hits] of [
-      [9999, 4],
-      [1, 5],
-      [9999, 5],
-      [1, 6],
-    ] as const) {
-      gateway.time += ms
-      await flood()
-      expect(server.hits).toBe(hits)
-      expect(await gateway.outcome(token(one))).toBe('alice')
-    }
-    server.answer = serveJson(keySet(one, two))
-    expect(await gateway.outcome(token(two))).toBe('overloaded')
-    gateway.time += 10_000
-    expect(await gateway.outcome(token(two))).toBe('alice')
-  })
+it('keys by URL are shared by the audiences of one issuer', async () => {
+  const keys = { kind: 'url', url: server.url } as const
+  const gateway = await bench([{ keys, audiences: ['a'] }, { keys }])
+  open.push(gateway)
+  expect(await gateway.outcome(token())).toBe('alice')
+  expect(server.hits).toBe(1)
+})
 
-  it('rotation lets those with a key that was taken out of use know that at once, also where the set may not be asked for now', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    server.answer = serveJson(keySet(two))
-    expect(await gateway.outcome(token(two))).toBe('alice')
-    for (let i = 0; i < 100; i++) expect(await gateway.outcome(token(one))).toBe('unauthorized')
-    expect(server.hits).toBe(3)
-    expect(await gateway.outcome(token(ecKey('three')))).toBe('overloaded')
-  })
+it('keys by URL need not be there at the start: the gateway says 503 and asks again two seconds later', async () => {
+  down()
+  const gateway = await start()
+  expect(await gateway.ask(token())).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } })
+  for (let i = 0; i < 20; i++) await gateway.ask(token())
+  expect(server.hits).toBe(1)
+  server.answer = serveJson(keySet(one))
+  gateway.time += 2000
+  expect(await gateway.outcome(token())).toBe('alice')
+})
 
-  it.each(['one', undefined])(
-    'rotation under the same kid, %s, is seen by the first token that is signed with the new key',
-    async (kid) => {
-      const [before, after] = [ecKey(kid), ecKey(kid)]
-      server.answer = serveJson(keySet(before))
-      const gateway = await start()
-      expect(await gateway.outcome(token(before))).toBe('alice')
-      server.answer = serveJson(keySet(after))
-      expect(await gateway.outcome(token(after))).toBe('alice')
-      expect(await gateway.outcome(token(before))).toBe('unauthorized')
-      expect(server.hits).toBe(3)
-    },
+it('keys by URL are asked for once by many who wait together', async () => {
+  server.answer = (request, response) => setTimeout(() => serveJson(keySet(one))(request, response), 50)
+  const gateway = await start()
+  const users = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => gateway.outcome(jwt({ key: one, payload: claims({ sub: `user-${i}` }) }))),
   )
+  expect(new Set(users).size).toBe(50)
+  expect(server.hits).toBe(1)
+})
 
-  it('rotation without a kid is no "no" either while the set may not be asked for', async () => {
-    const [before, after] = [ecKey(), ecKey()]
+it('rotation is seen by the first token with a new kid', async () => {
+  const gateway = await start()
+  expect(await gateway.outcome(token(one))).toBe('alice')
+  server.answer = serveJson(keySet(two))
+  gateway.time += 30_000
+  expect(await gateway.outcome(token(two))).toBe('alice')
+  expect(await gateway.outcome(token(one))).toBe('unauthorized')
+})
+
+it('rotation takes a removed key out of use when the set is fetched again', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  server.answer = serveJson(keySet(two))
+  gateway.time += 10 * MINUTE
+  expect(await gateway.outcome(token(one))).toBe('unauthorized')
+})
+
+it('rotation that comes just after a fetch is seen at once too, and then by no token later than ten seconds', async () => {
+  const gateway = await start()
+  const keys = Array.from({ length: 5 }, (_, i) => ecKey(`key-${i}`))
+  for (const key of keys.slice(0, 2)) {
+    server.answer = serveJson(keySet(key))
+    expect(await gateway.outcome(token(key))).toBe('alice')
+  }
+  server.answer = serveJson(keySet(keys[2] ?? one))
+  expect(await gateway.ask(token(keys[2]))).toMatchObject({ user: 'alice' })
+  server.answer = serveJson(keySet(keys[3] ?? one))
+  expect(await gateway.ask(token(keys[3]))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '10' } })
+  gateway.time += 9999
+  expect(await gateway.ask(token(keys[3]))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } })
+  gateway.time += 1
+  expect(await gateway.outcome(token(keys[3]))).toBe('alice')
+  expect(server.hits).toBe(4)
+})
+
+it('rotation is looked for three times at once and each ten seconds, whatever flood of unknown kids comes, and no good token is refused', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  gateway.time += 30_000
+  const flood = async (): Promise<Set<string>> => {
+    const made = Array.from({ length: 100 }, (_, i) => token({ ...two, jwk: { kid: `unknown-${i}` } }))
+    return new Set(await Promise.all(made.map((each) => gateway.outcome(each))))
+  }
+  for (const hits of [2, 3, 4]) {
+    expect(await flood()).toEqual(new Set(['unauthorized']))
+    expect(server.hits).toBe(hits)
+  }
+  // Nobody can know any more whether these are forged.
+  expect(await flood()).toEqual(new Set(['overloaded']))
+  for (const [ms, hits] of [
+    [9999, 4],
+    [1, 5],
+    [9999, 5],
+    [1, 6],
+  ] as const) {
+    gateway.time += ms
+    await flood()
+    expect(server.hits).toBe(hits)
+    expect(await gateway.outcome(token(one))).toBe('alice')
+  }
+  server.answer = serveJson(keySet(one, two))
+  expect(await gateway.outcome(token(two))).toBe('overloaded')
+  gateway.time += 10_000
+  expect(await gateway.outcome(token(two))).toBe('alice')
+})
+
+it('rotation lets those with a key that was taken out of use know that at once, also where the set may not be asked for now', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  server.answer = serveJson(keySet(two))
+  expect(await gateway.outcome(token(two))).toBe('alice')
+  for (let i = 0; i < 100; i++) expect(await gateway.outcome(token(one))).toBe('unauthorized')
+  expect(server.hits).toBe(3)
+  expect(await gateway.outcome(token(ecKey('three')))).toBe('overloaded')
+})
+
+it.each(['one', undefined])(
+  'rotation under the same kid, %s, is seen by the first token that is signed with the new key',
+  async (kid) => {
+    const [before, after] = [ecKey(kid), ecKey(kid)]
     server.answer = serveJson(keySet(before))
     const gateway = await start()
-    for (let i = 0; i < 3; i++) await gateway.outcome(token(ecKey(), { jti: `${i}` }))
+    expect(await gateway.outcome(token(before))).toBe('alice')
     server.answer = serveJson(keySet(after))
-    expect(await gateway.ask(token(after))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '10' } })
-    gateway.time += 10_000
     expect(await gateway.outcome(token(after))).toBe('alice')
-  })
+    expect(await gateway.outcome(token(before))).toBe('unauthorized')
+    expect(server.hits).toBe(3)
+  },
+)
 
-  it('rotation is looked for as seldom whatever flood of bad signatures comes, and these are refused', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    const forger = ecKey('one')
-    const flood = () =>
-      Promise.all(Array.from({ length: 100 }, (_, i) => gateway.outcome(token(forger, { jti: `${i}` }))))
-    for (const [ms, hits] of [
-      [30_000, 2],
-      [0, 3],
-      [0, 4],
-      [9999, 4],
-      [1, 5],
-    ] as const) {
-      gateway.time += ms
-      expect(new Set(await flood())).toEqual(new Set(['unauthorized']))
-      expect(server.hits).toBe(hits)
-    }
-    expect(await gateway.outcome(token(one))).toBe('alice')
-  })
-
-  it('rotation that cannot be looked for is no reason to doubt a bad signature', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    down()
-    gateway.time += 30_000
-    expect(await gateway.outcome(token(ecKey('one')))).toBe('unauthorized')
-    expect(await gateway.outcome(token(one))).toBe('alice')
-  })
-
-  it('rotation is not looked for on behalf of a token that is refused anyway', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    gateway.time += 30_000
-    for (const changes of [{ exp: 1 }, { aud: 'other' }, { iss: 'other' }, { sub: '' }]) {
-      expect(await gateway.outcome(jwt({ key: two, payload: claims(changes) }))).toBe('unauthorized')
-    }
-    expect(server.hits).toBe(1)
-  })
-
-  it('rotation is still looked for after the clock was set back', async () => {
-    const gateway = await start()
-    await gateway.outcome(token(one))
-    server.answer = serveJson(keySet(one, two))
-    gateway.time -= HOUR
-    expect(await gateway.outcome(token(two))).toBe('alice')
-  })
+it('rotation without a kid is no "no" either while the set may not be asked for', async () => {
+  const [before, after] = [ecKey(), ecKey()]
+  server.answer = serveJson(keySet(before))
+  const gateway = await start()
+  for (let i = 0; i < 3; i++) await gateway.outcome(token(ecKey(), { jti: `${i}` }))
+  server.answer = serveJson(keySet(after))
+  expect(await gateway.ask(token(after))).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '10' } })
+  gateway.time += 10_000
+  expect(await gateway.outcome(token(after))).toBe('alice')
 })
 
-describe('keys that came while the clock was ahead', () => {
-  const long = { exp: NOW / 1000 + 60 * 86_400 }
-  async function startAhead(): Promise<Bench> {
-    const gateway = await start()
-    expect(await gateway.outcome(token(one, long))).toBe('alice')
-    gateway.time += 30 * 24 * HOUR
-    expect(await gateway.outcome(token(one, long))).toBe('alice')
-    expect(server.hits).toBe(2)
-    return gateway
+it('rotation is looked for as seldom whatever flood of bad signatures comes, and these are refused', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  const forger = ecKey('one')
+  const flood = () =>
+    Promise.all(Array.from({ length: 100 }, (_, i) => gateway.outcome(token(forger, { jti: `${i}` }))))
+  for (const [ms, hits] of [
+    [30_000, 2],
+    [0, 3],
+    [0, 4],
+    [9999, 4],
+    [1, 5],
+  ] as const) {
+    gateway.time += ms
+    expect(new Set(await flood())).toEqual(new Set(['unauthorized']))
+    expect(server.hits).toBe(hits)
   }
+  expect(await gateway.outcome(token(one))).toBe('alice')
+})
 
-  it('keys that came while the clock was ahead are due when it is right again, so that a key which was taken out of use is no good', async () => {
-    const gateway = await startAhead()
-    server.answer = serveJson(keySet(two))
-    gateway.time = NOW + HOUR
-    expect(await gateway.outcome(token(one, long))).toBe('unauthorized')
-    expect(server.hits).toBe(3)
-  })
+it('rotation that cannot be looked for is no reason to doubt a bad signature', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  down()
+  gateway.time += 30_000
+  expect(await gateway.outcome(token(ecKey('one')))).toBe('unauthorized')
+  expect(await gateway.outcome(token(one))).toBe('alice')
+})
 
-  it('keys that came while the clock was ahead are used for 24 hours from then on where the provider fails', async () => {
-    const gateway = await startAhead()
-    down()
-    gateway.time = NOW + HOUR
-    expect(await gateway.outcome(token(one, long))).toBe('alice')
-    gateway.time += 24 * HOUR - 1
-    expect(await gateway.outcome(token(one, long))).toBe('alice')
-    gateway.time += 1
-    expect(await gateway.outcome(token(one, long))).toBe('overloaded')
-  })
+it('rotation is not looked for on behalf of a token that is refused anyway', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  gateway.time += 30_000
+  for (const changes of [{ exp: 1 }, { aud: 'other' }, { iss: 'other' }, { sub: '' }]) {
+    expect(await gateway.outcome(jwt({ key: two, payload: claims(changes) }))).toBe('unauthorized')
+  }
+  expect(server.hits).toBe(1)
+})
+
+it('rotation is still looked for after the clock was set back', async () => {
+  const gateway = await start()
+  await gateway.outcome(token(one))
+  server.answer = serveJson(keySet(one, two))
+  gateway.time -= HOUR
+  expect(await gateway.outcome(token(two))).toBe('alice')
+})
+
+const long = { exp: NOW / 1000 + 60 * 86_400 }
+async function startAhead(): Promise<Bench> {
+  const gateway = await start()
+  expect(await gateway.outcome(token(one, long))).toBe('alice')
+  gateway.time += 30 * 24 * HOUR
+  expect(await gateway.outcome(token(one, long))).toBe('alice')
+  expect(server.hits).toBe(2)
+  return gateway
+}
+
+it('keys that came while the clock was ahead are due when it is right again, so that a key which was taken out of use is no good', async () => {
+  const gateway = await startAhead()
+  server.answer = serveJson(keySet(two))
+  gateway.time = NOW + HOUR
+  expect(await gateway.outcome(token(one, long))).toBe('unauthorized')
+  expect(server.hits).toBe(3)
+})
+
+it('keys that came while the clock was ahead are used for 24 hours from then on where the provider fails', async () => {
+  const gateway = await startAhead()
+  down()
+  gateway.time = NOW + HOUR
+  expect(await gateway.outcome(token(one, long))).toBe('alice')
+  gateway.time += 24 * HOUR - 1
+  expect(await gateway.outcome(token(one, long))).toBe('alice')
+  gateway.time += 1
+  expect(await gateway.outcome(token(one, long))).toBe('overloaded')
 })
 
 describe('when the provider fails', () => {
@@ -499,21 +493,19 @@ describe('when the provider fails', () => {
   })
 })
 
-describe('closing', () => {
-  it('closing gives up a fetch under way, silently, and starts no other', async () => {
-    const waiting: (() => void)[] = []
-    server.answer = (request, response) => waiting.push(() => serveJson(keySet(one))(request, response))
-    const gateway = await start()
-    const answer = gateway.outcome(token())
-    while (waiting.length === 0) await new Promise(setImmediate)
-    gateway.auth.close()
-    waiting[0]?.()
-    expect(await answer).toBe('overloaded')
-    gateway.time += HOUR
-    expect(await gateway.outcome(token())).toBe('overloaded')
-    expect(gateway.failures()).toEqual([])
-    expect(server.hits).toBe(1)
-  })
+it('closing gives up a fetch under way, silently, and starts no other', async () => {
+  const waiting: (() => void)[] = []
+  server.answer = (request, response) => waiting.push(() => serveJson(keySet(one))(request, response))
+  const gateway = await start()
+  const answer = gateway.outcome(token())
+  while (waiting.length === 0) await new Promise(setImmediate)
+  gateway.auth.close()
+  waiting[0]?.()
+  expect(await answer).toBe('overloaded')
+  gateway.time += HOUR
+  expect(await gateway.outcome(token())).toBe('overloaded')
+  expect(gateway.failures()).toEqual([])
+  expect(server.hits).toBe(1)
 })
 
 describe('key sets that are kept for other gateways', () => {
@@ -653,43 +645,41 @@ describe('key sets that are kept for other gateways', () => {
   })
 })
 
-describe('a next configuration', () => {
-  const OTHERS = {
-    audiences: ['others'],
-    keys: { kind: 'secret', secret: 'y'.repeat(32) },
-    algorithms: ['HS256'],
-  } as const
-  const ours = () => ({ keys: { kind: 'url', url: server.url } }) as const
-  const uncached = { cache: { max: 0, ttlMs: 0 } }
+const OTHERS = {
+  audiences: ['others'],
+  keys: { kind: 'secret', secret: 'y'.repeat(32) },
+  algorithms: ['HS256'],
+} as const
+const ours = () => ({ keys: { kind: 'url', url: server.url } }) as const
+const uncached = { cache: { max: 0, ttlMs: 0 } }
 
-  it('a next configuration goes on with the keys that were fetched, while the identity provider is out', async () => {
-    const before = await start()
-    expect(await before.outcome(token())).toBe('alice')
-    down()
-    const after = await bench([ours(), OTHERS], uncached, before)
-    open.push(after)
-    before.auth.close(after.auth)
-    expect(await after.outcome(token())).toBe('alice')
-    expect(server.hits).toBe(1)
-  })
+it('a next configuration goes on with the keys that were fetched, while the identity provider is out', async () => {
+  const before = await start()
+  expect(await before.outcome(token())).toBe('alice')
+  down()
+  const after = await bench([ours(), OTHERS], uncached, before)
+  open.push(after)
+  before.auth.close(after.auth)
+  expect(await after.outcome(token())).toBe('alice')
+  expect(server.hits).toBe(1)
+})
 
-  it('a next configuration is told of keys that change from then on', async () => {
-    const before = await start()
-    await before.outcome(token())
-    const after = await bench([ours(), OTHERS], uncached, before)
-    open.push(after)
-    before.auth.close(after.auth)
-    server.answer = serveJson(keySet(two))
-    before.time += HOUR
-    expect(await after.outcome(token(two))).toBe('alice')
-  })
+it('a next configuration is told of keys that change from then on', async () => {
+  const before = await start()
+  await before.outcome(token())
+  const after = await bench([ours(), OTHERS], uncached, before)
+  open.push(after)
+  before.auth.close(after.auth)
+  server.answer = serveJson(keySet(two))
+  before.time += HOUR
+  expect(await after.outcome(token(two))).toBe('alice')
+})
 
-  it('a next configuration that is refused leaves the keys to the one in force', async () => {
-    const before = await start()
-    await before.outcome(token())
-    await expect(bench([ours(), { algorithms: [] }], uncached, before)).rejects.toThrow('algorithms: is empty')
-    server.answer = serveJson(keySet(two))
-    before.time += HOUR
-    expect(await before.outcome(token(two))).toBe('alice')
-  })
+it('a next configuration that is refused leaves the keys to the one in force', async () => {
+  const before = await start()
+  await before.outcome(token())
+  await expect(bench([ours(), { algorithms: [] }], uncached, before)).rejects.toThrow('algorithms: is empty')
+  server.answer = serveJson(keySet(two))
+  before.time += HOUR
+  expect(await before.outcome(token(two))).toBe('alice')
 })

@@ -11,31 +11,29 @@ function isCanonical(text: string): boolean {
   return text === '' || ALPHABET.indexOf(text.at(-1) ?? '') % unused === 0
 }
 
-describe('base64url', () => {
-  it('base64url gives back the bytes of what was encoded', () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), (bytes) => {
-        expect(decodeBase64url(Buffer.from(bytes).toString('base64url'))).toEqual(Buffer.from(bytes))
-      }),
-    )
-  }, 60_000)
+it('base64url gives back the bytes of what was encoded', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      expect(decodeBase64url(Buffer.from(bytes).toString('base64url'))).toEqual(Buffer.from(bytes))
+    }),
+  )
+}, 60_000)
 
-  it('base64url accepts exactly the canonical spellings', () => {
-    const text = fc.string({
-      unit: fc.constantFrom(...ALPHABET, 'A', 'Q', '=', '+', '/', ' ', '\n', '\u0000', 'é'),
-      maxLength: 12,
-    })
-    fc.assert(
-      fc.property(text, (spelling) => {
-        expect(decodeBase64url(spelling) !== null).toBe(isCanonical(spelling))
-      }),
-      { numRuns: 2000 },
-    )
-  }, 60_000)
-
-  it.each(['QQ==', 'QR', 'Q Q', 'Q', 'QUJ', 'Q+', 'Q/', ' QQ', 'QQ\n'])('base64url refuses %j', (text) => {
-    expect(decodeBase64url(text)).toBeNull()
+it('base64url accepts exactly the canonical spellings', () => {
+  const text = fc.string({
+    unit: fc.constantFrom(...ALPHABET, 'A', 'Q', '=', '+', '/', ' ', '\n', '\u0000', 'é'),
+    maxLength: 12,
   })
+  fc.assert(
+    fc.property(text, (spelling) => {
+      expect(decodeBase64url(spelling) !== null).toBe(isCanonical(spelling))
+    }),
+    { numRuns: 2000 },
+  )
+}, 60_000)
+
+it.each(['QQ==', 'QR', 'Q Q', 'Q', 'QUJ', 'Q+', 'Q/', ' QQ', 'QQ\n'])('base64url refuses %j', (text) => {
+  expect(decodeBase64url(text)).toBeNull()
 })
 
 describe('a JSON object', () => {
@@ -117,41 +115,39 @@ describe('a JSON object', () => {
   })
 })
 
-describe('the outline of a JSON text', () => {
-  const outline = (text: string, name?: string) => outlineOf(Buffer.from(text), name)
+const outline = (text: string, name?: string) => outlineOf(Buffer.from(text), name)
 
-  it('the outline of a JSON text has the string that a member of the outermost object holds', () => {
-    expect(outline('{"a":{"iss":"x"},"iss" : "y","b":"iss","c":["iss"]}', 'iss')).toEqual({
-      keys: 4,
-      commas: 3,
-      text: 'y',
-    })
-    expect(outline('{"iss":"https:\\/\\/id.example.org\\u00e9"}', 'iss')?.text).toBe('https://id.example.orgé')
+it('the outline of a JSON text has the string that a member of the outermost object holds', () => {
+  expect(outline('{"a":{"iss":"x"},"iss" : "y","b":"iss","c":["iss"]}', 'iss')).toEqual({
+    keys: 4,
+    commas: 3,
+    text: 'y',
   })
+  expect(outline('{"iss":"https:\\/\\/id.example.org\\u00e9"}', 'iss')?.text).toBe('https://id.example.orgé')
+})
 
-  it.each([
-    '{}',
-    '{"iss":1,"x":"y"}',
-    '{"iss":["y"]}',
-    '{"iss":{"iss":"y"}}',
-    '{"\\u0069ss":"y"}',
-    '{"x":"iss","y":"z"}',
-  ])('the outline of a JSON text has none of %s', (text) => {
-    expect(outline(text, 'iss')?.text).toBeNull()
-  })
+it.each([
+  '{}',
+  '{"iss":1,"x":"y"}',
+  '{"iss":["y"]}',
+  '{"iss":{"iss":"y"}}',
+  '{"\\u0069ss":"y"}',
+  '{"x":"iss","y":"z"}',
+])('the outline of a JSON text has none of %s', (text) => {
+  expect(outline(text, 'iss')?.text).toBeNull()
+})
 
-  it('the outline of a JSON text has the string that JSON.parse reads under that name', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom('iss', 'is', 'isss', 'i"ss', 'sub'), fc.jsonValue()), (object) => {
-        const { iss } = object
-        expect(outline(JSON.stringify(object), 'iss')?.text).toBe(typeof iss === 'string' ? iss : null)
-      }),
-    )
-  }, 60_000)
+it('the outline of a JSON text has the string that JSON.parse reads under that name', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom('iss', 'is', 'isss', 'i"ss', 'sub'), fc.jsonValue()), (object) => {
+      const { iss } = object
+      expect(outline(JSON.stringify(object), 'iss')?.text).toBe(typeof iss === 'string' ? iss : null)
+    }),
+  )
+}, 60_000)
 
-  it('the outline of a JSON text is none of what ends within a string', () => {
-    for (const text of ['', '"', '{"a', '{"a\\', '{"a\\"', '{"a":"b\\"}']) expect(outline(text)).toBeNull()
-  })
+it('the outline of a JSON text is none of what ends within a string', () => {
+  for (const text of ['', '"', '{"a', '{"a\\', '{"a\\"', '{"a":"b\\"}']) expect(outline(text)).toBeNull()
 })
 
 /** JSON text in which keys may come twice and be spelt in several ways. */

@@ -144,87 +144,85 @@ describe('the algorithm', () => {
   })
 })
 
-describe('the key', () => {
-  it('the key of another with the same kid does not verify', async () => {
-    expect(await reason(jwt({ key: stranger }))).toBe('bad signature')
-  })
+it('the key of another with the same kid does not verify', async () => {
+  expect(await reason(jwt({ key: stranger }))).toBe('bad signature')
+})
 
-  it('the key is never taken from the token, and nothing is fetched for it', async () => {
-    let fetched = 0
-    const trap = createServer((_, response) => {
-      fetched++
-      response.end(JSON.stringify(keySet(stranger)))
-    })
-    await listening(trap)
-    const { port } = trap.address() as { port: number }
-    const url = `http://127.0.0.1:${port}/`
-    for (const extra of [{ jwk: stranger.jwk }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }]) {
-      for (const kid of ['ec-1', 'of the attacker']) {
-        const token = jwt({ header: { alg: 'ES256', kid, ...extra }, key: stranger })
-        expect(await judge(token)).toMatchObject({ code: 'unauthorized' })
-      }
+it('the key is never taken from the token, and nothing is fetched for it', async () => {
+  let fetched = 0
+  const trap = createServer((_, response) => {
+    fetched++
+    response.end(JSON.stringify(keySet(stranger)))
+  })
+  await listening(trap)
+  const { port } = trap.address() as { port: number }
+  const url = `http://127.0.0.1:${port}/`
+  for (const extra of [{ jwk: stranger.jwk }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }]) {
+    for (const kid of ['ec-1', 'of the attacker']) {
+      const token = jwt({ header: { alg: 'ES256', kid, ...extra }, key: stranger })
+      expect(await judge(token)).toMatchObject({ code: 'unauthorized' })
     }
-    expect(fetched).toBe(0)
-    expect(await judge(withHeader({ jwk: stranger.jwk, jku: url }))).toMatchObject({ user: 'alice' })
-    await new Promise((resolve) => trap.close(resolve))
-  })
-
-  it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(900)])(
-    'the key is not found by the kid %j',
-    async (kid) => {
-      expect(await reason(withHeader({ kid }))).toBe('no key of the issuer fits')
-    },
-  )
-
-  it.each([[['ec-1']], [{ 0: 'ec-1' }], [1], [null]])('the key is not named by the kid %j', async (kid) => {
-    expect(await reason(withHeader({ kid }))).toBe('malformed JWT')
-  })
-
-  it('the key needs no name where only one fits', async () => {
-    expect(await judge(withHeader({ kid: undefined }))).toMatchObject({ user: 'alice' })
-  })
-
-  const inFile = async (...keys: TestKey[]) => {
-    const file = { kind: 'file', path: join(folder, `${keys.length}.json`) } as const
-    await writeFile(file.path, JSON.stringify(keySet(...keys)))
-    return { keys: file, algorithms: ['ES256'] }
   }
+  expect(fetched).toBe(0)
+  expect(await judge(withHeader({ jwk: stranger.jwk, jku: url }))).toMatchObject({ user: 'alice' })
+  await new Promise((resolve) => trap.close(resolve))
+})
 
-  it('the key needs no name where up to five fit, and is the one that verifies', async () => {
-    const others = ['a', 'b', 'c', 'd'].map((kid) => ecKey(kid))
-    for (const rules of [await inFile(...others, ec), await inFile(ec, ecKey())]) {
-      expect(await judge(withHeader({ kid: undefined }), rules)).toMatchObject({ user: 'alice' })
-      expect(await reason(jwt({ key: stranger, header: { alg: 'ES256' } }), rules)).toBe('bad signature')
-    }
-  })
+it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(900)])(
+  'the key is not found by the kid %j',
+  async (kid) => {
+    expect(await reason(withHeader({ kid }))).toBe('no key of the issuer fits')
+  },
+)
 
-  it('the key must be named where six fit', async () => {
-    const rules = await inFile(ec, ...['a', 'b', 'c', 'd', 'e'].map((kid) => ecKey(kid)))
-    expect(await reason(withHeader({ kid: undefined }), rules)).toMatch(/too many keys/)
-    expect(await judge(withHeader({}), rules)).toMatchObject({ user: 'alice' })
-  })
+it.each([[['ec-1']], [{ 0: 'ec-1' }], [1], [null]])('the key is not named by the kid %j', async (kid) => {
+  expect(await reason(withHeader({ kid }))).toBe('malformed JWT')
+})
 
-  it('the key of another name is not tried for a token that names one', async () => {
-    expect(await reason(withHeader({ kid: 'b' }), await inFile(ec, ecKey('b')))).toBe('bad signature')
-  })
+it('the key needs no name where only one fits', async () => {
+  expect(await judge(withHeader({ kid: undefined }))).toMatchObject({ user: 'alice' })
+})
 
-  it('the key is a shared secret or the one before it, while both are named', async () => {
-    const [secret, previous] = ['new', 'old'].map((name) => name.padEnd(32, '-secret')) as [string, string]
-    const both = { keys: { kind: 'secret', secret, previous } as const, algorithms: ['HS256'] }
-    for (const key of [secret, previous]) {
-      expect(await judge(jwt({ alg: 'HS256', key }), both)).toMatchObject({ user: 'alice' })
-    }
-    const alone = { ...both, keys: { kind: 'secret', secret } as const }
-    expect(await reason(jwt({ alg: 'HS256', key: previous }), alone)).toBe('bad signature')
-  })
+const inFile = async (...keys: TestKey[]) => {
+  const file = { kind: 'file', path: join(folder, `${keys.length}.json`) } as const
+  await writeFile(file.path, JSON.stringify(keySet(...keys)))
+  return { keys: file, algorithms: ['ES256'] }
+}
 
-  it('the key is one of ten that are tried for one token, whatever rules its issuer has', async () => {
-    const rules = (secret: string) => ({ keys: { kind: 'secret', secret } as const, algorithms: ['HS256'] })
-    const secrets = Array.from({ length: 11 }, (_, i) => `${i}`.padStart(32, 'secret'))
-    const { ask } = await bench(secrets.map(rules))
-    const responses = await Promise.all(secrets.map((key) => ask(jwt({ alg: 'HS256', key }))))
-    expect(responses.filter((answer) => 'user' in answer)).toHaveLength(10)
-  })
+it('the key needs no name where up to five fit, and is the one that verifies', async () => {
+  const others = ['a', 'b', 'c', 'd'].map((kid) => ecKey(kid))
+  for (const rules of [await inFile(...others, ec), await inFile(ec, ecKey())]) {
+    expect(await judge(withHeader({ kid: undefined }), rules)).toMatchObject({ user: 'alice' })
+    expect(await reason(jwt({ key: stranger, header: { alg: 'ES256' } }), rules)).toBe('bad signature')
+  }
+})
+
+it('the key must be named where six fit', async () => {
+  const rules = await inFile(ec, ...['a', 'b', 'c', 'd', 'e'].map((kid) => ecKey(kid)))
+  expect(await reason(withHeader({ kid: undefined }), rules)).toMatch(/too many keys/)
+  expect(await judge(withHeader({}), rules)).toMatchObject({ user: 'alice' })
+})
+
+it('the key of another name is not tried for a token that names one', async () => {
+  expect(await reason(withHeader({ kid: 'b' }), await inFile(ec, ecKey('b')))).toBe('bad signature')
+})
+
+it('the key is a shared secret or the one before it, while both are named', async () => {
+  const [secret, previous] = ['new', 'old'].map((name) => name.padEnd(32, '-secret')) as [string, string]
+  const both = { keys: { kind: 'secret', secret, previous } as const, algorithms: ['HS256'] }
+  for (const key of [secret, previous]) {
+    expect(await judge(jwt({ alg: 'HS256', key }), both)).toMatchObject({ user: 'alice' })
+  }
+  const alone = { ...both, keys: { kind: 'secret', secret } as const }
+  expect(await reason(jwt({ alg: 'HS256', key: previous }), alone)).toBe('bad signature')
+})
+
+it('the key is one of ten that are tried for one token, whatever rules its issuer has', async () => {
+  const rules = (secret: string) => ({ keys: { kind: 'secret', secret } as const, algorithms: ['HS256'] })
+  const secrets = Array.from({ length: 11 }, (_, i) => `${i}`.padStart(32, 'secret'))
+  const { ask } = await bench(secrets.map(rules))
+  const responses = await Promise.all(secrets.map((key) => ask(jwt({ alg: 'HS256', key }))))
+  expect(responses.filter((answer) => 'user' in answer)).toHaveLength(10)
 })
 
 describe('the form of the token', () => {
@@ -731,99 +729,95 @@ describe('issuer and audience', () => {
   })
 })
 
-describe('the user', () => {
-  it.each([
-    undefined,
-    null,
-    '',
-    true,
-    1.5,
-    2 ** 53,
-    ['alice'],
-    { name: 'alice' },
-    '.',
-    '..',
-    'a'.repeat(257),
-    'ü'.repeat(129),
-    'a\u0000',
-    'a\nb',
-    '\u007f',
-    '\u0085',
-  ])('the user cannot be %j', async (sub) => {
-    expect(await reason(withClaims({ sub }))).toBe('sub is no user id')
-  })
-
-  const spelt = (number: string, more = '') =>
-    jwt({ key: ec, payload: JSON.stringify(claims({ sub: '#' })).replace('"#"', `${number}${more}`) })
-
-  it.each(['0', '42', '-7', '9007199254740991', '-9007199254740991'])(
-    'the user can be the integer %s, and is its digits',
-    async (number) => {
-      expect(await judge(spelt(number))).toEqual(callerOf(number, 'jwt'))
-    },
-  )
-
-  it.each(['42.0', '4.2e1', '42e0', '-0', '0.0', '1e3', '9007199254740992', '9007199254740993', '1e400', '-1.5'])(
-    'the user cannot be the number %s, which has another spelling or is rounded',
-    async (number) => {
-      expect(await reason(spelt(number))).toBe('sub is no user id')
-    },
-  )
-
-  it('the user is that of the token itself, whatever objects in it have a member of the name', async () => {
-    const more = ',"a":{"sub":42.0,"b":[{"sub":1e1}]},"":{"sub":7}'
-    expect(await judge(spelt('42', more))).toMatchObject({ user: '42' })
-    const before = JSON.stringify(claims({ sub: '#' }))
-      .replace('{', '{"a":{"sub":7},')
-      .replace('"#"', '42')
-    expect(await judge(jwt({ key: ec, payload: before }))).toMatchObject({ user: '42' })
-    expect(await reason(spelt('42.0', more.replaceAll('42.0', '42')))).toBe('sub is no user id')
-  })
-
-  it('the user cannot be a text that is no Unicode', async () => {
-    const payload = JSON.stringify(claims({ sub: '#' })).replace('"#"', '"a\\ud800"')
-    expect(await reason(jwt({ key: ec, payload }))).toBe('sub is no user id')
-  })
-
-  it.each(['a', '__proto__', 'constructor', 'a:b', '{x}', ' alice', 'Ａlice', '🎵', 'a'.repeat(256), 'ü'.repeat(128)])(
-    'the user can be %j, and is left as it is',
-    async (sub) => {
-      expect(await judge(withClaims({ sub }))).toEqual(callerOf(sub, 'jwt'))
-    },
-  )
-
-  it('the user keeps composed and decomposed spellings, and cases, apart', async () => {
-    const { ask } = await open()
-    const users = ['\u00e9', 'e\u0301', 'Alice', 'alice']
-    const responses = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
-    expect(responses.map((answer) => 'user' in answer && answer.user)).toEqual(users)
-  })
-
-  it.each(['__proto__', 'constructor', 'toString', 'email'])(
-    'the user is not found in a claim %s that the token does not have',
-    async (userClaim) => {
-      expect(await judge(withClaims({}), { userClaim })).toMatchObject({ code: 'unauthorized' })
-    },
-  )
+it.each([
+  undefined,
+  null,
+  '',
+  true,
+  1.5,
+  2 ** 53,
+  ['alice'],
+  { name: 'alice' },
+  '.',
+  '..',
+  'a'.repeat(257),
+  'ü'.repeat(129),
+  'a\u0000',
+  'a\nb',
+  '\u007f',
+  '\u0085',
+])('the user cannot be %j', async (sub) => {
+  expect(await reason(withClaims({ sub }))).toBe('sub is no user id')
 })
 
-describe('a denial', () => {
-  it('a denial tells the client little and repeats nothing of the token', async () => {
-    const canary = 'canary'
-    const tokens = [
-      withClaims({ iss: canary }),
-      withClaims({ aud: canary }),
-      withClaims({ exp: canary }),
-      withClaims({ sub: [canary] }),
-      withHeader({ kid: canary }),
-      withHeader({ alg: canary }),
-      `${canary}.${canary}.${canary}`,
-    ]
-    for (const token of tokens) {
-      const answer = await judge(token)
-      expect(answer).toMatchObject({ code: 'unauthorized' })
-      expect(JSON.stringify(answer)).not.toContain(canary)
-      expect((answer as Denial).headers?.['WWW-Authenticate']).toMatch(/error="invalid_token"/)
-    }
-  })
+const spelt = (number: string, more = '') =>
+  jwt({ key: ec, payload: JSON.stringify(claims({ sub: '#' })).replace('"#"', `${number}${more}`) })
+
+it.each(['0', '42', '-7', '9007199254740991', '-9007199254740991'])(
+  'the user can be the integer %s, and is its digits',
+  async (number) => {
+    expect(await judge(spelt(number))).toEqual(callerOf(number, 'jwt'))
+  },
+)
+
+it.each(['42.0', '4.2e1', '42e0', '-0', '0.0', '1e3', '9007199254740992', '9007199254740993', '1e400', '-1.5'])(
+  'the user cannot be the number %s, which has another spelling or is rounded',
+  async (number) => {
+    expect(await reason(spelt(number))).toBe('sub is no user id')
+  },
+)
+
+it('the user is that of the token itself, whatever objects in it have a member of the name', async () => {
+  const more = ',"a":{"sub":42.0,"b":[{"sub":1e1}]},"":{"sub":7}'
+  expect(await judge(spelt('42', more))).toMatchObject({ user: '42' })
+  const before = JSON.stringify(claims({ sub: '#' }))
+    .replace('{', '{"a":{"sub":7},')
+    .replace('"#"', '42')
+  expect(await judge(jwt({ key: ec, payload: before }))).toMatchObject({ user: '42' })
+  expect(await reason(spelt('42.0', more.replaceAll('42.0', '42')))).toBe('sub is no user id')
+})
+
+it('the user cannot be a text that is no Unicode', async () => {
+  const payload = JSON.stringify(claims({ sub: '#' })).replace('"#"', '"a\\ud800"')
+  expect(await reason(jwt({ key: ec, payload }))).toBe('sub is no user id')
+})
+
+it.each(['a', '__proto__', 'constructor', 'a:b', '{x}', ' alice', 'Ａlice', '🎵', 'a'.repeat(256), 'ü'.repeat(128)])(
+  'the user can be %j, and is left as it is',
+  async (sub) => {
+    expect(await judge(withClaims({ sub }))).toEqual(callerOf(sub, 'jwt'))
+  },
+)
+
+it('the user keeps composed and decomposed spellings, and cases, apart', async () => {
+  const { ask } = await open()
+  const users = ['\u00e9', 'e\u0301', 'Alice', 'alice']
+  const responses = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
+  expect(responses.map((answer) => 'user' in answer && answer.user)).toEqual(users)
+})
+
+it.each(['__proto__', 'constructor', 'toString', 'email'])(
+  'the user is not found in a claim %s that the token does not have',
+  async (userClaim) => {
+    expect(await judge(withClaims({}), { userClaim })).toMatchObject({ code: 'unauthorized' })
+  },
+)
+
+it('a denial tells the client little and repeats nothing of the token', async () => {
+  const canary = 'canary'
+  const tokens = [
+    withClaims({ iss: canary }),
+    withClaims({ aud: canary }),
+    withClaims({ exp: canary }),
+    withClaims({ sub: [canary] }),
+    withHeader({ kid: canary }),
+    withHeader({ alg: canary }),
+    `${canary}.${canary}.${canary}`,
+  ]
+  for (const token of tokens) {
+    const answer = await judge(token)
+    expect(answer).toMatchObject({ code: 'unauthorized' })
+    expect(JSON.stringify(answer)).not.toContain(canary)
+    expect((answer as Denial).headers?.['WWW-Authenticate']).toMatch(/error="invalid_token"/)
+  }
 })

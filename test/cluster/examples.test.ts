@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { beforeAll, expect, inject, test, vi } from 'vitest'
 import { CHART, EXAMPLES, type Manifest, manifestsOf, render } from '../deploy/rendering.ts'
 import { type Api, connectApi } from './api.ts'
 import { type Commands, commandsIn, keptBy, type Output, warningsIn } from './commands.ts'
@@ -24,77 +24,71 @@ beforeAll(async () => {
   for (const object of storage(2)) await api.apply(object)
 })
 
-describe('what lies around the examples', () => {
-  test(
-    'what lies around the examples refuses pods that are not "restricted", and Helm prints the warning of the API server',
-    LONG,
-    async () => {
-      const { commands } = await enter('refused')
-      const [, minimal = ''] = INSTALLED.find(([name]) => name === 'minimal') ?? []
-      const loose = ['--set', 'securityContext.allowPrivilegeEscalation=true']
-      const output = await commands.hurriedHelm('install', RELEASE, CHART, '-f', minimal, ...loose)
-      expect(warningsIn(output).join('\n')).toContain('would violate PodSecurity')
-      const told = 'violates PodSecurity "restricted:latest"'
-      await vi.waitFor(async () => expect(await reasonOfNoPods('refused')).toContain(told), SOON)
-    },
-  )
-})
+test(
+  'what lies around the examples refuses pods that are not "restricted", and Helm prints the warning of the API server',
+  LONG,
+  async () => {
+    const { commands } = await enter('refused')
+    const [, minimal = ''] = INSTALLED.find(([name]) => name === 'minimal') ?? []
+    const loose = ['--set', 'securityContext.allowPrivilegeEscalation=true']
+    const output = await commands.hurriedHelm('install', RELEASE, CHART, '-f', minimal, ...loose)
+    expect(warningsIn(output).join('\n')).toContain('would violate PodSecurity')
+    const told = 'violates PodSecurity "restricted:latest"'
+    await vi.waitFor(async () => expect(await reasonOfNoPods('refused')).toContain(told), SOON)
+  },
+)
 
-describe('an example of helm/ci', () => {
-  test.concurrent.for(INSTALLED)(
-    'an example of helm/ci is installed, upgraded, rolled back and uninstalled with no warning, and leaves what it says: %s',
-    LONG,
-    async ([name, values]) => {
-      const { commands, namespaces, namespace } = await enter(`example-${name}`, await othersOf(values))
-      const outputs: Output[] = []
-      const helm = async (...args: Parameters<Commands['helm']>) => {
-        const output = await commands.helm(...args)
-        outputs.push(output)
-        return output
-      }
-      const written = async () => writtenOf(await objectsIn(api, namespaces))
-      const before = await objectsIn(api, namespaces)
+test.concurrent.for(INSTALLED)(
+  'an example of helm/ci is installed, upgraded, rolled back and uninstalled with no warning, and leaves what it says: %s',
+  LONG,
+  async ([name, values]) => {
+    const { commands, namespaces, namespace } = await enter(`example-${name}`, await othersOf(values))
+    const outputs: Output[] = []
+    const helm = async (...args: Parameters<Commands['helm']>) => {
+      const output = await commands.helm(...args)
+      outputs.push(output)
+      return output
+    }
+    const written = async () => writtenOf(await objectsIn(api, namespaces))
+    const before = await objectsIn(api, namespaces)
 
-      await helm('install', RELEASE, CHART, '-f', values)
-      await vi.waitFor(async () => expect(await unscaled(namespace)).toEqual([]), SOON)
-      const installed = await objectsIn(api, namespaces)
-      expect(ready(installed)).toEqual(wanted(installed))
-      expect(missing(installed, namespace)).toEqual([])
+    await helm('install', RELEASE, CHART, '-f', values)
+    await vi.waitFor(async () => expect(await unscaled(namespace)).toEqual([]), SOON)
+    const installed = await objectsIn(api, namespaces)
+    expect(ready(installed)).toEqual(wanted(installed))
+    expect(missing(installed, namespace)).toEqual([])
 
-      await helm('upgrade', RELEASE, CHART, '-f', values, '--set', 'commonLabels.turn=second')
-      expect(turns(await written())).toEqual(new Set(['second']))
-      await helm('rollback', RELEASE, '1')
-      await vi.waitFor(async () => expect(differences(writtenOf(installed), await written())).toEqual([]), SOON)
+    await helm('upgrade', RELEASE, CHART, '-f', values, '--set', 'commonLabels.turn=second')
+    expect(turns(await written())).toEqual(new Set(['second']))
+    await helm('rollback', RELEASE, '1')
+    await vi.waitFor(async () => expect(differences(writtenOf(installed), await written())).toEqual([]), SOON)
 
-      const kept = keptBy(await helm('uninstall', RELEASE), namespace)
-      expect(kept).toEqual(name in KEPT ? [`${KEPT[name]} ${namespace}/${RELEASE}`] : [])
-      const left = kept.map((object) => `+ ${object}`)
-      await vi.waitFor(async () => expect(differences(before, await objectsIn(api, namespaces))).toEqual(left), SOON)
-      expect(outputs.flatMap(warningsIn)).toEqual([])
-    },
-  )
-})
+    const kept = keptBy(await helm('uninstall', RELEASE), namespace)
+    expect(kept).toEqual(name in KEPT ? [`${KEPT[name]} ${namespace}/${RELEASE}`] : [])
+    const left = kept.map((object) => `+ ${object}`)
+    await vi.waitFor(async () => expect(differences(before, await objectsIn(api, namespaces))).toEqual(left), SOON)
+    expect(outputs.flatMap(warningsIn)).toEqual([])
+  },
+)
 
-describe('the claim of the embedded store', () => {
-  test(
-    'the claim of the embedded store outlives helm uninstall with its volume, and is taken by the next release of the name',
-    LONG,
-    async () => {
-      const { commands, namespace } = await enter('claim')
-      const install = ['install', RELEASE, CHART, '-f', EXAMPLES.get('embedded') ?? ''] as const
-      const claim = async () => await api.get(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${RELEASE}`)
-      await commands.helm(...install)
-      const first = await claim()
-      await commands.helm('uninstall', RELEASE)
-      expect(await claim()).toMatchObject({ metadata: { uid: first.metadata.uid }, status: { phase: 'Bound' } })
-      await commands.helm(...install)
-      expect(await claim()).toMatchObject({
-        metadata: { uid: first.metadata.uid },
-        spec: { volumeName: first.spec.volumeName },
-      })
-    },
-  )
-})
+test(
+  'the claim of the embedded store outlives helm uninstall with its volume, and is taken by the next release of the name',
+  LONG,
+  async () => {
+    const { commands, namespace } = await enter('claim')
+    const install = ['install', RELEASE, CHART, '-f', EXAMPLES.get('embedded') ?? ''] as const
+    const claim = async () => await api.get(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${RELEASE}`)
+    await commands.helm(...install)
+    const first = await claim()
+    await commands.helm('uninstall', RELEASE)
+    expect(await claim()).toMatchObject({ metadata: { uid: first.metadata.uid }, status: { phase: 'Bound' } })
+    await commands.helm(...install)
+    expect(await claim()).toMatchObject({
+      metadata: { uid: first.metadata.uid },
+      spec: { volumeName: first.spec.volumeName },
+    })
+  },
+)
 
 /** A namespace for one test, with others that its objects go to. */
 async function enter(namespace: string, others: readonly string[] = []) {

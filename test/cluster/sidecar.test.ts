@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { beforeAll, expect, inject, test, vi } from 'vitest'
 import { CHART, EXAMPLES, type Manifest } from '../deploy/rendering.ts'
 import { tempFolder } from '../setup/at-end.ts'
 import { connectApi } from './api.ts'
@@ -24,55 +24,53 @@ beforeAll(() => {
   folder = tempFolder()
 })
 
-describe('the sidecar of an application', () => {
-  test('the sidecar of an application is put in, changed and taken out by one command each', LONG, async () => {
-    const { commands, namespace } = await enter('sidecar-life')
-    const before = await application(namespace)
+test('the sidecar of an application is put in, changed and taken out by one command each', LONG, async () => {
+  const { commands, namespace } = await enter('sidecar-life')
+  const before = await application(namespace)
 
-    await install(commands)
-    await patch(commands, 'sidecar-snippet')
-    expect(await sidecarOf(namespace)).toMatchObject({ restartPolicy: 'Always', ports: portsOf(8080, 9090) })
-    expect(await waitedFor(namespace)).toEqual([])
-    const once = await application(namespace)
-    await patch(commands, 'sidecar-snippet')
-    expect((await application(namespace)).metadata.generation).toBe(once.metadata.generation)
+  await install(commands)
+  await patch(commands, 'sidecar-snippet')
+  expect(await sidecarOf(namespace)).toMatchObject({ restartPolicy: 'Always', ports: portsOf(8080, 9090) })
+  expect(await waitedFor(namespace)).toEqual([])
+  const once = await application(namespace)
+  await patch(commands, 'sidecar-snippet')
+  expect((await application(namespace)).metadata.generation).toBe(once.metadata.generation)
 
-    const more = ['--set', 'containerPorts.http=18080', '--set-json', 'extraEnv=[{"name":"MORE","value":"of it"}]']
-    await install(commands, ...more)
-    await patch(commands, 'sidecar-snippet', ...more)
-    expect((await sidecarOf(namespace)).ports).toEqual(portsOf(18080, 9090))
-    expect((await sidecarOf(namespace)).env).toContainEqual({ name: 'MORE', value: 'of it' })
+  const more = ['--set', 'containerPorts.http=18080', '--set-json', 'extraEnv=[{"name":"MORE","value":"of it"}]']
+  await install(commands, ...more)
+  await patch(commands, 'sidecar-snippet', ...more)
+  expect((await sidecarOf(namespace)).ports).toEqual(portsOf(18080, 9090))
+  expect((await sidecarOf(namespace)).env).toContainEqual({ name: 'MORE', value: 'of it' })
 
-    await install(commands)
-    await patch(commands, 'sidecar-snippet')
-    expect(saidIn(await application(namespace))).toEqual(saidIn(once))
+  await install(commands)
+  await patch(commands, 'sidecar-snippet')
+  expect(saidIn(await application(namespace))).toEqual(saidIn(once))
 
-    await patch(commands, 'sidecar-remove', '--set-json', 'sidecar.workload.lifecycle={}')
-    expect(saidIn(await application(namespace))).toEqual(saidIn(before))
-    await commands.helm('uninstall', RELEASE)
-    await startAnew(commands, namespace)
-  })
-
-  test(
-    'the sidecar of an application still starts with its application after helm uninstall has come first',
-    LONG,
-    async () => {
-      const { commands, namespace } = await enter('sidecar-uninstalled')
-      const before = await application(namespace)
-      await install(commands)
-      await patch(commands, 'sidecar-snippet')
-
-      await commands.helm('uninstall', RELEASE)
-      expect(await sidecarOf(namespace)).toBeDefined()
-      await startAnew(commands, namespace)
-
-      await patch(commands, 'sidecar-remove')
-      expect(written(await application(namespace))).toEqual(written(before))
-      await commands.kubectl('delete', 'configmap,secret', RELEASE, '--ignore-not-found')
-      await startAnew(commands, namespace)
-    },
-  )
+  await patch(commands, 'sidecar-remove', '--set-json', 'sidecar.workload.lifecycle={}')
+  expect(saidIn(await application(namespace))).toEqual(saidIn(before))
+  await commands.helm('uninstall', RELEASE)
+  await startAnew(commands, namespace)
 })
+
+test(
+  'the sidecar of an application still starts with its application after helm uninstall has come first',
+  LONG,
+  async () => {
+    const { commands, namespace } = await enter('sidecar-uninstalled')
+    const before = await application(namespace)
+    await install(commands)
+    await patch(commands, 'sidecar-snippet')
+
+    await commands.helm('uninstall', RELEASE)
+    expect(await sidecarOf(namespace)).toBeDefined()
+    await startAnew(commands, namespace)
+
+    await patch(commands, 'sidecar-remove')
+    expect(written(await application(namespace))).toEqual(written(before))
+    await commands.kubectl('delete', 'configmap,secret', RELEASE, '--ignore-not-found')
+    await startAnew(commands, namespace)
+  },
+)
 
 /** A namespace with an application that runs. */
 async function enter(namespace: string) {

@@ -11,50 +11,48 @@ const read = (name: string) => readFileSync(new URL(`../../config/${name}`, impo
 const validate = new Ajv2020({ strict: true, strictTypes: false }).compile(jsonSchema())
 const accepts = (text: string) => validate(parse(text))
 
-describe('the JSON Schema', () => {
-  test('the JSON Schema that ships is the one that this program writes', () => {
-    expect(read('tollgate.schema.json')).toBe(printJsonSchema())
-  })
+test('the JSON Schema that ships is the one that this program writes', () => {
+  expect(read('tollgate.schema.json')).toBe(printJsonSchema())
+})
 
-  test('the JSON Schema accepts the reference file', () => {
-    expect(accepts(read('tollgate.yaml')), JSON.stringify(validate.errors)).toBe(true)
-  })
+test('the JSON Schema accepts the reference file', () => {
+  expect(accepts(read('tollgate.yaml')), JSON.stringify(validate.errors)).toBe(true)
+})
 
-  test('the JSON Schema refuses unknown keys at every depth', () => {
-    const UPSTREAM = 'upstream: { url: http://127.0.0.1:9000 }'
-    expect(accepts(UPSTREAM)).toBe(true)
-    expect(accepts(`${UPSTREAM}\nlisen: 0.0.0.0:8080`)).toBe(false)
-    expect(accepts(`${UPSTREAM}\nquota: { baselines: { personel: {} } }`)).toBe(false)
-    expect(accepts(`${UPSTREAM}\nroutes: [{ match: GET /a, categry: read }]`)).toBe(false)
-  })
+test('the JSON Schema refuses unknown keys at every depth', () => {
+  const UPSTREAM = 'upstream: { url: http://127.0.0.1:9000 }'
+  expect(accepts(UPSTREAM)).toBe(true)
+  expect(accepts(`${UPSTREAM}\nlisen: 0.0.0.0:8080`)).toBe(false)
+  expect(accepts(`${UPSTREAM}\nquota: { baselines: { personel: {} } }`)).toBe(false)
+  expect(accepts(`${UPSTREAM}\nroutes: [{ match: GET /a, categry: read }]`)).toBe(false)
+})
 
-  test('the JSON Schema knows units, ranges and choices, and that the environment may give any value', () => {
-    const withEdge = (edge: string) => accepts(`upstream: { url: "\${URL}" }\nedge: { ${edge} }`)
-    expect(withEdge('headers_timeout: 10s, max_in_flight: 5')).toBe(true)
-    expect(withEdge('headers_timeout: 10')).toBe(false)
-    expect(withEdge('headers_timeout: ten')).toBe(false)
-    expect(withEdge('max_in_flight: 0')).toBe(false)
-    expect(withEdge('max_in_flight: "${MAX}", headers_timeout: "${TIMEOUT:-10s}"')).toBe(true)
-    expect(withEdge('allow_in_path: [slash]')).toBe(false)
-  })
+test('the JSON Schema knows units, ranges and choices, and that the environment may give any value', () => {
+  const withEdge = (edge: string) => accepts(`upstream: { url: "\${URL}" }\nedge: { ${edge} }`)
+  expect(withEdge('headers_timeout: 10s, max_in_flight: 5')).toBe(true)
+  expect(withEdge('headers_timeout: 10')).toBe(false)
+  expect(withEdge('headers_timeout: ten')).toBe(false)
+  expect(withEdge('max_in_flight: 0')).toBe(false)
+  expect(withEdge('max_in_flight: "${MAX}", headers_timeout: "${TIMEOUT:-10s}"')).toBe(true)
+  expect(withEdge('allow_in_path: [slash]')).toBe(false)
+})
 
-  test('the JSON Schema has a price and what settles it once, wherever they may stand', () => {
-    const timesOf = (text: string) => printJsonSchema().split(text).length - 1
-    expect([timesOf('"times": {'), timesOf('"sum": {')]).toEqual([PRICES.length, 1])
-    expect(timesOf('"#/$defs/settle"')).toBeGreaterThan(1)
-    expect(keysOf(DEFINED.price as Json)).toContain('batch')
-    const routes = (cost: string) =>
-      accepts(`upstream: { url: http://a }\nroutes: [{ match: POST /a, category: read, ${cost} }]`)
-    expect(routes('cost: { body: a, values: { b: { body: c, values: { d: { body: e, values: { f: 2 } } } } } }')).toBe(
-      true,
-    )
-    expect(routes('cost: { body: a, values: { b: { body: c, value: { d: 2 } } } }')).toBe(false)
-    expect(routes('settle: { json: a, maxx: 5 }')).toBe(false)
-  })
+test('the JSON Schema has a price and what settles it once, wherever they may stand', () => {
+  const timesOf = (text: string) => printJsonSchema().split(text).length - 1
+  expect([timesOf('"times": {'), timesOf('"sum": {')]).toEqual([PRICES.length, 1])
+  expect(timesOf('"#/$defs/settle"')).toBeGreaterThan(1)
+  expect(keysOf(DEFINED.price as Json)).toContain('batch')
+  const routes = (cost: string) =>
+    accepts(`upstream: { url: http://a }\nroutes: [{ match: POST /a, category: read, ${cost} }]`)
+  expect(routes('cost: { body: a, values: { b: { body: c, values: { d: { body: e, values: { f: 2 } } } } } }')).toBe(
+    true,
+  )
+  expect(routes('cost: { body: a, values: { b: { body: c, value: { d: 2 } } } }')).toBe(false)
+  expect(routes('settle: { json: a, maxx: 5 }')).toBe(false)
+})
 
-  test('the JSON Schema says of every key what it means', () => {
-    expect(keysWithoutDescription(jsonSchema(), '')).toEqual([])
-  })
+test('the JSON Schema says of every key what it means', () => {
+  expect(keysWithoutDescription(jsonSchema(), '')).toEqual([])
 })
 
 describe('the reference file', () => {

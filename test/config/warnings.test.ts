@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { planRulesOf } from '../../src/app/plan-rules.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
@@ -145,36 +145,34 @@ function neverMatches({ message }: Problem): boolean {
   return message.startsWith('never matches')
 }
 
-describe('an open rule for preflights', () => {
-  const PREFLIGHT = /^OPTIONS (\S+) is matched by .* add (\{ match: "OPTIONS .*", public: true \})/
+const PREFLIGHT = /^OPTIONS (\S+) is matched by .* add (\{ match: "OPTIONS .*", public: true \})/
 
-  test('an open rule for preflights has a warning exactly if a rule for any method charges one of them, and the cure that it names is one', async () => {
-    const access = fc.record({ category: fc.constant('read'), cost: fc.constant(1) })
-    const charged = fc.uniqueArray(
-      fc.record({ match: pattern, access }).map(({ match, access }) => ({ match, ...access })),
-      { maxLength: 5, selector: ({ match }) => match.replace(/^\S+ /, '').replaceAll(/:p\d/g, ':') },
-    )
-    // Together they take every request of the open rule, which then never matches either.
-    const hiding = ['* /', '* /:p0', '* /:p0/*'].map((match) => ({ match, category: 'read', cost: 1 }))
-    await fc.assert(
-      fc.asyncProperty(charged, async (charged) => {
-        const others = charged.filter(({ match }) => !/ \/\*$/.test(match) && !match.startsWith('OPTIONS'))
-        const routes: object[] = [{ match: 'OPTIONS /*', public: true }, ...others]
-        for (let more = 0; ; more++) {
-          const { warnings, ask } = await load({ routes, unmatched: 'refuse' })
-          const found = warnings.map(({ message }) => PREFLIGHT.exec(message)).find((match) => match !== null)
-          const charges = PATHS.slice(1).filter((path) => (ask('OPTIONS', path)?.cost ?? -1) >= 0)
-          expect(found != null, charges.join()).toBe(charges.length > 0)
-          if (found == null) return
-          expect(charges, found[0]).toContain(found[1]?.replaceAll('xx', 'x'))
-          expect(more).toBeLessThanOrEqual(others.length)
-          routes.push(JSON.parse((found[2] ?? '').replace(/(\w+):/, '"$1":').replace(', public', ', "public"')))
-        }
-      }),
-      { numRuns: runs(100), examples: [[hiding]] },
-    )
-  }, 60_000)
-})
+test('an open rule for preflights has a warning exactly if a rule for any method charges one of them, and the cure that it names is one', async () => {
+  const access = fc.record({ category: fc.constant('read'), cost: fc.constant(1) })
+  const charged = fc.uniqueArray(
+    fc.record({ match: pattern, access }).map(({ match, access }) => ({ match, ...access })),
+    { maxLength: 5, selector: ({ match }) => match.replace(/^\S+ /, '').replaceAll(/:p\d/g, ':') },
+  )
+  // Together they take every request of the open rule, which then never matches either.
+  const hiding = ['* /', '* /:p0', '* /:p0/*'].map((match) => ({ match, category: 'read', cost: 1 }))
+  await fc.assert(
+    fc.asyncProperty(charged, async (charged) => {
+      const others = charged.filter(({ match }) => !/ \/\*$/.test(match) && !match.startsWith('OPTIONS'))
+      const routes: object[] = [{ match: 'OPTIONS /*', public: true }, ...others]
+      for (let more = 0; ; more++) {
+        const { warnings, ask } = await load({ routes, unmatched: 'refuse' })
+        const found = warnings.map(({ message }) => PREFLIGHT.exec(message)).find((match) => match !== null)
+        const charges = PATHS.slice(1).filter((path) => (ask('OPTIONS', path)?.cost ?? -1) >= 0)
+        expect(found != null, charges.join()).toBe(charges.length > 0)
+        if (found == null) return
+        expect(charges, found[0]).toContain(found[1]?.replaceAll('xx', 'x'))
+        expect(more).toBeLessThanOrEqual(others.length)
+        routes.push(JSON.parse((found[2] ?? '').replace(/(\w+):/, '"$1":').replace(', public', ', "public"')))
+      }
+    }),
+    { numRuns: runs(100), examples: [[hiding]] },
+  )
+}, 60_000)
 
 test.each([65, 100_000])('a rule of %i segments is a problem, and one of 64 is found', async (depth) => {
   const rule = (segments: number) => ({ match: `GET ${'/a'.repeat(segments)}`, category: 'read', cost: 1 })

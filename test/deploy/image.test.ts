@@ -34,81 +34,79 @@ function filesOfApp(): string[] {
     .map((entry) => relative(app, join(entry.parentPath, entry.name)))
 }
 
-describe('in the image', () => {
-  test('in the image are the gateway, what it needs of npm, and nothing else', () => {
-    const rules = [
-      /^(?:package\.json|LICENSE)$/,
-      /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
-      /^dist\/compiled\/v26[\w.-]+\/\w+$/,
-      /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
-      /^dist\/store\/sqlite\/schema\.sql$/,
-      /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
-      /^dist\/reference\/page\/licenses\//,
-      /^node_modules\/(?:.*\/)?package\.json$/,
-      /^node_modules\/(?:.*\/)?[^/]*(?:licen[cs]e|copying|notice)[^/]*$/i,
-    ]
-    const files = filesOfApp()
-    expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
-    const named = ['main.js', 'workers/worker-main.js', 'store/redis/charge.lua', 'dashboard/index.html']
-    expect(files).toEqual(expect.arrayContaining(named.map((name) => `dist/${name}`)))
-  })
+test('in the image are the gateway, what it needs of npm, and nothing else', () => {
+  const rules = [
+    /^(?:package\.json|LICENSE)$/,
+    /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
+    /^dist\/compiled\/v26[\w.-]+\/\w+$/,
+    /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
+    /^dist\/store\/sqlite\/schema\.sql$/,
+    /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
+    /^dist\/reference\/page\/licenses\//,
+    /^node_modules\/(?:.*\/)?package\.json$/,
+    /^node_modules\/(?:.*\/)?[^/]*(?:licen[cs]e|copying|notice)[^/]*$/i,
+  ]
+  const files = filesOfApp()
+  expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
+  const named = ['main.js', 'workers/worker-main.js', 'store/redis/charge.lua', 'dashboard/index.html']
+  expect(files).toEqual(expect.arrayContaining(named.map((name) => `dist/${name}`)))
+})
 
-  test('in the image are no tests, no types, no bundled services and no settings of npm', () => {
-    const unwanted = /\.[cm]?ts$|(?:^|\/)(?:test|tests|__tests__)(?:\/|\.[cm]?js$)|\.npmrc|dist\/(?:services|demo)/
-    expect(filesOfApp().filter((file) => unwanted.test(file))).toEqual([])
-  })
+test('in the image are no tests, no types, no bundled services and no settings of npm', () => {
+  const unwanted = /\.[cm]?ts$|(?:^|\/)(?:test|tests|__tests__)(?:\/|\.[cm]?js$)|\.npmrc|dist\/(?:services|demo)/
+  expect(filesOfApp().filter((file) => unwanted.test(file))).toEqual([])
+})
 
-  test('in the image are the packages of production only, each with its licence', () => {
-    const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-      packages: Record<string, { dev?: true; link?: true }>
-    }
-    const production = Object.keys(lock.packages).filter((path) => {
-      const { dev, link } = lock.packages[path] ?? {}
-      // Not the workspace of the bundled services, which is a link.
-      return path.startsWith('node_modules/') && dev !== true && link !== true
-    })
-    const packages = filesOfApp().flatMap(
-      (file) => /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
-    )
-    expect(packages.sort()).toEqual(production.sort())
+test('in the image are the packages of production only, each with its licence', () => {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: true; link?: true }>
+  }
+  const production = Object.keys(lock.packages).filter((path) => {
+    const { dev, link } = lock.packages[path] ?? {}
+    // Not the workspace of the bundled services, which is a link.
+    return path.startsWith('node_modules/') && dev !== true && link !== true
   })
+  const packages = filesOfApp().flatMap(
+    (file) => /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
+  )
+  expect(packages.sort()).toEqual(production.sort())
+})
 
-  test('in the image is no shell and no package manager', () => {
-    const named = readdirSync(image.rootfs, { recursive: true, encoding: 'utf8' })
-    expect(
-      named.filter((path) => /(?:^|\/)(?:sh|bash|dash|busybox|npm|npx|apt|dpkg)$/.test(path) && isFile(path)),
-    ).toEqual([])
+test('in the image is no shell and no package manager', () => {
+  const named = readdirSync(image.rootfs, { recursive: true, encoding: 'utf8' })
+  expect(
+    named.filter((path) => /(?:^|\/)(?:sh|bash|dash|busybox|npm|npx|apt|dpkg)$/.test(path) && isFile(path)),
+  ).toEqual([])
+})
+
+test('in the image is nothing of the gateway that its own user could change', () => {
+  const paths = ['', ...readdirSync(join(image.rootfs, 'app'), { recursive: true, encoding: 'utf8' })]
+  const open = paths.filter((path) => {
+    const { uid, gid, mode } = statSync(join(image.rootfs, 'app', path))
+    return uid !== 0 || gid !== 0 || (mode & 0o022) !== 0
   })
+  expect(open).toEqual([])
+})
 
-  test('in the image is nothing of the gateway that its own user could change', () => {
-    const paths = ['', ...readdirSync(join(image.rootfs, 'app'), { recursive: true, encoding: 'utf8' })]
-    const open = paths.filter((path) => {
-      const { uid, gid, mode } = statSync(join(image.rootfs, 'app', path))
-      return uid !== 0 || gid !== 0 || (mode & 0o022) !== 0
-    })
-    expect(open).toEqual([])
-  })
-
-  test('in the image is what the chart and an engine go by', () => {
-    expect(image.config).toMatchObject({
-      User: '65532:65532',
-      WorkingDir: '/app',
-      Entrypoint: ['/nodejs/bin/node', '--min-semi-space-size=4', 'dist/main.js'],
-      Cmd: ['serve'],
-      ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
-      Volumes: { '/data': {} },
-      StopSignal: 'SIGTERM',
-      Healthcheck: { Test: ['CMD', '/nodejs/bin/node', 'dist/main.js', 'healthcheck'] },
-      Labels: {
-        'org.opencontainers.image.title': packageJson.name,
-        'org.opencontainers.image.description': packageJson.description,
-        'org.opencontainers.image.licenses': packageJson.license,
-        'org.opencontainers.image.version': packageJson.version,
-        'org.opencontainers.image.source': SOURCE,
-        'org.opencontainers.image.revision': 'test',
-        'org.opencontainers.image.created': '2026-01-01T00:00:00Z',
-      },
-    })
+test('in the image is what the chart and an engine go by', () => {
+  expect(image.config).toMatchObject({
+    User: '65532:65532',
+    WorkingDir: '/app',
+    Entrypoint: ['/nodejs/bin/node', '--min-semi-space-size=4', 'dist/main.js'],
+    Cmd: ['serve'],
+    ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
+    Volumes: { '/data': {} },
+    StopSignal: 'SIGTERM',
+    Healthcheck: { Test: ['CMD', '/nodejs/bin/node', 'dist/main.js', 'healthcheck'] },
+    Labels: {
+      'org.opencontainers.image.title': packageJson.name,
+      'org.opencontainers.image.description': packageJson.description,
+      'org.opencontainers.image.licenses': packageJson.license,
+      'org.opencontainers.image.version': packageJson.version,
+      'org.opencontainers.image.source': SOURCE,
+      'org.opencontainers.image.revision': 'test',
+      'org.opencontainers.image.created': '2026-01-01T00:00:00Z',
+    },
   })
 })
 

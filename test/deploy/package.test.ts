@@ -55,55 +55,51 @@ async function tollgate(...args: string[]): Promise<{ code: number; stdout: stri
   )
 }
 
-describe('in the package', () => {
-  test('in the package is no script that npm would run for whoever installs it', async () => {
-    const manifest = JSON.parse(readFileSync(join(installed(), 'node_modules/tollgate/package.json'), 'utf8'))
-    const ofInstall = ['preinstall', 'install', 'postinstall', 'prepare']
-    expect(Object.keys(manifest.scripts).filter((name) => ofInstall.includes(name))).toEqual([])
-    expect(readFileSync(join(folder, 'sources/package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'))
-  })
-
-  test('in the package are the gateway, its pages, the reference of its configuration, and nothing else', () => {
-    const rules = [
-      /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
-      /^config\/tollgate\.(?:yaml|schema\.json)$/,
-      /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
-      /^dist\/bin\/\w+\.cjs$/,
-      /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
-      /^dist\/store\/sqlite\/schema\.sql$/,
-      /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
-      /^dist\/reference\/page\/licenses\//,
-      /^dist\/contract\/api\.d\.ts$/,
-    ]
-    expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
-    const named = [
-      'dist/bin/tollgate.cjs',
-      'dist/main.js',
-      'dist/licenses.txt',
-      'dist/workers/worker-main.js',
-      'dist/store/redis/charge.lua',
-      'dist/dashboard/index.html',
-    ]
-    expect(files).toEqual(expect.arrayContaining([...named, 'config/tollgate.yaml', 'config/tollgate.schema.json']))
-  })
-
-  test('in the package are none of the bundled services, and nothing of the demo', () => {
-    expect(files.filter((file) => /services|demo|score/.test(file))).toEqual([])
-  })
-
-  test('in the package is said who may have built it', () => {
-    expect(packageJson.publishConfig).toEqual({ access: 'public', provenance: true })
-  })
+test('in the package is no script that npm would run for whoever installs it', async () => {
+  const manifest = JSON.parse(readFileSync(join(installed(), 'node_modules/tollgate/package.json'), 'utf8'))
+  const ofInstall = ['preinstall', 'install', 'postinstall', 'prepare']
+  expect(Object.keys(manifest.scripts).filter((name) => ofInstall.includes(name))).toEqual([])
+  expect(readFileSync(join(folder, 'sources/package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'))
 })
 
-describe('building', () => {
-  test('building leaves nothing of an older build', async () => {
-    const sources = join(folder, 'sources')
-    const stale = ['dist/stale.js', 'dist/store/stale.js', 'dist/dashboard/assets/stale.js', 'dist/contract/api.d.ts']
-    for (const path of stale) writeFileSync(join(sources, path), '')
-    await run('npm', ['run', 'build'], { cwd: sources })
-    expect(stale.filter((path) => existsSync(join(sources, path)))).toEqual(['dist/dashboard/assets/stale.js'])
-  })
+test('in the package are the gateway, its pages, the reference of its configuration, and nothing else', () => {
+  const rules = [
+    /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
+    /^config\/tollgate\.(?:yaml|schema\.json)$/,
+    /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
+    /^dist\/bin\/\w+\.cjs$/,
+    /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
+    /^dist\/store\/sqlite\/schema\.sql$/,
+    /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
+    /^dist\/reference\/page\/licenses\//,
+    /^dist\/contract\/api\.d\.ts$/,
+  ]
+  expect(files.filter((file) => !rules.some((rule) => rule.test(file)))).toEqual([])
+  const named = [
+    'dist/bin/tollgate.cjs',
+    'dist/main.js',
+    'dist/licenses.txt',
+    'dist/workers/worker-main.js',
+    'dist/store/redis/charge.lua',
+    'dist/dashboard/index.html',
+  ]
+  expect(files).toEqual(expect.arrayContaining([...named, 'config/tollgate.yaml', 'config/tollgate.schema.json']))
+})
+
+test('in the package are none of the bundled services, and nothing of the demo', () => {
+  expect(files.filter((file) => /services|demo|score/.test(file))).toEqual([])
+})
+
+test('in the package is said who may have built it', () => {
+  expect(packageJson.publishConfig).toEqual({ access: 'public', provenance: true })
+})
+
+test('building leaves nothing of an older build', async () => {
+  const sources = join(folder, 'sources')
+  const stale = ['dist/stale.js', 'dist/store/stale.js', 'dist/dashboard/assets/stale.js', 'dist/contract/api.d.ts']
+  for (const path of stale) writeFileSync(join(sources, path), '')
+  await run('npm', ['run', 'build'], { cwd: sources })
+  expect(stale.filter((path) => existsSync(join(sources, path)))).toEqual(['dist/dashboard/assets/stale.js'])
 })
 
 describe('installed into an empty folder', () => {

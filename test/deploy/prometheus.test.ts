@@ -33,29 +33,27 @@ import { type Prometheus, promtool, startPrometheus } from './prometheus.ts'
 
 beforeAll(() => installPrometheus(), 300_000)
 
-describe('promtool', () => {
-  it('promtool finds no fault with the rules', () => {
-    const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', RULES_FILE])
-    expect(output).toContain('SUCCESS')
-    expect(status, output).toBe(0)
-  })
+it('promtool finds no fault with the rules', () => {
+  const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', RULES_FILE])
+  expect(output).toContain('SUCCESS')
+  expect(status, output).toBe(0)
+})
 
-  it('promtool sees each alert fire and keep silent as its unit tests say', () => {
-    const { status, output } = promtool(['test', 'rules', ...RULE_TESTS])
-    expect(status, output).toBe(0)
-    expect(output.match(/SUCCESS/g)).toHaveLength(RULE_TESTS.length)
-  }, 240_000)
+it('promtool sees each alert fire and keep silent as its unit tests say', () => {
+  const { status, output } = promtool(['test', 'rules', ...RULE_TESTS])
+  expect(status, output).toBe(0)
+  expect(output.match(/SUCCESS/g)).toHaveLength(RULE_TESTS.length)
+}, 240_000)
 
-  it('promtool takes the file of Prometheus that the page of what to watch has', () => {
-    const folder = tempFolder()
-    const [text = ''] = codeBlocks('yml', watched)
-    writeFileSync(join(folder, 'prometheus.yml'), text)
-    writeFileSync(join(folder, 'tollgate.yaml'), rulesText)
-    const { status, output } = promtool(['check', 'config', join(folder, 'prometheus.yml')])
-    rmSync(folder, { recursive: true })
-    expect(status, output).toBe(0)
-    expect(output).toContain('1 rule files found')
-  })
+it('promtool takes the file of Prometheus that the page of what to watch has', () => {
+  const folder = tempFolder()
+  const [text = ''] = codeBlocks('yml', watched)
+  writeFileSync(join(folder, 'prometheus.yml'), text)
+  writeFileSync(join(folder, 'tollgate.yaml'), rulesText)
+  const { status, output } = promtool(['check', 'config', join(folder, 'prometheus.yml')])
+  rmSync(folder, { recursive: true })
+  expect(status, output).toBe(0)
+  expect(output).toContain('1 rule files found')
 })
 
 describe('with real gateways', () => {

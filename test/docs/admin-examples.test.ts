@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { adminPage } from '../../build/reference/api.ts'
 import { adminDocument } from '../../build/reference/documents.ts'
 import { OF_LEADS } from '../../src/admin/permissions.ts'
@@ -39,48 +39,46 @@ function problemAt(pointer: string, content: { schema?: object; examples?: { usu
   return fits(content.examples.usual.value) ? null : ajv.errorsText(fits.errors)
 }
 
-describe('the examples of the admin API', () => {
-  test('the examples of the admin API are those of every route and of no other', () => {
-    expect(Object.keys(EXAMPLES).sort()).toEqual(
-      operations()
-        .map(([name]) => name)
-        .sort(),
-    )
-  })
+test('the examples of the admin API are those of every route and of no other', () => {
+  expect(Object.keys(EXAMPLES).sort()).toEqual(
+    operations()
+      .map(([name]) => name)
+      .sort(),
+  )
+})
 
-  test('the examples of the admin API have a body wherever the document has one, for the request and for the response', () => {
-    for (const [name, { requestBody, responses }] of operations()) {
-      if (requestBody?.required) expect(JSON.stringify(requestBody), name).toContain('"usual"')
-      const [, response] = Object.entries(responses as object).find(([status]) => Number(status) < 400) ?? []
-      if (response.content !== undefined) expect(JSON.stringify(response), name).toContain('"usual"')
-    }
-  })
+test('the examples of the admin API have a body wherever the document has one, for the request and for the response', () => {
+  for (const [name, { requestBody, responses }] of operations()) {
+    if (requestBody?.required) expect(JSON.stringify(requestBody), name).toContain('"usual"')
+    const [, response] = Object.entries(responses as object).find(([status]) => Number(status) < 400) ?? []
+    if (response.content !== undefined) expect(JSON.stringify(response), name).toContain('"usual"')
+  }
+})
 
-  test('the examples of the admin API satisfy the schemas of bodies and responses', () => {
-    for (const [name, { requestBody, responses }, pointer] of operations()) {
-      const json = 'application/json'
-      const type = json.replace('/', '~1')
-      const body = requestBody?.content[json] ?? {}
-      expect(problemAt(`${pointer}/requestBody/content/${type}`, body), `${name}: request`).toBeNull()
-      for (const [status, { content }] of Object.entries(responses as Record<string, { content?: object }>)) {
-        const response = (content as Record<string, object> | undefined)?.[json] ?? {}
-        const place = `${pointer}/responses/${status}/content/${type}`
-        expect(problemAt(place, response), `${name}: ${status}`).toBeNull()
-      }
+test('the examples of the admin API satisfy the schemas of bodies and responses', () => {
+  for (const [name, { requestBody, responses }, pointer] of operations()) {
+    const json = 'application/json'
+    const type = json.replace('/', '~1')
+    const body = requestBody?.content[json] ?? {}
+    expect(problemAt(`${pointer}/requestBody/content/${type}`, body), `${name}: request`).toBeNull()
+    for (const [status, { content }] of Object.entries(responses as Record<string, { content?: object }>)) {
+      const response = (content as Record<string, object> | undefined)?.[json] ?? {}
+      const place = `${pointer}/responses/${status}/content/${type}`
+      expect(problemAt(place, response), `${name}: ${status}`).toBeNull()
     }
-  })
+  }
+})
 
-  test('the examples of the admin API name every parameter of their path, and values of a query that the schema of the parameter takes', () => {
-    for (const [name, { parameters = [] }] of operations()) {
-      for (const { in: where, name: parameter, schema, example } of parameters) {
-        if (where === 'path') expect(example, `${name}: ${parameter}`).toBeDefined()
-        if (example === undefined) continue
-        expect(new Ajv2020({ strict: false }).validate(schema, example), `${name}: ${parameter}`).toBe(true)
-      }
-      const known = parameters.map(({ name }: { name: string }) => name)
-      expect(known, name).toEqual(expect.arrayContaining(Object.keys(EXAMPLES[name]?.parameters ?? {})))
+test('the examples of the admin API name every parameter of their path, and values of a query that the schema of the parameter takes', () => {
+  for (const [name, { parameters = [] }] of operations()) {
+    for (const { in: where, name: parameter, schema, example } of parameters) {
+      if (where === 'path') expect(example, `${name}: ${parameter}`).toBeDefined()
+      if (example === undefined) continue
+      expect(new Ajv2020({ strict: false }).validate(schema, example), `${name}: ${parameter}`).toBe(true)
     }
-  })
+    const known = parameters.map(({ name }: { name: string }) => name)
+    expect(known, name).toEqual(expect.arrayContaining(Object.keys(EXAMPLES[name]?.parameters ?? {})))
+  }
 })
 
 test('an example that does not satisfy its schema is found', () => {

@@ -144,33 +144,31 @@ describe('a request in a document', () => {
   })
 })
 
-describe('the check itself', () => {
-  test('the check itself finds what is not known', () => {
-    const wrong = [
-      'npm run soaked',
-      'npm run bench -- --only requests',
-      'npm install --global tollgat',
-      'npx vitest run test/nothing',
-      'tollgate serv',
-      'tollgate store copy --form sqlite:a.db',
-      'docker compose -f config/composed.yaml up --build',
-      'helm install tollgate charts -f values.yaml',
-      'kubectl delete namespace',
-    ]
-    const problems = wrong.map((line) => {
-      const [[name = '', ...words] = []] = commandsOf(line)
-      return CHECKS[name]?.(words)
-    })
-    expect(problems.filter((problem) => problem === null)).toEqual([])
+test('the check itself finds what is not known', () => {
+  const wrong = [
+    'npm run soaked',
+    'npm run bench -- --only requests',
+    'npm install --global tollgat',
+    'npx vitest run test/nothing',
+    'tollgate serv',
+    'tollgate store copy --form sqlite:a.db',
+    'docker compose -f config/composed.yaml up --build',
+    'helm install tollgate charts -f values.yaml',
+    'kubectl delete namespace',
+  ]
+  const problems = wrong.map((line) => {
+    const [[name = '', ...words] = []] = commandsOf(line)
+    return CHECKS[name]?.(words)
   })
+  expect(problems.filter((problem) => problem === null)).toEqual([])
+})
 
-  test('the check itself reads lines as a shell does', () => {
-    expect(linesOf("a 'b # c' \\\n  d   # e\n# f\n")).toEqual(["a 'b # c' d"])
-    expect(commandsOf(`a --b='c d' "e f" && g $(h i) | j > k; l`)).toEqual([
-      ['a', '--b=c d', 'e f'],
-      ['g', '$(h i)'],
-      ['j'],
-      ['l'],
-    ])
-  })
+test('the check itself reads lines as a shell does', () => {
+  expect(linesOf("a 'b # c' \\\n  d   # e\n# f\n")).toEqual(["a 'b # c' d"])
+  expect(commandsOf(`a --b='c d' "e f" && g $(h i) | j > k; l`)).toEqual([
+    ['a', '--b=c d', 'e f'],
+    ['g', '$(h i)'],
+    ['j'],
+    ['l'],
+  ])
 })

@@ -535,39 +535,35 @@ describe('callers without a credential', () => {
   })
 })
 
-describe('an administrator', () => {
-  const api = async (path: string, init: { method?: string; body?: string } = {}) => {
-    const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
-    const response = await fetch(`${app.admin}/api/${path}`, { ...init, headers })
-    return { status: response.status, body: response.status === 204 ? null : ((await response.json()) as Json) }
-  }
-  type Json = Record<string, unknown>
+const api = async (path: string, init: { method?: string; body?: string } = {}) => {
+  const headers = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+  const response = await fetch(`${app.admin}/api/${path}`, { ...init, headers })
+  return { status: response.status, body: response.status === 204 ? null : ((await response.json()) as Json) }
+}
+type Json = Record<string, unknown>
 
-  it.each([
-    ['an address', 'anonymous: {}', [], 'address:2001:db8::/64'],
-    ['a key', 'unverified_keys: { header: X-Key }', ['X-Key: k'], 'key:'],
-    ['somebody whom a proxy names', 'trusted: { user: X-User }', ['X-User: a/b c'], 'a/b c'],
-  ])(
-    'an administrator sees, explains and blocks %s as any user, who reads its own quota',
-    async (_what, auth, fields, begins) => {
-      await start(auth, PROXY)
-      const all = [...fields, 'X-Forwarded-For: 2001:db8::1']
-      expect((await ask('/a', all)).status).toBe(200)
-      const user = charged()[0] ?? ''
-      expect(user.startsWith(begins)).toBe(true)
-      expect((await ask('/me/quota', all)).status).toBe(200)
-      const id = encodeURIComponent(user)
-      expect((await api(`users/${id}`)).body).toMatchObject({ user })
-      expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ user, decision: 'accept' })
-      const block = { read: { '1h': 0 }, reason: 'test' }
-      expect((await api(`users/${id}/override`, { method: 'PUT', body: JSON.stringify(block) })).status).toBeLessThan(
-        300,
-      )
-      expect((await ask('/a', all)).status).toBe(429)
-      expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ decision: 'refuse' })
-    },
-  )
-})
+it.each([
+  ['an address', 'anonymous: {}', [], 'address:2001:db8::/64'],
+  ['a key', 'unverified_keys: { header: X-Key }', ['X-Key: k'], 'key:'],
+  ['somebody whom a proxy names', 'trusted: { user: X-User }', ['X-User: a/b c'], 'a/b c'],
+])(
+  'an administrator sees, explains and blocks %s as any user, who reads its own quota',
+  async (_what, auth, fields, begins) => {
+    await start(auth, PROXY)
+    const all = [...fields, 'X-Forwarded-For: 2001:db8::1']
+    expect((await ask('/a', all)).status).toBe(200)
+    const user = charged()[0] ?? ''
+    expect(user.startsWith(begins)).toBe(true)
+    expect((await ask('/me/quota', all)).status).toBe(200)
+    const id = encodeURIComponent(user)
+    expect((await api(`users/${id}`)).body).toMatchObject({ user })
+    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ user, decision: 'accept' })
+    const block = { read: { '1h': 0 }, reason: 'test' }
+    expect((await api(`users/${id}/override`, { method: 'PUT', body: JSON.stringify(block) })).status).toBeLessThan(300)
+    expect((await ask('/a', all)).status).toBe(429)
+    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ decision: 'refuse' })
+  },
+)
 
 describe('with auth.shadow and quota.shadow', () => {
   const shadow = `${ALL}, unverified_keys: { header: X-Key }, shadow: true`

@@ -51,137 +51,133 @@ const READABLE = {
     'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged, X-Tollgate-Quota-State, X-Tollgate-Replay, X-Tollgate-Shadow, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
 }
 
-describe('a response of the gateway', () => {
-  const every = (origin: string) => {
-    const page = { origin, ...bearer('alice') }
-    return [
-      ['a path that is none', 400, () => ask('GET', '/api/%zz', page)],
-      ['no credential', 401, () => ask('GET', '/api/a', { origin })],
-      ['no route', 404, () => ask('GET', '/nothing', page)],
-      ['another method', 405, () => ask('POST', '/items/1', page)],
-      ['a body that is too large', 413, () => ask('POST', '/api/a', page, 'x'.repeat(11))],
-      ['a target that is too long', 414, () => ask('GET', `/api/${'a'.repeat(2000)}`, page)],
-      ['an expectation', 417, () => ask('GET', '/api/a', { ...page, expect: 'more' })],
-      [
-        'too many fields',
-        431,
-        () =>
-          ask('GET', '/api/a', {
-            ...page,
-            ...Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`a${i}`, ''])),
-          }),
-      ],
-      ['its quota', 200, () => ask('GET', '/me/quota', page)],
-      ['the quota of nobody', 401, () => ask('GET', '/me/quota', { origin })],
-    ] as const
-  }
+const every = (origin: string) => {
+  const page = { origin, ...bearer('alice') }
+  return [
+    ['a path that is none', 400, () => ask('GET', '/api/%zz', page)],
+    ['no credential', 401, () => ask('GET', '/api/a', { origin })],
+    ['no route', 404, () => ask('GET', '/nothing', page)],
+    ['another method', 405, () => ask('POST', '/items/1', page)],
+    ['a body that is too large', 413, () => ask('POST', '/api/a', page, 'x'.repeat(11))],
+    ['a target that is too long', 414, () => ask('GET', `/api/${'a'.repeat(2000)}`, page)],
+    ['an expectation', 417, () => ask('GET', '/api/a', { ...page, expect: 'more' })],
+    [
+      'too many fields',
+      431,
+      () =>
+        ask('GET', '/api/a', {
+          ...page,
+          ...Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`a${i}`, ''])),
+        }),
+    ],
+    ['its quota', 200, () => ask('GET', '/me/quota', page)],
+    ['the quota of nobody', 401, () => ask('GET', '/me/quota', { origin })],
+  ] as const
+}
 
-  test('a response of the gateway can be read by a page of an origin that is listed, whatever its status, and by none of another', async () => {
-    await start(`{ origins: [${APP}] }`)
-    for (const [what, status, send] of every(APP)) {
+test('a response of the gateway can be read by a page of an origin that is listed, whatever its status, and by none of another', async () => {
+  await start(`{ origins: [${APP}] }`)
+  for (const [what, status, send] of every(APP)) {
+    const response = await send()
+    expect(response.statusCode, what).toBe(status)
+    expect(allowed(response), what).toEqual(READABLE)
+    expect(response.headers.vary, what).toBe('Origin')
+  }
+  for (const origin of [
+    FOREIGN,
+    `${APP}:8443`,
+    `${APP}.evil.example.org`,
+    APP.toUpperCase(),
+    'null',
+    `${APP}, ${APP}`,
+  ]) {
+    for (const [what, status, send] of every(origin)) {
       const response = await send()
       expect(response.statusCode, what).toBe(status)
-      expect(allowed(response), what).toEqual(READABLE)
+      expect(allowed(response), `${what} of ${origin}`).toEqual({})
       expect(response.headers.vary, what).toBe('Origin')
     }
-    for (const origin of [
-      FOREIGN,
-      `${APP}:8443`,
-      `${APP}.evil.example.org`,
-      APP.toUpperCase(),
-      'null',
-      `${APP}, ${APP}`,
-    ]) {
-      for (const [what, status, send] of every(origin)) {
-        const response = await send()
-        expect(response.statusCode, what).toBe(status)
-        expect(allowed(response), `${what} of ${origin}`).toEqual({})
-        expect(response.headers.vary, what).toBe('Origin')
-      }
-    }
-  })
-
-  test('a response of the gateway can be read also if the quota or the upstream fails', async () => {
-    await start(`{ origins: [${APP}] }`, {
-      more: 'connect_timeout: 1s, response_timeout: 100ms',
-      respond: ({ url }, res) => void (url === '/slow' || res.end('ok')),
-    })
-    const page = { origin: APP, ...bearer('alice') }
-    for (let i = 0; i < 3; i++) expect((await ask('GET', '/items/1', page)).statusCode).toBe(200)
-    const refused = await ask('GET', '/items/1', page)
-    expect([refused.statusCode, allowed(refused)]).toEqual([429, READABLE])
-    expect(refused.headers['retry-after']).toMatch(/^\d+$/)
-    const slow = await ask('GET', '/slow', page)
-    expect([slow.statusCode, allowed(slow)]).toEqual([504, READABLE])
-    await upstream.close()
-    const gone = await ask('GET', '/slow', page)
-    expect([gone.statusCode, allowed(gone)]).toEqual([502, READABLE])
-    upstream = await startUpstream()
-  })
-
-  test('a response of the gateway can be read although it never came to the gateway as a request, if its bytes show the origin', async () => {
-    await start(`{ origins: [${APP}] }`)
-    const head = (origin: string, more: string) =>
-      rawExchange(app.url, `GET /api/a HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\n${more}\r\n\r\n`)
-    for (const [status, more] of [
-      [431, `X-A: ${'a'.repeat(20_000)}`],
-      [400, 'no field'],
-    ] as const) {
-      const response = await head(APP, more)
-      expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-      expect(response).toContain(`\r\nAccess-Control-Allow-Origin: ${APP}\r\n`)
-      expect(await head(FOREIGN, more)).not.toContain('Access-Control')
-      expect(await head(APP, `Origin: ${FOREIGN}\r\n${more}`)).not.toContain('Access-Control')
-    }
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
-    const denied = await head(APP, upgrade)
-    expect(denied).toMatch(/^HTTP\/1\.1 401 /)
-    expect(denied).toContain(`\r\nAccess-Control-Allow-Origin: ${APP}\r\n`)
-  })
-
-  test('a response of the gateway says that cookies may come along only if that is configured, and names no origin if any may read', async () => {
-    await start(`{ origins: [${APP}], credentials: true, expose: [] }`)
-    expect(allowed(await ask('GET', '/api/a', { origin: APP }))).toEqual({
-      'access-control-allow-origin': APP,
-      'access-control-allow-credentials': 'true',
-    })
-    await app.reload(yaml(upstream.url, `${QUOTA}\n${ROUTES}\ncors: { origins: ["*"] }`))
-    const response = await ask('GET', '/api/a', { origin: FOREIGN })
-    expect(allowed(response)).toEqual({ ...READABLE, 'access-control-allow-origin': '*' })
-    expect(response.headers.vary).toBeUndefined()
-    await app.reload(yaml(upstream.url, `${QUOTA}\n${ROUTES}`))
-    const before = await ask('GET', '/api/a', { origin: APP })
-    expect([allowed(before), before.headers.vary]).toEqual([{}, undefined])
-  })
+  }
 })
 
-describe('a response of the upstream', () => {
-  test('a response of the upstream exposes the fields of the gateway if it allows an origin, and is left alone if not', async () => {
-    const cases: Readonly<Record<string, http.OutgoingHttpHeaders>> = {
-      '/none': {},
-      '/plain': { 'Access-Control-Allow-Origin': FOREIGN },
-      '/named': { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'X-Own, retry-after' },
-      '/any': { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' },
-      '/cookies': {
-        'Access-Control-Allow-Origin': APP,
-        'Access-Control-Allow-Credentials': 'true',
-        'Access-Control-Expose-Headers': '*',
-      },
-    }
-    await start(`{ origins: [${APP}], expose: [RateLimit, Retry-After] }`, {
-      rest: 'routes: [{ match: "GET /*", public: true }]',
-      respond: ({ url }, res) => res.writeHead(200, cases[url] ?? {}).end('ok'),
-    })
-    const exposed = async (path: string) =>
-      (await ask('GET', path, { origin: APP })).headers['access-control-expose-headers']
-    expect(await exposed('/none')).toBeUndefined()
-    expect(await exposed('/plain')).toBe('RateLimit, Retry-After')
-    expect(await exposed('/named')).toBe('X-Own, retry-after, RateLimit')
-    expect(await exposed('/any')).toBe('*')
-    expect(await exposed('/cookies')).toBe('*, RateLimit, Retry-After')
-    expect(allowed(await ask('GET', '/plain', { origin: APP }))['access-control-allow-origin']).toBe(FOREIGN)
+test('a response of the gateway can be read also if the quota or the upstream fails', async () => {
+  await start(`{ origins: [${APP}] }`, {
+    more: 'connect_timeout: 1s, response_timeout: 100ms',
+    respond: ({ url }, res) => void (url === '/slow' || res.end('ok')),
   })
+  const page = { origin: APP, ...bearer('alice') }
+  for (let i = 0; i < 3; i++) expect((await ask('GET', '/items/1', page)).statusCode).toBe(200)
+  const refused = await ask('GET', '/items/1', page)
+  expect([refused.statusCode, allowed(refused)]).toEqual([429, READABLE])
+  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  const slow = await ask('GET', '/slow', page)
+  expect([slow.statusCode, allowed(slow)]).toEqual([504, READABLE])
+  await upstream.close()
+  const gone = await ask('GET', '/slow', page)
+  expect([gone.statusCode, allowed(gone)]).toEqual([502, READABLE])
+  upstream = await startUpstream()
+})
+
+test('a response of the gateway can be read although it never came to the gateway as a request, if its bytes show the origin', async () => {
+  await start(`{ origins: [${APP}] }`)
+  const head = (origin: string, more: string) =>
+    rawExchange(app.url, `GET /api/a HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\n${more}\r\n\r\n`)
+  for (const [status, more] of [
+    [431, `X-A: ${'a'.repeat(20_000)}`],
+    [400, 'no field'],
+  ] as const) {
+    const response = await head(APP, more)
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(response).toContain(`\r\nAccess-Control-Allow-Origin: ${APP}\r\n`)
+    expect(await head(FOREIGN, more)).not.toContain('Access-Control')
+    expect(await head(APP, `Origin: ${FOREIGN}\r\n${more}`)).not.toContain('Access-Control')
+  }
+  const upgrade =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
+  const denied = await head(APP, upgrade)
+  expect(denied).toMatch(/^HTTP\/1\.1 401 /)
+  expect(denied).toContain(`\r\nAccess-Control-Allow-Origin: ${APP}\r\n`)
+})
+
+test('a response of the gateway says that cookies may come along only if that is configured, and names no origin if any may read', async () => {
+  await start(`{ origins: [${APP}], credentials: true, expose: [] }`)
+  expect(allowed(await ask('GET', '/api/a', { origin: APP }))).toEqual({
+    'access-control-allow-origin': APP,
+    'access-control-allow-credentials': 'true',
+  })
+  await app.reload(yaml(upstream.url, `${QUOTA}\n${ROUTES}\ncors: { origins: ["*"] }`))
+  const response = await ask('GET', '/api/a', { origin: FOREIGN })
+  expect(allowed(response)).toEqual({ ...READABLE, 'access-control-allow-origin': '*' })
+  expect(response.headers.vary).toBeUndefined()
+  await app.reload(yaml(upstream.url, `${QUOTA}\n${ROUTES}`))
+  const before = await ask('GET', '/api/a', { origin: APP })
+  expect([allowed(before), before.headers.vary]).toEqual([{}, undefined])
+})
+
+test('a response of the upstream exposes the fields of the gateway if it allows an origin, and is left alone if not', async () => {
+  const cases: Readonly<Record<string, http.OutgoingHttpHeaders>> = {
+    '/none': {},
+    '/plain': { 'Access-Control-Allow-Origin': FOREIGN },
+    '/named': { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'X-Own, retry-after' },
+    '/any': { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' },
+    '/cookies': {
+      'Access-Control-Allow-Origin': APP,
+      'Access-Control-Allow-Credentials': 'true',
+      'Access-Control-Expose-Headers': '*',
+    },
+  }
+  await start(`{ origins: [${APP}], expose: [RateLimit, Retry-After] }`, {
+    rest: 'routes: [{ match: "GET /*", public: true }]',
+    respond: ({ url }, res) => res.writeHead(200, cases[url] ?? {}).end('ok'),
+  })
+  const exposed = async (path: string) =>
+    (await ask('GET', path, { origin: APP })).headers['access-control-expose-headers']
+  expect(await exposed('/none')).toBeUndefined()
+  expect(await exposed('/plain')).toBe('RateLimit, Retry-After')
+  expect(await exposed('/named')).toBe('X-Own, retry-after, RateLimit')
+  expect(await exposed('/any')).toBe('*')
+  expect(await exposed('/cookies')).toBe('*, RateLimit, Retry-After')
+  expect(allowed(await ask('GET', '/plain', { origin: APP }))['access-control-allow-origin']).toBe(FOREIGN)
 })
 
 const preflight = (path: string, method = 'GET', more: http.OutgoingHttpHeaders = {}) =>
@@ -263,37 +259,35 @@ describe('a preflight that is forwarded', () => {
   })
 })
 
-describe('a preflight that the gateway answers', () => {
-  test('a preflight that the gateway answers gets the methods of the route map and the fields that it asks for, and never reaches the upstream', async () => {
-    await start(`{ origins: [${APP}], preflight: answer, max_age: 90s, credentials: true }`)
-    const response = await preflight('/items/1', 'GET', {
-      'access-control-request-headers': 'authorization,x-a, b c,*',
-    })
-    expect(response.statusCode).toBe(204)
-    expect(allowed(response)).toEqual({
-      ...READABLE,
-      'access-control-allow-credentials': 'true',
-      'access-control-allow-methods': 'GET, HEAD',
-      'access-control-allow-headers': 'authorization, x-a',
-      'access-control-max-age': '90',
-    })
-    expect(response.headers.vary).toBe('Access-Control-Request-Method, Access-Control-Request-Headers, Origin')
-    expect(allowed(await preflight('/api/a', 'DELETE'))['access-control-allow-methods']).toBe('DELETE')
-    // What no request may have is no method of a path either.
-    expect(allowed(await preflight('/api/a', 'TRACE'))['access-control-allow-methods']).toBe('')
-    expect(allowed(await preflight('/items/1', 'POST'))['access-control-allow-methods']).toBe('GET, HEAD')
-    expect((await preflight('/nothing')).statusCode).toBe(404)
-    const foreign = await preflight('/items/1', 'GET', { origin: FOREIGN })
-    expect([foreign.statusCode, allowed(foreign)]).toEqual([204, {}])
-    expect(upstream.seen).toEqual([])
-    expect(app.requests().every(({ cost, user }) => cost === 0 && user === null)).toBe(true)
+test('a preflight that the gateway answers gets the methods of the route map and the fields that it asks for, and never reaches the upstream', async () => {
+  await start(`{ origins: [${APP}], preflight: answer, max_age: 90s, credentials: true }`)
+  const response = await preflight('/items/1', 'GET', {
+    'access-control-request-headers': 'authorization,x-a, b c,*',
   })
+  expect(response.statusCode).toBe(204)
+  expect(allowed(response)).toEqual({
+    ...READABLE,
+    'access-control-allow-credentials': 'true',
+    'access-control-allow-methods': 'GET, HEAD',
+    'access-control-allow-headers': 'authorization, x-a',
+    'access-control-max-age': '90',
+  })
+  expect(response.headers.vary).toBe('Access-Control-Request-Method, Access-Control-Request-Headers, Origin')
+  expect(allowed(await preflight('/api/a', 'DELETE'))['access-control-allow-methods']).toBe('DELETE')
+  // What no request may have is no method of a path either.
+  expect(allowed(await preflight('/api/a', 'TRACE'))['access-control-allow-methods']).toBe('')
+  expect(allowed(await preflight('/items/1', 'POST'))['access-control-allow-methods']).toBe('GET, HEAD')
+  expect((await preflight('/nothing')).statusCode).toBe(404)
+  const foreign = await preflight('/items/1', 'GET', { origin: FOREIGN })
+  expect([foreign.statusCode, allowed(foreign)]).toEqual([204, {}])
+  expect(upstream.seen).toEqual([])
+  expect(app.requests().every(({ cost, user }) => cost === 0 && user === null)).toBe(true)
+})
 
-  test('a preflight that the gateway answers is also one for a path of the gateway itself, whoever answers the others', async () => {
-    await start(`{ origins: [${APP}], allow_headers: [Authorization] }`)
-    const response = await preflight('/me/quota', 'GET', { 'access-control-request-headers': 'x-a' })
-    expect([response.statusCode, allowed(response)['access-control-allow-methods']]).toEqual([204, 'GET, HEAD'])
-    expect(allowed(response)['access-control-allow-headers']).toBe('Authorization')
-    expect(upstream.seen).toEqual([])
-  })
+test('a preflight that the gateway answers is also one for a path of the gateway itself, whoever answers the others', async () => {
+  await start(`{ origins: [${APP}], allow_headers: [Authorization] }`)
+  const response = await preflight('/me/quota', 'GET', { 'access-control-request-headers': 'x-a' })
+  expect([response.statusCode, allowed(response)['access-control-allow-methods']]).toEqual([204, 'GET, HEAD'])
+  expect(allowed(response)['access-control-allow-headers']).toBe('Authorization')
+  expect(upstream.seen).toEqual([])
 })

@@ -41,49 +41,47 @@ async function used(user = 'alice', category = 'read'): Promise<number> {
   return body.windows[category]?.[0]?.used ?? -1
 }
 
-describe('an accepted request', () => {
-  it('an accepted request reaches the upstream with the verified user and without the credential', async () => {
-    const response = await get('/items/7?q=1')
-    expect(response.status).toBe(200)
-    expect(await response.text()).toBe('ok')
-    expect(upstream.seen).toHaveLength(1)
-    expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/items/7?q=1' })
-    expect(upstream.seen[0]?.headers).toMatchObject({
-      'x-tollgate-user': 'alice',
-      'x-request-id': response.headers.get('x-request-id'),
-    })
-    expect(upstream.seen[0]?.headers.authorization).toBeUndefined()
+it('an accepted request reaches the upstream with the verified user and without the credential', async () => {
+  const response = await get('/items/7?q=1')
+  expect(response.status).toBe(200)
+  expect(await response.text()).toBe('ok')
+  expect(upstream.seen).toHaveLength(1)
+  expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/items/7?q=1' })
+  expect(upstream.seen[0]?.headers).toMatchObject({
+    'x-tollgate-user': 'alice',
+    'x-request-id': response.headers.get('x-request-id'),
   })
+  expect(upstream.seen[0]?.headers.authorization).toBeUndefined()
+})
 
-  it('an accepted request is charged once and told what is left', async () => {
-    const response = await get('/items/7')
-    expect(response.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
-    expect(response.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
-    expect(await used()).toBe(4)
-  })
+it('an accepted request is charged once and told what is left', async () => {
+  const response = await get('/items/7')
+  expect(response.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
+  expect(response.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
+  expect(await used()).toBe(4)
+})
 
-  it('an accepted request of cost 0 is authenticated and charged nothing', async () => {
-    expect((await get('/free', {})).status).toBe(401)
-    expect((await get('/free')).status).toBe(200)
-    expect(await used()).toBe(0)
-    expect(app.observations.filter(isCharged)).toEqual([])
-  })
+it('an accepted request of cost 0 is authenticated and charged nothing', async () => {
+  expect((await get('/free', {})).status).toBe(401)
+  expect((await get('/free')).status).toBe(200)
+  expect(await used()).toBe(0)
+  expect(app.observations.filter(isCharged)).toEqual([])
+})
 
-  it('an accepted request of a public route needs no credential, and a wrong one does no harm', async () => {
-    expect((await get('/open', {})).status).toBe(200)
-    expect((await get('/open', { authorization: 'Bearer nonsense' })).status).toBe(200)
-    expect(upstream.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
-  })
+it('an accepted request of a public route needs no credential, and a wrong one does no harm', async () => {
+  expect((await get('/open', {})).status).toBe(200)
+  expect((await get('/open', { authorization: 'Bearer nonsense' })).status).toBe(200)
+  expect(upstream.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
+})
 
-  it('an accepted request cannot name its user itself', async () => {
-    await get('/items/1', { ...bearer('alice'), 'x-tollgate-user': 'bob' })
-    expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('alice')
-  })
+it('an accepted request cannot name its user itself', async () => {
+  await get('/items/1', { ...bearer('alice'), 'x-tollgate-user': 'bob' })
+  expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('alice')
+})
 
-  it('an accepted request carries a user id beyond ASCII percent-encoded', async () => {
-    await get('/items/1', bearer('用户'))
-    expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
-  })
+it('an accepted request carries a user id beyond ASCII percent-encoded', async () => {
+  await get('/items/1', bearer('用户'))
+  expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
 })
 
 describe('a refused request', () => {
@@ -151,148 +149,140 @@ describe('a refused request', () => {
   })
 })
 
-describe('the quota status', () => {
-  it('the quota status lists every window, Personal first, shortest first, and is never charged', async () => {
-    await get('/items/1')
-    for (const path of ['/me/quota', '/quota']) {
-      const response = await get(path)
-      const { windows } = (await response.json()) as { windows: Record<string, { scope: string; window: string }[]> }
-      expect(Object.keys(windows)).toEqual(['read', 'write'])
-      expect(windows.read?.map((w) => `${w.scope} ${w.window}`)).toEqual([
-        'Personal 1h',
-        'Personal 5h',
-        'Personal 1d',
-        'Global 1h',
-        'Global 5h',
-        'Global 1d',
-      ])
-      expect(windows.read?.[0]).toMatchObject({ limit: 10, used: 4, remaining: 6 })
-      expect(windows.write?.[0]).toEqual({
-        scope: 'Personal',
-        window: '1h',
-        limit: 20,
-        used: 0,
-        remaining: 20,
-        startedAt: null,
-        resetAt: null,
-      })
-      expect(response.headers.get('ratelimit-policy')).toContain('"global-write-1d";q=1000;w=86400')
-    }
-    expect(upstream.seen).toHaveLength(1)
-  })
-
-  it('the quota status may be asked by HEAD', async () => {
-    for (const path of ['/me/quota', '/quota']) {
-      const response = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
-      expect([response.status, await response.text()]).toEqual([200, ''])
-      expect(response.headers.get('content-length')).toBe(String((await (await get(path)).text()).length))
-    }
-    expect(upstream.seen).toEqual([])
-  })
-
-  it('the quota status is only read: another method is 405, before any credential', async () => {
-    for (const path of ['/me/quota', '/quota']) {
-      const response = await fetch(app.url + path, { method: 'DELETE' })
-      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-    }
-  })
-
-  it('the quota status is recorded under its user, without a route', async () => {
-    await get('/me/quota')
-    expect(app.requests()[0]).toMatchObject({ user: 'alice', route: null, outcome: 'answered', clientStatus: 200 })
-  })
-
-  it('the quota status needs a credential', async () => {
-    const response = await get('/me/quota', {})
-    expect(response.status).toBe(401)
-    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /)
-    expect(await response.json()).toMatchObject({ error: 'unauthorized' })
-  })
-})
-
-describe('a price in the body', () => {
-  it('a price in the body is charged by the value, and the body is forwarded unchanged', async () => {
-    const body = '{ "chargeId" : 3 }'
-    expect((await post('/charge', body)).status).toBe(200)
-    expect(upstream.seen[0]?.body).toBe(body)
-    expect(await used('alice', 'write')).toBe(15)
-  })
-
-  it('a price in the body is asked for once where the client waits to be told to go on', async () => {
-    const fields = `Host: a\r\nAuthorization: ${bearer('alice').authorization}\r\nContent-Type: application/json\r\n`
-    const text = await rawExchange(
-      app.url,
-      `POST /charge HTTP/1.1\r\n${fields}${CLOSE}Expect: 100-continue\r\nContent-Length: 15\r\n\r\n{"chargeId": 2}`,
-    )
-    expect(statusesIn(text)).toEqual([100, 200])
-    expect(upstream.seen[0]?.body).toBe('{"chargeId": 2}')
-  })
-
-  it.each([
-    ['a value without a price', '{"chargeId":4}'],
-    ['no such field', '{}'],
-    ['the field twice', '{"chargeId":2,"chargeId":3}'],
-    ['two of its names', '{"chargeId":2,"charge":2}'],
-    ['another letter case', '{"ChargeId":2}'],
-    ['no JSON', 'chargeId=2'],
-    ['an array', '[{"chargeId":2}]'],
-  ])('a price in the body with %s is refused, charged nothing and not forwarded', async (_what, body) => {
-    const response = await post('/charge', body)
-    expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({ error: 'bad_request' })
-    expect(upstream.seen).toEqual([])
-    expect(await used('alice', 'write')).toBe(0)
-  })
-})
-
-describe('a request that matches nothing', () => {
-  it('a request that matches nothing is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
-    expect((await get('/nothing', {})).status).toBe(404)
-    const response = await fetch(`${app.url}/items`, { method: 'PUT' })
-    expect(response.status).toBe(405)
-    expect(response.headers.get('allow')).toBe('POST')
-    expect(upstream.seen).toEqual([])
-  })
-})
-
-describe('an upstream that cannot be reached', () => {
-  it('an upstream that cannot be reached is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
-    await upstream.close()
-    const response = await get('/items/1')
-    expect(response.status).toBe(502)
-    expect(await response.json()).toMatchObject({ error: 'upstream_unreachable' })
-    expect(await used()).toBe(0)
-    expect(app.requests()[0]).toMatchObject({
-      httpStatus: 0,
-      clientStatus: 502,
-      outcome: 'failed',
-      cost: 4,
-      route: 'GET /items/:id',
+it('the quota status lists every window, Personal first, shortest first, and is never charged', async () => {
+  await get('/items/1')
+  for (const path of ['/me/quota', '/quota']) {
+    const response = await get(path)
+    const { windows } = (await response.json()) as { windows: Record<string, { scope: string; window: string }[]> }
+    expect(Object.keys(windows)).toEqual(['read', 'write'])
+    expect(windows.read?.map((w) => `${w.scope} ${w.window}`)).toEqual([
+      'Personal 1h',
+      'Personal 5h',
+      'Personal 1d',
+      'Global 1h',
+      'Global 5h',
+      'Global 1d',
+    ])
+    expect(windows.read?.[0]).toMatchObject({ limit: 10, used: 4, remaining: 6 })
+    expect(windows.write?.[0]).toEqual({
+      scope: 'Personal',
+      window: '1h',
+      limit: 20,
+      used: 0,
+      remaining: 20,
+      startedAt: null,
+      resetAt: null,
     })
-    upstream = await startUpstream()
-  })
+    expect(response.headers.get('ratelimit-policy')).toContain('"global-write-1d";q=1000;w=86400')
+  }
+  expect(upstream.seen).toHaveLength(1)
+})
 
-  it('an upstream that cannot be reached shows in the failure histogram', async () => {
-    await upstream.close()
-    await get('/items/1')
-    await get('/open', {})
-    await expect
-      .poll(
-        async () => {
-          const response = await fetch(`${app.admin}/api/failures`, {
-            headers: { authorization: 'Bearer test-admin-token-0001' },
-          })
-          const { buckets } = (await response.json()) as {
-            buckets: { total: number; status0: number; status5xx: number }[]
-          }
-          expect(buckets).toHaveLength(336)
-          return buckets.at(-1)
-        },
-        { timeout: 30_000 },
-      )
-      .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
-    upstream = await startUpstream()
+it('the quota status may be asked by HEAD', async () => {
+  for (const path of ['/me/quota', '/quota']) {
+    const response = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
+    expect([response.status, await response.text()]).toEqual([200, ''])
+    expect(response.headers.get('content-length')).toBe(String((await (await get(path)).text()).length))
+  }
+  expect(upstream.seen).toEqual([])
+})
+
+it('the quota status is only read: another method is 405, before any credential', async () => {
+  for (const path of ['/me/quota', '/quota']) {
+    const response = await fetch(app.url + path, { method: 'DELETE' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  }
+})
+
+it('the quota status is recorded under its user, without a route', async () => {
+  await get('/me/quota')
+  expect(app.requests()[0]).toMatchObject({ user: 'alice', route: null, outcome: 'answered', clientStatus: 200 })
+})
+
+it('the quota status needs a credential', async () => {
+  const response = await get('/me/quota', {})
+  expect(response.status).toBe(401)
+  expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /)
+  expect(await response.json()).toMatchObject({ error: 'unauthorized' })
+})
+
+it('a price in the body is charged by the value, and the body is forwarded unchanged', async () => {
+  const body = '{ "chargeId" : 3 }'
+  expect((await post('/charge', body)).status).toBe(200)
+  expect(upstream.seen[0]?.body).toBe(body)
+  expect(await used('alice', 'write')).toBe(15)
+})
+
+it('a price in the body is asked for once where the client waits to be told to go on', async () => {
+  const fields = `Host: a\r\nAuthorization: ${bearer('alice').authorization}\r\nContent-Type: application/json\r\n`
+  const text = await rawExchange(
+    app.url,
+    `POST /charge HTTP/1.1\r\n${fields}${CLOSE}Expect: 100-continue\r\nContent-Length: 15\r\n\r\n{"chargeId": 2}`,
+  )
+  expect(statusesIn(text)).toEqual([100, 200])
+  expect(upstream.seen[0]?.body).toBe('{"chargeId": 2}')
+})
+
+it.each([
+  ['a value without a price', '{"chargeId":4}'],
+  ['no such field', '{}'],
+  ['the field twice', '{"chargeId":2,"chargeId":3}'],
+  ['two of its names', '{"chargeId":2,"charge":2}'],
+  ['another letter case', '{"ChargeId":2}'],
+  ['no JSON', 'chargeId=2'],
+  ['an array', '[{"chargeId":2}]'],
+])('a price in the body with %s is refused, charged nothing and not forwarded', async (_what, body) => {
+  const response = await post('/charge', body)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ error: 'bad_request' })
+  expect(upstream.seen).toEqual([])
+  expect(await used('alice', 'write')).toBe(0)
+})
+
+it('a request that matches nothing is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
+  expect((await get('/nothing', {})).status).toBe(404)
+  const response = await fetch(`${app.url}/items`, { method: 'PUT' })
+  expect(response.status).toBe(405)
+  expect(response.headers.get('allow')).toBe('POST')
+  expect(upstream.seen).toEqual([])
+})
+
+it('an upstream that cannot be reached is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
+  await upstream.close()
+  const response = await get('/items/1')
+  expect(response.status).toBe(502)
+  expect(await response.json()).toMatchObject({ error: 'upstream_unreachable' })
+  expect(await used()).toBe(0)
+  expect(app.requests()[0]).toMatchObject({
+    httpStatus: 0,
+    clientStatus: 502,
+    outcome: 'failed',
+    cost: 4,
+    route: 'GET /items/:id',
   })
+  upstream = await startUpstream()
+})
+
+it('an upstream that cannot be reached shows in the failure histogram', async () => {
+  await upstream.close()
+  await get('/items/1')
+  await get('/open', {})
+  await expect
+    .poll(
+      async () => {
+        const response = await fetch(`${app.admin}/api/failures`, {
+          headers: { authorization: 'Bearer test-admin-token-0001' },
+        })
+        const { buckets } = (await response.json()) as {
+          buckets: { total: number; status0: number; status5xx: number }[]
+        }
+        expect(buckets).toHaveLength(336)
+        return buckets.at(-1)
+      },
+      { timeout: 30_000 },
+    )
+    .toMatchObject({ total: 2, status0: 2, status5xx: 0 })
+  upstream = await startUpstream()
 })
 
 describe('a handshake behind requests that are under way on its connection', () => {
@@ -349,19 +339,17 @@ it('a request whose client left in the middle of the answer is recorded with the
   await expect.poll(() => app.requests()).toMatchObject([{ outcome: 'aborted', httpStatus: 200, clientStatus: 200 }])
 })
 
-describe('the request line in the log', () => {
-  it('the request line in the log says who, what, how much and how it ended', async () => {
-    await get('/items/1?secret=1')
-    expect(app.requests()[0]).toMatchObject({
-      user: 'alice',
-      method: 'GET',
-      route: 'GET /items/:id',
-      category: 'read',
-      cost: 4,
-      outcome: 'forwarded',
-      httpStatus: 200,
-      clientStatus: 200,
-    })
-    expect(JSON.stringify(app.requests())).not.toContain('secret')
+it('the request line in the log says who, what, how much and how it ended', async () => {
+  await get('/items/1?secret=1')
+  expect(app.requests()[0]).toMatchObject({
+    user: 'alice',
+    method: 'GET',
+    route: 'GET /items/:id',
+    category: 'read',
+    cost: 4,
+    outcome: 'forwarded',
+    httpStatus: 200,
+    clientStatus: 200,
   })
+  expect(JSON.stringify(app.requests())).not.toContain('secret')
 })

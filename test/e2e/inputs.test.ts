@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
 import { tokensIn } from '../observe/settled.ts'
 import { runs } from '../setup/runs.ts'
@@ -104,110 +104,99 @@ const nominationOf = (name: string) =>
     })
     .map(({ spelt, before, after, line }) => `${line}: ${before}${spelt}${after}`)
 
-describe('a field by which a request is judged', () => {
-  it.each(FIELDS)(
-    'a field by which a request is judged reaches the upstream as it was judged, or the request is refused: %s, %s',
-    async (...row) => {
-      const [auth, name, value, path, others] = row
-      await app.reload(text(auth))
-      const line = `${name}: ${value}`
-      const plain = await ask(path, [line, ...others, 'Connection: close'], 'POST')
-      expect([plain.status, received(plain, name)]).toEqual([200, [value]])
-      const twin = fc.constantFrom(
-        `${name.replaceAll('-', '_')}: other`,
-        `${name.toLowerCase()}: other`,
-        `${name.toUpperCase().replace('-', '_')}: other`,
-      )
-      const change = fc.oneof(nominationOf(name), twin)
-      await fc.assert(
-        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), fc.boolean(), async (changes, isFirst) => {
-          const lines = isFirst ? [line, ...changes] : [...changes, line]
-          const asked = await ask(path, [...lines, ...others], 'POST')
-          if (asked.status === 200) expect(received(asked, name)).toEqual([value])
-          else expect([asked.status, asked.sent]).toEqual([expect.toBeOneOf([400, 401]), ''])
-        }),
-        { numRuns: runs(40) },
-      )
-    },
-  )
+it.each(FIELDS)(
+  'a field by which a request is judged reaches the upstream as it was judged, or the request is refused: %s, %s',
+  async (...row) => {
+    const [auth, name, value, path, others] = row
+    await app.reload(text(auth))
+    const line = `${name}: ${value}`
+    const plain = await ask(path, [line, ...others, 'Connection: close'], 'POST')
+    expect([plain.status, received(plain, name)]).toEqual([200, [value]])
+    const twin = fc.constantFrom(
+      `${name.replaceAll('-', '_')}: other`,
+      `${name.toLowerCase()}: other`,
+      `${name.toUpperCase().replace('-', '_')}: other`,
+    )
+    const change = fc.oneof(nominationOf(name), twin)
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), fc.boolean(), async (changes, isFirst) => {
+        const lines = isFirst ? [line, ...changes] : [...changes, line]
+        const asked = await ask(path, [...lines, ...others], 'POST')
+        if (asked.status === 200) expect(received(asked, name)).toEqual([value])
+        else expect([asked.status, asked.sent]).toEqual([expect.toBeOneOf([400, 401]), ''])
+      }),
+      { numRuns: runs(40) },
+    )
+  },
+)
 
-  it.each(ALWAYS)(
-    'a field by which a request is judged reaches it in the one spelling that is judged, whatever is configured: %s',
-    async (name, value) => {
-      await app.reload(text('from: [bearer], anonymous: {}'))
-      const other = `${name.replaceAll('-', '_')}: other`
-      const plain = await ask('/a', [`${name}: ${value}`, 'Connection: close'])
-      expect([plain.status, received(plain, name)]).toEqual([200, [value]])
-      const twin = name.includes('-') ? [fc.constant(other)] : []
-      const changes = fc.array(fc.oneof(nominationOf(name), ...twin), { maxLength: 2 })
-      await fc.assert(
-        fc.asyncProperty(changes, fc.boolean(), fc.boolean(), async (more, isThere, isFirst) => {
-          const line = isThere ? [`${name}: ${value}`] : []
-          const asked = await ask('/a', isFirst ? [...line, ...more] : [...more, ...line])
-          if (asked.status === 200) expect(received(asked, name)).toEqual(isThere ? [value] : [])
-          else expect([asked.status, asked.sent]).toEqual([400, ''])
-        }),
-        { numRuns: runs(40) },
-      )
-    },
-  )
+it.each(ALWAYS)(
+  'a field by which a request is judged reaches it in the one spelling that is judged, whatever is configured: %s',
+  async (name, value) => {
+    await app.reload(text('from: [bearer], anonymous: {}'))
+    const other = `${name.replaceAll('-', '_')}: other`
+    const plain = await ask('/a', [`${name}: ${value}`, 'Connection: close'])
+    expect([plain.status, received(plain, name)]).toEqual([200, [value]])
+    const twin = name.includes('-') ? [fc.constant(other)] : []
+    const changes = fc.array(fc.oneof(nominationOf(name), ...twin), { maxLength: 2 })
+    await fc.assert(
+      fc.asyncProperty(changes, fc.boolean(), fc.boolean(), async (more, isThere, isFirst) => {
+        const line = isThere ? [`${name}: ${value}`] : []
+        const asked = await ask('/a', isFirst ? [...line, ...more] : [...more, ...line])
+        if (asked.status === 200) expect(received(asked, name)).toEqual(isThere ? [value] : [])
+        else expect([asked.status, asked.sent]).toEqual([400, ''])
+      }),
+      { numRuns: runs(40) },
+    )
+  },
+)
 
-  it('a field by which a request is judged cannot be named by Connection, whatever else decides', async () => {
-    await app.reload(text('from: [bearer, { header: X-Token }], trusted: { user: X-User }, anonymous: {}'))
-    const before = app.requests().length
-    const names = ['Idempotency-Key', 'idempotency_key', 'If-Match', 'X-Token', 'X-User', 'X-Fixed', 'X-Who', 'Cookie']
-    const always = [
-      'Origin',
-      'Access-Control-Request-Method',
-      'Max-Forwards',
-      'Forwarded',
-      'X-Real-IP',
-      'True-Client-IP',
-    ]
-    for (const name of [...names, ...always, 'X-Forwarded-For', 'Sec-WebSocket-Key', 'X-Tollgate-User']) {
-      const asked = await ask('/a', [`Connection: close, ${name}`])
-      expect([name, asked.status, asked.sent]).toEqual([name, 400, ''])
-    }
-    expect(new Set(reasons().slice(before))).toEqual(new Set(['connection_nomination']))
-    expect((await ask('/a', ['Connection: close, X-Hop'])).status).toBe(200)
-    expect((await ask('/a', [`Connection: ${'a,'.repeat(200)}`])).status).toBe(400)
-  })
-
-  it('a field by which a request is judged is judged by its one spelling: one with underscores or punctuation is 400, and nothing is charged', async () => {
-    await app.reload(text('unverified_keys: { header: X-API-Key }, trusted: { user: X-User }, anonymous: {}'))
-    for (const name of ['X_API_Key', 'x_user', 'idempotency_key', 'X.API.Key', 'x~user', "idempotency'key"]) {
-      const asked = await ask('/a', [`${name}: r1`, 'Connection: close'])
-      expect([name, asked.status, asked.sent]).toEqual([name, 400, ''])
-    }
-    const free = await ask('/a', ['x_other: 1', 'Connection: close'])
-    expect([free.status, received(free, 'X-Other')]).toEqual([200, ['1']])
-  })
+it('a field by which a request is judged cannot be named by Connection, whatever else decides', async () => {
+  await app.reload(text('from: [bearer, { header: X-Token }], trusted: { user: X-User }, anonymous: {}'))
+  const before = app.requests().length
+  const names = ['Idempotency-Key', 'idempotency_key', 'If-Match', 'X-Token', 'X-User', 'X-Fixed', 'X-Who', 'Cookie']
+  const always = ['Origin', 'Access-Control-Request-Method', 'Max-Forwards', 'Forwarded', 'X-Real-IP', 'True-Client-IP']
+  for (const name of [...names, ...always, 'X-Forwarded-For', 'Sec-WebSocket-Key', 'X-Tollgate-User']) {
+    const asked = await ask('/a', [`Connection: close, ${name}`])
+    expect([name, asked.status, asked.sent]).toEqual([name, 400, ''])
+  }
+  expect(new Set(reasons().slice(before))).toEqual(new Set(['connection_nomination']))
+  expect((await ask('/a', ['Connection: close, X-Hop'])).status).toBe(200)
+  expect((await ask('/a', [`Connection: ${'a,'.repeat(200)}`])).status).toBe(400)
 })
 
-describe('a key of repetitions', () => {
-  it('a key of repetitions is forwarded with each of them, so that Connection buys nothing', async () => {
-    await app.reload(text('from: [bearer]'))
-    const fields = [`Authorization: Bearer ${jwtOf('carol')}`, 'Idempotency-Key: k1', 'Content-Length: 2', '', '{}']
-    const before = charged()
-    for (let i = 0; i < 6; i++) {
-      const { status, sent } = await ask('/i', ['Connection: keep-alive, Idempotency-Key', ...fields], 'POST')
-      expect([status, sent]).toEqual([400, ''])
-    }
-    expect(charged()).toBe(before)
-    const asked = await ask('/i', fields, 'POST')
-    expect([asked.status, received(asked, 'Idempotency-Key')]).toEqual([200, ['k1']])
-    expect(charged()).toBe(before + 10)
-  })
+it('a field by which a request is judged is judged by its one spelling: one with underscores or punctuation is 400, and nothing is charged', async () => {
+  await app.reload(text('unverified_keys: { header: X-API-Key }, trusted: { user: X-User }, anonymous: {}'))
+  for (const name of ['X_API_Key', 'x_user', 'idempotency_key', 'X.API.Key', 'x~user', "idempotency'key"]) {
+    const asked = await ask('/a', [`${name}: r1`, 'Connection: close'])
+    expect([name, asked.status, asked.sent]).toEqual([name, 400, ''])
+  }
+  const free = await ask('/a', ['x_other: 1', 'Connection: close'])
+  expect([free.status, received(free, 'X-Other')]).toEqual([200, ['1']])
+})
 
-  it('a key of repetitions is one line: with two the upstream could read another than the gateway', async () => {
-    await app.reload(text('from: [bearer]'))
-    for (const [path, name] of [
-      ['/i', 'Idempotency-Key'],
-      ['/f', 'If-Match'],
-    ] as const) {
-      const asked = await ask(path, [BEARER, `${name}: "k1"`, `${name}: "2"`, 'Connection: close'], 'POST')
-      expect([asked.status, asked.sent]).toEqual([400, ''])
-      expect(reasons().at(-1)).toBe('duplicate_header')
-    }
-  })
+it('a key of repetitions is forwarded with each of them, so that Connection buys nothing', async () => {
+  await app.reload(text('from: [bearer]'))
+  const fields = [`Authorization: Bearer ${jwtOf('carol')}`, 'Idempotency-Key: k1', 'Content-Length: 2', '', '{}']
+  const before = charged()
+  for (let i = 0; i < 6; i++) {
+    const { status, sent } = await ask('/i', ['Connection: keep-alive, Idempotency-Key', ...fields], 'POST')
+    expect([status, sent]).toEqual([400, ''])
+  }
+  expect(charged()).toBe(before)
+  const asked = await ask('/i', fields, 'POST')
+  expect([asked.status, received(asked, 'Idempotency-Key')]).toEqual([200, ['k1']])
+  expect(charged()).toBe(before + 10)
+})
+
+it('a key of repetitions is one line: with two the upstream could read another than the gateway', async () => {
+  await app.reload(text('from: [bearer]'))
+  for (const [path, name] of [
+    ['/i', 'Idempotency-Key'],
+    ['/f', 'If-Match'],
+  ] as const) {
+    const asked = await ask(path, [BEARER, `${name}: "k1"`, `${name}: "2"`, 'Connection: close'], 'POST')
+    expect([asked.status, asked.sent]).toEqual([400, ''])
+    expect(reasons().at(-1)).toBe('duplicate_header')
+  }
 })

@@ -83,138 +83,134 @@ async function send(path: string, credential: string | null): Promise<{ status: 
 }
 const readiness = async (): Promise<number> => (await fetch(`${admin}/readyz`)).status
 
-describe('a window', () => {
-  it('a window that is used up refuses until its end, and goes on after it', async () => {
-    file(config(2, '3s'))
-    await start()
-    expect([(await get()).status, (await get()).status]).toEqual([200, 200])
-    const refused = await get()
-    expect(refused.status).toBe(429)
-    const body = (await refused.json()) as { retryAfterSeconds: number }
-    expect(body.retryAfterSeconds).toBeLessThanOrEqual(3)
-    await sleep(body.retryAfterSeconds * 1000)
-    expect((await get()).status).toBe(200)
-    expect((await standing()).used).toBe(1)
-  })
-
-  it('a window is remembered through a stop and through kill -9', async () => {
-    file(config(5))
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const gateway = await start()
-      await get()
-      await gateway.end(signal)
-    }
-    await start()
-    expect(await standing()).toMatchObject({ limit: 5, used: 2 })
-    expect([(await get()).status, (await get()).status, (await get()).status, (await get()).status]).toEqual([
-      200, 200, 200, 429,
-    ])
-  })
+it('a window that is used up refuses until its end, and goes on after it', async () => {
+  file(config(2, '3s'))
+  await start()
+  expect([(await get()).status, (await get()).status]).toEqual([200, 200])
+  const refused = await get()
+  expect(refused.status).toBe(429)
+  const body = (await refused.json()) as { retryAfterSeconds: number }
+  expect(body.retryAfterSeconds).toBeLessThanOrEqual(3)
+  await sleep(body.retryAfterSeconds * 1000)
+  expect((await get()).status).toBe(200)
+  expect((await standing()).used).toBe(1)
 })
 
-describe('a changed configuration', () => {
-  it('a changed configuration is in force without a restart, the counters stay, and what does need one is told as a warning', async () => {
-    file(config(2))
+it('a window is remembered through a stop and through kill -9', async () => {
+  file(config(5))
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const gateway = await start()
     await get()
-    await get()
-    expect((await get()).status).toBe(429)
-    file(config(3))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 3, used: 2 })
-    expect((await get()).status).toBe(200)
-    file(config(1))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 1, used: 3 })
-    expect((await get()).status).toBe(429)
-    expect(gateway.child.exitCode).toBeNull()
+    await gateway.end(signal)
+  }
+  await start()
+  expect(await standing()).toMatchObject({ limit: 5, used: 2 })
+  expect([(await get()).status, (await get()).status, (await get()).status, (await get()).status]).toEqual([
+    200, 200, 200, 429,
+  ])
+})
 
-    file(config(7).replace(`listen: 127.0.0.1:${port}`, `listen: 127.0.0.1:${await freePort()}`))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 7, used: 3 })
-    const detail = 'listen: this change takes effect at the next restart'
-    const warnings = () => gateway.lines().filter((line) => line.msg === 'configuration warning')
-    await expect.poll(warnings).toMatchObject([{ detail }])
-  })
+it('a changed configuration is in force without a restart, the counters stay, and what does need one is told as a warning', async () => {
+  file(config(2))
+  const gateway = await start()
+  await get()
+  await get()
+  expect((await get()).status).toBe(429)
+  file(config(3))
+  await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 3, used: 2 })
+  expect((await get()).status).toBe(200)
+  file(config(1))
+  await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 1, used: 3 })
+  expect((await get()).status).toBe(429)
+  expect(gateway.child.exitCode).toBeNull()
 
-  it('a changed configuration with problems, or deleted, leaves the old one in force and says so once, and its return too', async () => {
-    const path = file(config(2))
+  file(config(7).replace(`listen: 127.0.0.1:${port}`, `listen: 127.0.0.1:${await freePort()}`))
+  await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 7, used: 3 })
+  const detail = 'listen: this change takes effect at the next restart'
+  const warnings = () => gateway.lines().filter((line) => line.msg === 'configuration warning')
+  await expect.poll(warnings).toMatchObject([{ detail }])
+})
+
+it('a changed configuration with problems, or deleted, leaves the old one in force and says so once, and its return too', async () => {
+  const path = file(config(2))
+  const gateway = await start()
+  const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
+  const refused = () => told('configuration refused, the one before stays in force')
+  file(config(3).replace('category: read', 'categry: read'))
+  await expect.poll(refused, { timeout: 30_000 }).toHaveLength(1)
+  expect(gateway.output()).toContain('did you mean')
+  expect(await standing()).toMatchObject({ limit: 2 })
+  file(config(4))
+  await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 4 })
+
+  rmSync(path)
+  await expect.poll(refused, { timeout: 30_000 }).toHaveLength(2)
+  expect(refused()[1]?.problems).toEqual([expect.stringContaining('cannot be read (ENOENT): check the path')])
+  expect(await standing()).toMatchObject({ limit: 4 })
+  file(config(4))
+  await expect.poll(() => told('configuration loaded'), { timeout: 30_000 }).toHaveLength(3)
+  expect(refused()).toHaveLength(2)
+})
+
+it.each([1, 2])(
+  'a changed configuration tells its warnings in the log, as the start told those of its own: %i workers',
+  async (workers) => {
+    file(`${config(2)}workers: ${workers}\n`)
     const gateway = await start()
-    const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
-    const refused = () => told('configuration refused, the one before stays in force')
-    file(config(3).replace('category: read', 'categry: read'))
-    await expect.poll(refused, { timeout: 30_000 }).toHaveLength(1)
-    expect(gateway.output()).toContain('did you mean')
-    expect(await standing()).toMatchObject({ limit: 2 })
-    file(config(4))
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 4 })
+    file(`${config(2)}workers: ${workers}\nedge: { trusted_proxies: [0.0.0.0/0] }\n`)
+    const warned = () => gateway.lines().filter(({ msg }) => msg === 'configuration warning')
+    const detail = expect.stringMatching(/tollgate\.yaml:\d+:\d+ edge\.trusted_proxies\[0\]: warning: /)
+    await expect.poll(warned, { timeout: 30_000 }).toEqual([expect.objectContaining({ detail })])
+  },
+)
 
-    rmSync(path)
-    await expect.poll(refused, { timeout: 30_000 }).toHaveLength(2)
-    expect(refused()[1]?.problems).toEqual([expect.stringContaining('cannot be read (ENOENT): check the path')])
-    expect(await standing()).toMatchObject({ limit: 4 })
-    file(config(4))
-    await expect.poll(() => told('configuration loaded'), { timeout: 30_000 }).toHaveLength(3)
-    expect(refused()).toHaveLength(2)
-  })
+it('a changed configuration is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
+  const [old, fresh] = [ecKey('2026-08'), ecKey('2026-09')]
+  const keys = (key: TestKey): void => writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
+  keys(old)
+  file(config(9).replace(/secret: .*, algorithms: \[HS256\]/, 'jwks: "file:keys.json", algorithms: [ES256]'))
+  const gateway = await start()
+  expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
+  keys(fresh)
+  // The watcher looks at the configuration only: that is as it was.
+  expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
+  gateway.child.kill('SIGHUP')
+  await expect.poll(() => statusWith(fresh), { timeout: 30_000 }).toBe(200)
+  expect(await statusWith(old)).toBe(401)
+})
 
-  it.each([1, 2])(
-    'a changed configuration tells its warnings in the log, as the start told those of its own: %i workers',
-    async (workers) => {
-      file(`${config(2)}workers: ${workers}\n`)
-      const gateway = await start()
-      file(`${config(2)}workers: ${workers}\nedge: { trusted_proxies: [0.0.0.0/0] }\n`)
-      const warned = () => gateway.lines().filter(({ msg }) => msg === 'configuration warning')
-      const detail = expect.stringMatching(/tollgate\.yaml:\d+:\d+ edge\.trusted_proxies\[0\]: warning: /)
-      await expect.poll(warned, { timeout: 30_000 }).toEqual([expect.objectContaining({ detail })])
-    },
-  )
+it('a changed configuration is read when SIGHUP comes while the gateway starts, as soon as it has', async () => {
+  // Without its store it waits for a second before it listens for clients.
+  const path = file(config(9).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
+  const gateway = await spawnGateway(path, `${admin}/livez`)
+  running.push(gateway)
+  gateway.child.kill('SIGHUP')
+  const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
+  await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
+})
 
-  it('a changed configuration is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
-    const [old, fresh] = [ecKey('2026-08'), ecKey('2026-09')]
-    const keys = (key: TestKey): void => writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
-    keys(old)
-    file(config(9).replace(/secret: .*, algorithms: \[HS256\]/, 'jwks: "file:keys.json", algorithms: [ES256]'))
-    const gateway = await start()
-    expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
-    keys(fresh)
-    // The watcher looks at the configuration only: that is as it was.
-    expect([await statusWith(old), await statusWith(fresh)]).toEqual([200, 401])
-    gateway.child.kill('SIGHUP')
-    await expect.poll(() => statusWith(fresh), { timeout: 30_000 }).toBe(200)
-    expect(await statusWith(old)).toBe(401)
-  })
+it('a changed configuration is noticed that came after the file was read and before the gateway had started', async () => {
+  const waiting = (limit: number): string => file(config(limit).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
+  const gateway = await spawnGateway(waiting(9), `${admin}/livez`)
+  running.push(gateway)
+  waiting(8)
+  const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
+  await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
+})
 
-  it('a changed configuration is read when SIGHUP comes while the gateway starts, as soon as it has', async () => {
-    // Without its store it waits for a second before it listens for clients.
-    const path = file(config(9).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
-    const gateway = await spawnGateway(path, `${admin}/livez`)
-    running.push(gateway)
-    gateway.child.kill('SIGHUP')
-    const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
-    await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
-  })
-
-  it('a changed configuration is noticed that came after the file was read and before the gateway had started', async () => {
-    const waiting = (limit: number): string => file(config(limit).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
-    const gateway = await spawnGateway(waiting(9), `${admin}/livez`)
-    running.push(gateway)
-    waiting(8)
-    const loaded = () => gateway.lines().filter((line) => line.msg === 'configuration loaded')
-    await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
-  })
-
-  it('a changed configuration is noticed when a ConfigMap swaps its symlink', async () => {
-    const version = (name: string, limit: number): void => {
-      mkdirSync(join(folder, name))
-      writeFileSync(join(folder, name, 'tollgate.yaml'), config(limit))
-      symlinkSync(name, join(folder, '..data_tmp'))
-      renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
-    }
-    version('v1', 2)
-    symlinkSync(join('..data', 'tollgate.yaml'), join(folder, 'tollgate.yaml'))
-    await start()
-    expect(await standing()).toMatchObject({ limit: 2 })
-    version('v2', 9)
-    await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 9 })
-  })
+it('a changed configuration is noticed when a ConfigMap swaps its symlink', async () => {
+  const version = (name: string, limit: number): void => {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'tollgate.yaml'), config(limit))
+    symlinkSync(name, join(folder, '..data_tmp'))
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+  }
+  version('v1', 2)
+  symlinkSync(join('..data', 'tollgate.yaml'), join(folder, 'tollgate.yaml'))
+  await start()
+  expect(await standing()).toMatchObject({ limit: 2 })
+  version('v2', 9)
+  await expect.poll(standing, { timeout: 30_000 }).toMatchObject({ limit: 9 })
 })
 
 it('a store that is out is told with the policy in force, also a changed one', async () => {
@@ -323,48 +319,46 @@ describe('SIGTERM', () => {
   )
 })
 
-describe('the log on the standard output', () => {
-  it('the log on the standard output has one line of JSON for each request, good or bad, and no credential', async () => {
-    file(`${config(2)}log: { requests: all }\n`)
-    const gateway = await start()
-    const made = await fetch(`${admin}/api/tokens`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ user: 'bob', name: 'laptop' }),
-    })
-    const { token } = (await made.json()) as { token: string }
-    const jwt = jwtOf('alice')
-    const forged = `${jwtOf('mallory').slice(0, -4)}AAAA`
-    const requests: [path: string, credential: string | null, status: number, outcome: string][] = [
-      ['/a?access_token=in-the-query', jwt, 200, 'forwarded'],
-      ['/b', jwt, 200, 'forwarded'],
-      ['/c', jwt, 429, 'refused'],
-      ['/d', token, 200, 'forwarded'],
-      ['/e', forged, 401, 'denied'],
-      ['/f', 'gw_00000000000000000000000000000000000000', 401, 'denied'],
-      ['/g', null, 401, 'denied'],
-      ['/me/quota', jwt, 200, 'answered'],
-      ['/%2e%2e/x', jwt, 400, 'denied'],
-    ]
-    const expected: { requestId: string }[] = []
-    for (const [path, credential, clientStatus, outcome] of requests) {
-      const response = await send(path, credential)
-      expect([path, response.status]).toEqual([path, clientStatus])
-      const line = { requestId: response.requestId, method: 'GET', clientStatus, outcome }
-      expected.push(line)
-    }
-    expect(await gateway.end('SIGTERM')).toBe(0)
-    const ids = new Set(expected.map((line) => line.requestId))
-    expect(ids.size).toBe(requests.length)
-    const lines = gateway.lines().filter((line) => line.msg === 'request')
-    expect(lines.filter((line) => ids.has(String(line.requestId)))).toMatchObject(expected)
-    // The one more is that which found out that the gateway had started.
-    expect(lines).toHaveLength(requests.length + 1)
-    for (const secret of [jwt, token, forged, 'in-the-query', ADMIN_TOKEN, 'a-shared-secret', 'gw_0000']) {
-      expect(gateway.output()).not.toContain(secret)
-      expect(gateway.output()).not.toContain(secret.split('.')[2] ?? secret)
-    }
+it('the log on the standard output has one line of JSON for each request, good or bad, and no credential', async () => {
+  file(`${config(2)}log: { requests: all }\n`)
+  const gateway = await start()
+  const made = await fetch(`${admin}/api/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ user: 'bob', name: 'laptop' }),
   })
+  const { token } = (await made.json()) as { token: string }
+  const jwt = jwtOf('alice')
+  const forged = `${jwtOf('mallory').slice(0, -4)}AAAA`
+  const requests: [path: string, credential: string | null, status: number, outcome: string][] = [
+    ['/a?access_token=in-the-query', jwt, 200, 'forwarded'],
+    ['/b', jwt, 200, 'forwarded'],
+    ['/c', jwt, 429, 'refused'],
+    ['/d', token, 200, 'forwarded'],
+    ['/e', forged, 401, 'denied'],
+    ['/f', 'gw_00000000000000000000000000000000000000', 401, 'denied'],
+    ['/g', null, 401, 'denied'],
+    ['/me/quota', jwt, 200, 'answered'],
+    ['/%2e%2e/x', jwt, 400, 'denied'],
+  ]
+  const expected: { requestId: string }[] = []
+  for (const [path, credential, clientStatus, outcome] of requests) {
+    const response = await send(path, credential)
+    expect([path, response.status]).toEqual([path, clientStatus])
+    const line = { requestId: response.requestId, method: 'GET', clientStatus, outcome }
+    expected.push(line)
+  }
+  expect(await gateway.end('SIGTERM')).toBe(0)
+  const ids = new Set(expected.map((line) => line.requestId))
+  expect(ids.size).toBe(requests.length)
+  const lines = gateway.lines().filter((line) => line.msg === 'request')
+  expect(lines.filter((line) => ids.has(String(line.requestId)))).toMatchObject(expected)
+  // The one more is that which found out that the gateway had started.
+  expect(lines).toHaveLength(requests.length + 1)
+  for (const secret of [jwt, token, forged, 'in-the-query', ADMIN_TOKEN, 'a-shared-secret', 'gw_0000']) {
+    expect(gateway.output()).not.toContain(secret)
+    expect(gateway.output()).not.toContain(secret.split('.')[2] ?? secret)
+  }
 })
 
 it('a configuration with problems keeps the gateway from starting, with exit code 1 and every problem', async () => {

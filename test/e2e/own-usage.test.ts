@@ -33,60 +33,58 @@ interface Usage {
 }
 const rowsOf = async (query = '', headers = ANN) => ((await (await get(query, headers)).json()) as Usage).rows
 
-describe('GET /me/usage', () => {
-  test('GET /me/usage shows the caller what it used and nobody else, charges nothing, and does not reach the service', async () => {
-    const seen = upstream.seen.length
-    const response = await get()
-    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
-    expect(await response.json()).toMatchObject({
-      by: 'user',
-      step: 'range',
-      window: 'days',
-      complete: true,
-      next: null,
-      rows: [
-        { user: 'ann', category: 'read', window: 'days', tokens: 4, running: true },
-        { user: 'ann', category: 'write', window: 'days', tokens: 7, running: true },
-      ],
-    })
-    expect(await rowsOf('', BEN)).toMatchObject([{ user: 'ben', tokens: 4 }])
-    expect(upstream.seen).toHaveLength(seen)
-    expect(app.requests().at(-1)).toMatchObject({ outcome: 'answered', user: 'ben', cost: 0 })
+test('GET /me/usage shows the caller what it used and nobody else, charges nothing, and does not reach the service', async () => {
+  const seen = upstream.seen.length
+  const response = await get()
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  expect(await response.json()).toMatchObject({
+    by: 'user',
+    step: 'range',
+    window: 'days',
+    complete: true,
+    next: null,
+    rows: [
+      { user: 'ann', category: 'read', window: 'days', tokens: 4, running: true },
+      { user: 'ann', category: 'write', window: 'days', tokens: 7, running: true },
+    ],
   })
+  expect(await rowsOf('', BEN)).toMatchObject([{ user: 'ben', tokens: 4 }])
+  expect(upstream.seen).toHaveLength(seen)
+  expect(app.requests().at(-1)).toMatchObject({ outcome: 'answered', user: 'ben', cost: 0 })
+})
 
-  test('GET /me/usage shows what the organisation used together, of the categories that its plan limits', async () => {
-    expect(await rowsOf('?by=organisation')).toMatchObject([{ organisation: 'acme', category: 'read', tokens: 8 }])
-    for (const claims of [{ plan: 'team' }, { plan: 'alone', org: 'acme' }]) {
-      const response = await get('?by=organisation', of('carl', claims))
-      expect([response.status, await response.json()]).toMatchObject([400, { error: 'bad_request' }])
-    }
-  })
+test('GET /me/usage shows what the organisation used together, of the categories that its plan limits', async () => {
+  expect(await rowsOf('?by=organisation')).toMatchObject([{ organisation: 'acme', category: 'read', tokens: 8 }])
+  for (const claims of [{ plan: 'team' }, { plan: 'alone', org: 'acme' }]) {
+    const response = await get('?by=organisation', of('carl', claims))
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'bad_request' }])
+  }
+})
 
-  test('GET /me/usage comes page by page, and a cursor of somebody else is of no use', async () => {
-    const first = (await (await get('?limit=1')).json()) as Usage
-    expect(first).toMatchObject({ rows: [{ category: 'read' }], next: expect.any(String) })
-    expect(await rowsOf(`?limit=5&cursor=${first.next}`)).toMatchObject([{ category: 'write' }])
-    expect((await get(`?cursor=${first.next}`, BEN)).status).toBe(400)
-  })
+test('GET /me/usage comes page by page, and a cursor of somebody else is of no use', async () => {
+  const first = (await (await get('?limit=1')).json()) as Usage
+  expect(first).toMatchObject({ rows: [{ category: 'read' }], next: expect.any(String) })
+  expect(await rowsOf(`?limit=5&cursor=${first.next}`)).toMatchObject([{ category: 'write' }])
+  expect((await get(`?cursor=${first.next}`, BEN)).status).toBe(400)
+})
 
-  test.each([
-    ['?user=ben', 'query: may have from, to, by, category, window, step, limit, cursor, each once'],
-    ['?step=run&step=1h', 'query: may have from, to, by, category, window, step, limit, cursor, each once'],
-    ['?by=plan', 'by: must be user or organisation'],
-    ['?limit=0', 'limit: must be a whole number from 1 to 1000'],
-    ['?window=1w', 'window: must be one of 1h, 1d'],
-    ['?from=2026-11-02&to=2026-11-01', 'from: must lie before to'],
-  ])('GET /me/usage refuses %s and says why', async (query, msg) => {
-    const response = await get(query)
-    expect([response.status, await response.json()]).toEqual([400, { error: 'bad_request', msg }])
-  })
+test.each([
+  ['?user=ben', 'query: may have from, to, by, category, window, step, limit, cursor, each once'],
+  ['?step=run&step=1h', 'query: may have from, to, by, category, window, step, limit, cursor, each once'],
+  ['?by=plan', 'by: must be user or organisation'],
+  ['?limit=0', 'limit: must be a whole number from 1 to 1000'],
+  ['?window=1w', 'window: must be one of 1h, 1d'],
+  ['?from=2026-11-02&to=2026-11-01', 'from: must lie before to'],
+])('GET /me/usage refuses %s and says why', async (query, msg) => {
+  const response = await get(query)
+  expect([response.status, await response.json()]).toEqual([400, { error: 'bad_request', msg }])
+})
 
-  test('GET /me/usage asks for a credential, and takes no other method', async () => {
-    expect((await get('', {})).status).toBe(401)
-    const posted = await fetch(`${app.url}/me/usage`, { method: 'POST', headers: bearer('ann') })
-    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-    expect((await fetch(`${app.url}/me/usage`, { method: 'HEAD', headers: ANN })).status).toBe(200)
-  })
+test('GET /me/usage asks for a credential, and takes no other method', async () => {
+  expect((await get('', {})).status).toBe(401)
+  const posted = await fetch(`${app.url}/me/usage`, { method: 'POST', headers: bearer('ann') })
+  expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  expect((await fetch(`${app.url}/me/usage`, { method: 'HEAD', headers: ANN })).status).toBe(200)
 })
 
 describe.each(['sqlite', 'redis'])('GET /me/usage beside many others, over %s', (kind) => {

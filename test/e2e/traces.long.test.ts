@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { tempFolder } from '../setup/at-end.ts'
 import { freePort } from '../setup/redis.ts'
 import { type Collector, startCollector } from './collector.ts'
@@ -45,41 +45,35 @@ async function ask(times: number): Promise<void> {
 
 const logged = () => gateway.lines().filter(({ msg, route }) => msg === 'request' && route !== null)
 
-describe('workers', () => {
-  it('workers send a span for each of their requests, whose ids are in the log and at the upstream', async () => {
-    const collector = await startCollector()
-    await start(collector, 'workers: 2')
-    await ask(20)
-    await expect.poll(() => collector.spans.filter(({ name }) => name === 'GET /items').length).toBe(20)
-    await expect.poll(() => logged().length).toBe(20)
-    const ids = collector.spans
-      .filter(({ name }) => name === 'GET /items')
-      .map(({ traceId, spanId }) => [traceId, spanId])
-    const sorted = (pairs: unknown[]): string[] => pairs.map(String).sort()
-    expect(sorted(logged().map(({ traceId, spanId }) => [traceId, spanId]))).toEqual(sorted(ids))
-    expect(sorted(upstream.seen.map(({ headers }) => String(headers.traceparent).split('-').slice(1, 3)))).toEqual(
-      sorted(ids),
+it('workers send a span for each of their requests, whose ids are in the log and at the upstream', async () => {
+  const collector = await startCollector()
+  await start(collector, 'workers: 2')
+  await ask(20)
+  await expect.poll(() => collector.spans.filter(({ name }) => name === 'GET /items').length).toBe(20)
+  await expect.poll(() => logged().length).toBe(20)
+  const ids = collector.spans
+    .filter(({ name }) => name === 'GET /items')
+    .map(({ traceId, spanId }) => [traceId, spanId])
+  const sorted = (pairs: unknown[]): string[] => pairs.map(String).sort()
+  expect(sorted(logged().map(({ traceId, spanId }) => [traceId, spanId]))).toEqual(sorted(ids))
+  expect(sorted(upstream.seen.map(({ headers }) => String(headers.traceparent).split('-').slice(1, 3)))).toEqual(
+    sorted(ids),
+  )
+  // The first request of the test asked whether the gateway listens.
+  await expect
+    .poll(
+      async () =>
+        (await (await fetch(`${admin}/metrics`)).text()).match(/^tollgate_spans_total\{outcome="sent"\} (\d+)$/m)?.[1],
     )
-    // The first request of the test asked whether the gateway listens.
-    await expect
-      .poll(
-        async () =>
-          (await (await fetch(`${admin}/metrics`)).text()).match(
-            /^tollgate_spans_total\{outcome="sent"\} (\d+)$/m,
-          )?.[1],
-      )
-      .toMatch(/^2[0-9]$/)
-  })
+    .toMatch(/^2[0-9]$/)
 })
 
-describe('a collector that never answers', () => {
-  it('a collector that never answers is in the log once, and the gateway ends all the same', async () => {
-    const silent = await startCollector(() => {})
-    await start(silent)
-    await ask(3)
-    await expect.poll(() => silent.requests.length).toBeGreaterThan(0)
-    expect(await gateway.end('SIGTERM')).toBe(0)
-    const lines = gateway.lines().filter(({ msg }) => String(msg).startsWith('spans are dropped'))
-    expect(lines).toMatchObject([{ level: 40, detail: 'the gateway stops' }])
-  })
+it('a collector that never answers is in the log once, and the gateway ends all the same', async () => {
+  const silent = await startCollector(() => {})
+  await start(silent)
+  await ask(3)
+  await expect.poll(() => silent.requests.length).toBeGreaterThan(0)
+  expect(await gateway.end('SIGTERM')).toBe(0)
+  const lines = gateway.lines().filter(({ msg }) => String(msg).startsWith('spans are dropped'))
+  expect(lines).toMatchObject([{ level: 40, detail: 'the gateway stops' }])
 })

@@ -136,19 +136,17 @@ describe('a WebSocket handshake', () => {
   })
 })
 
-describe('any other upgrade', () => {
-  it('any other upgrade is an ordinary request: h2c is not passed on', async () => {
-    const req = http.get(`${app.url}/live`, {
-      headers: {
-        ...bearer('alice'),
-        connection: 'Upgrade, HTTP2-Settings',
-        upgrade: 'h2c',
-        'http2-settings': 'AAMAAABk',
-      },
-    })
-    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-    expect(res.statusCode).toBe(426)
-    res.resume()
-    expect(upgrades).toEqual([])
+it('any other upgrade is an ordinary request: h2c is not passed on', async () => {
+  const req = http.get(`${app.url}/live`, {
+    headers: {
+      ...bearer('alice'),
+      connection: 'Upgrade, HTTP2-Settings',
+      upgrade: 'h2c',
+      'http2-settings': 'AAMAAABk',
+    },
   })
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  expect(res.statusCode).toBe(426)
+  res.resume()
+  expect(upgrades).toEqual([])
 })

@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
 import { startNginx } from '../setup/nginx.ts'
 import type { SystemProxy } from '../setup/system-proxy.ts'
@@ -35,44 +35,42 @@ const start = async (upstream: string, { path = '', edge = '', url = `http://127
   app = await startApp(yaml(url + path, `unmatched: forward\n${edge}`, undefined, upstream))
 }
 
-describe('an nginx behind that redirects', () => {
-  it.each([
-    ['host: preserve', 'shop.example'],
-    ['host: upstream', undefined],
-    ['host: inner.test', 'inner.test'],
-  ])(
-    'an nginx behind that redirects never shows its address with %s',
-    async (upstream, sent = `127.0.0.1:${nginx.port}`) => {
-      await start(upstream)
-      expect((await ask('/host')).body).toBe(sent)
-      expect(await ask('/docs')).toMatchObject({ status: 301, headers: { location: 'http://shop.example/docs/' } })
-      const elsewhere = `https://sso.test/?back=http://127.0.0.1:${nginx.port}/x`
-      expect((await ask('/sso')).headers.location).toBe(elsewhere)
-      const { port } = new URL(app.url)
-      const own = { host: `127.0.0.1:${port}` }
-      expect((await ask('/docs', own)).headers.location).toBe(`${app.url}/docs/`)
-    },
-  )
+it.each([
+  ['host: preserve', 'shop.example'],
+  ['host: upstream', undefined],
+  ['host: inner.test', 'inner.test'],
+])(
+  'an nginx behind that redirects never shows its address with %s',
+  async (upstream, sent = `127.0.0.1:${nginx.port}`) => {
+    await start(upstream)
+    expect((await ask('/host')).body).toBe(sent)
+    expect(await ask('/docs')).toMatchObject({ status: 301, headers: { location: 'http://shop.example/docs/' } })
+    const elsewhere = `https://sso.test/?back=http://127.0.0.1:${nginx.port}/x`
+    expect((await ask('/sso')).headers.location).toBe(elsewhere)
+    const { port } = new URL(app.url)
+    const own = { host: `127.0.0.1:${port}` }
+    expect((await ask('/docs', own)).headers.location).toBe(`${app.url}/docs/`)
+  },
+)
 
-  it('an nginx behind that redirects is the https host of a trusted proxy in front, and of nobody else', async () => {
-    const forwarded = { host: 'inner', 'x-forwarded-host': 'shop.example:8443', 'x-forwarded-proto': 'https' }
-    await start('host: upstream', { edge: 'edge: { trusted_proxies: [127.0.0.1] }' })
-    expect((await ask('/docs', forwarded)).headers.location).toBe('https://shop.example:8443/docs/')
-    await app.stop()
-    await start('host: upstream')
-    expect((await ask('/docs', forwarded)).headers.location).toBe('http://inner/docs/')
-  })
+it('an nginx behind that redirects is the https host of a trusted proxy in front, and of nobody else', async () => {
+  const forwarded = { host: 'inner', 'x-forwarded-host': 'shop.example:8443', 'x-forwarded-proto': 'https' }
+  await start('host: upstream', { edge: 'edge: { trusted_proxies: [127.0.0.1] }' })
+  expect((await ask('/docs', forwarded)).headers.location).toBe('https://shop.example:8443/docs/')
+  await app.stop()
+  await start('host: upstream')
+  expect((await ask('/docs', forwarded)).headers.location).toBe('http://inner/docs/')
+})
 
-  it('an nginx behind that redirects has the path of the URL taken away, and the Domain of its cookies turned into the host that the client asked for', async () => {
-    await start('host: upstream', { path: '/base' })
-    expect((await ask('/docs')).headers.location).toBe('http://shop.example/docs/?next=http://127.0.0.1/')
-    await app.stop()
-    await start('host: preserve', { path: '/base' })
-    expect((await ask('/docs')).headers.location).toBe('http://shop.example/docs/?next=http://127.0.0.1/')
-    await app.stop()
-    await start('host: upstream')
-    expect((await ask('/cookie')).headers['set-cookie']).toEqual(['s=1; Domain=shop.example; Path=/'])
-  })
+it('an nginx behind that redirects has the path of the URL taken away, and the Domain of its cookies turned into the host that the client asked for', async () => {
+  await start('host: upstream', { path: '/base' })
+  expect((await ask('/docs')).headers.location).toBe('http://shop.example/docs/?next=http://127.0.0.1/')
+  await app.stop()
+  await start('host: preserve', { path: '/base' })
+  expect((await ask('/docs')).headers.location).toBe('http://shop.example/docs/?next=http://127.0.0.1/')
+  await app.stop()
+  await start('host: upstream')
+  expect((await ask('/cookie')).headers['set-cookie']).toEqual(['s=1; Domain=shop.example; Path=/'])
 })
 
 it('a WebSocket has the same Host, and a redirect instead of it is rewritten, too', async () => {

@@ -113,79 +113,73 @@ describe.each(STORES)('two workers on %s', (kind) => {
   })
 })
 
-describe('a worker that is killed', () => {
-  it('a worker that is killed is started again; meanwhile the other one serves, and the limit holds', async () => {
-    await start({ global: 3000, cost: 2 })
-    const [first = 0] = await pids()
-    let stopped = false
-    const statuses: number[] = []
-    const answered = (status: number): void => {
-      statuses.push(status)
-    }
-    const clients = Array.from({ length: 8 }, () => client(() => stopped, answered))
-    await expect.poll(() => backend.seen.length, { timeout: 30_000 }).toBeGreaterThan(100)
-    process.kill(first, 'SIGKILL')
-    const known = statuses.length
-    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(known + 100)
-    expect(await readiness()).toBe(200)
-    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
-    await expect.poll(() => statuses.includes(429), { timeout: 60_000 }).toBe(true)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
-    stopped = true
-    const failures = (await Promise.all(clients)).flat()
+it('a worker that is killed is started again; meanwhile the other one serves, and the limit holds', async () => {
+  await start({ global: 3000, cost: 2 })
+  const [first = 0] = await pids()
+  let stopped = false
+  const statuses: number[] = []
+  const answered = (status: number): void => {
+    statuses.push(status)
+  }
+  const clients = Array.from({ length: 8 }, () => client(() => stopped, answered))
+  await expect.poll(() => backend.seen.length, { timeout: 30_000 }).toBeGreaterThan(100)
+  process.kill(first, 'SIGKILL')
+  const known = statuses.length
+  await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(known + 100)
+  expect(await readiness()).toBe(200)
+  await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
+  await expect.poll(() => statuses.includes(429), { timeout: 60_000 }).toBe(true)
+  await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
+  stopped = true
+  const failures = (await Promise.all(clients)).flat()
 
-    // Each connection had one request under way at most: of those that the dead worker had the charge stays.
-    expect(failures.length).toBeLessThanOrEqual(8)
-    const used = (await standing())[1]?.used ?? 0
-    expect(used).toBeLessThanOrEqual(3000)
-    expect(backend.seen.length * 2).toBeLessThanOrEqual(used)
-    expect(backend.seen.length * 2).toBeGreaterThanOrEqual(used - failures.length * 2)
-    expect(lines('worker ended unasked')).toMatchObject([{ worker: 1, pid: first, reason: 'SIGKILL' }])
-    const { value } = await metrics()
-    expect(value('tollgate_worker_exits_total', { reason: 'SIGKILL' })).toBe(1)
-  })
+  // Each connection had one request under way at most: of those that the dead worker had the charge stays.
+  expect(failures.length).toBeLessThanOrEqual(8)
+  const used = (await standing())[1]?.used ?? 0
+  expect(used).toBeLessThanOrEqual(3000)
+  expect(backend.seen.length * 2).toBeLessThanOrEqual(used)
+  expect(backend.seen.length * 2).toBeGreaterThanOrEqual(used - failures.length * 2)
+  expect(lines('worker ended unasked')).toMatchObject([{ worker: 1, pid: first, reason: 'SIGKILL' }])
+  const { value } = await metrics()
+  expect(value('tollgate_worker_exits_total', { reason: 'SIGKILL' })).toBe(1)
 })
 
-describe('SIGTERM to the primary', () => {
-  it('SIGTERM to the primary under load fails no request, lets what is under way finish in every worker, and ends with 0', async () => {
-    const gateway = await start({ rest: 'drain: { delay: 2s }' })
-    const workers = await pids()
-    // Longer than `drain.delay`.
-    respondWith((seen, res) => setTimeout(() => res.end('ok'), seen.url === '/slow' ? 3000 : 5))
-    const statuses: number[] = []
-    const clients = Array.from({ length: 20 }, () =>
-      client(
-        () => false,
-        (status) => statuses.push(status),
-      ),
-    )
-    await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(200)
-    const slow = Array.from({ length: 10 }, () => askOnce('/slow'))
-    await expect.poll(() => backend.seen.filter((seen) => seen.url === '/slow')).toHaveLength(10)
-    gateway.child.kill('SIGTERM')
-    // Each is told by `Connection: close` to go elsewhere.
-    expect((await Promise.all(clients)).flat()).toEqual([])
-    expect(new Set(statuses)).toEqual(new Set([200]))
-    expect(await gateway.ended).toBe(0)
-    expect(await Promise.all(slow)).toEqual(Array(10).fill({ status: 200, body: 'ok' }))
-    expect(backend.seen).toHaveLength(statuses.length + 10)
-    expect(workers.map(isAlive)).toEqual([false, false])
-    expect(lines('request').filter(({ outcome }) => outcome === 'forwarded')).toHaveLength(statuses.length + 10)
-  })
+it('SIGTERM to the primary under load fails no request, lets what is under way finish in every worker, and ends with 0', async () => {
+  const gateway = await start({ rest: 'drain: { delay: 2s }' })
+  const workers = await pids()
+  // Longer than `drain.delay`.
+  respondWith((seen, res) => setTimeout(() => res.end('ok'), seen.url === '/slow' ? 3000 : 5))
+  const statuses: number[] = []
+  const clients = Array.from({ length: 20 }, () =>
+    client(
+      () => false,
+      (status) => statuses.push(status),
+    ),
+  )
+  await expect.poll(() => statuses.length, { timeout: 30_000 }).toBeGreaterThan(200)
+  const slow = Array.from({ length: 10 }, () => askOnce('/slow'))
+  await expect.poll(() => backend.seen.filter((seen) => seen.url === '/slow')).toHaveLength(10)
+  gateway.child.kill('SIGTERM')
+  // Each is told by `Connection: close` to go elsewhere.
+  expect((await Promise.all(clients)).flat()).toEqual([])
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  expect(await gateway.ended).toBe(0)
+  expect(await Promise.all(slow)).toEqual(Array(10).fill({ status: 200, body: 'ok' }))
+  expect(backend.seen).toHaveLength(statuses.length + 10)
+  expect(workers.map(isAlive)).toEqual([false, false])
+  expect(lines('request').filter(({ outcome }) => outcome === 'forwarded')).toHaveLength(statuses.length + 10)
 })
 
-describe('two workers', () => {
-  it('two workers that cannot have their address end with a message that names it', async () => {
-    const other = net.createServer().listen(port, '127.0.0.1')
-    await once(other, 'listening')
-    const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])
-    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-    expect(said).toMatch(
-      /^tollgate: .*tollgate\.yaml:\d+:\d+ listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/m,
-    )
-    expect(code).toBe(1)
-    other.close()
-  })
+it('two workers that cannot have their address end with a message that names it', async () => {
+  const other = net.createServer().listen(port, '127.0.0.1')
+  await once(other, 'listening')
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  expect(said).toMatch(
+    /^tollgate: .*tollgate\.yaml:\d+:\d+ listen: .*EADDRINUSE.*: choose an address of this machine whose port is free\n$/m,
+  )
+  expect(code).toBe(1)
+  other.close()
 })
 
 it('workers: 1 is one process', async () => {

@@ -164,133 +164,129 @@ it('SIGINT and SIGHUP, which a terminal sends to all, end no worker by themselve
   expect(lines('worker started')).toHaveLength(2)
 })
 
-describe('a primary that is killed', () => {
-  it('a primary that is killed leaves no worker behind, and requests under way finish; each worker says that it ends', async () => {
-    respondWith(({ url }, res) => {
-      if (url === '/slow') setTimeout(() => res.end('ok'), 800)
-    })
-    const gateway = await start({ rest: 'drain: { timeout: 1h }' })
-    const workers = await pids()
-    const hanging = askOnce('/never').catch((error: unknown) => error)
-    const slow = [askOnce('/slow'), askOnce('/slow')]
-    await expect.poll(() => backend.seen.length).toBe(3)
-    gateway.child.kill('SIGKILL')
-    expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
-    await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
-    expect(await hanging).toBeInstanceOf(Error)
-    const store = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
-    expect(await store.listReplicas()).toEqual([])
+it('a primary that is killed leaves no worker behind, and requests under way finish; each worker says that it ends', async () => {
+  respondWith(({ url }, res) => {
+    if (url === '/slow') setTimeout(() => res.end('ok'), 800)
   })
-
-  it('a primary that is killed while it drains leaves none behind either, however long the drain may take', async () => {
-    respondWith(() => {})
-    const gateway = await start({ rest: 'drain: { timeout: 1h }' })
-    const workers = await pids()
-    const hanging = askOnce('/never').catch((error: unknown) => error)
-    await expect.poll(() => backend.seen.length).toBe(1)
-    gateway.child.kill('SIGTERM')
-    await expect.poll(readiness).toBe(503)
-    gateway.child.kill('SIGKILL')
-    await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
-    expect(await hanging).toBeInstanceOf(Error)
-  })
+  const gateway = await start({ rest: 'drain: { timeout: 1h }' })
+  const workers = await pids()
+  const hanging = askOnce('/never').catch((error: unknown) => error)
+  const slow = [askOnce('/slow'), askOnce('/slow')]
+  await expect.poll(() => backend.seen.length).toBe(3)
+  gateway.child.kill('SIGKILL')
+  expect(await Promise.all(slow)).toEqual(Array(2).fill({ status: 200, body: 'ok' }))
+  await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
+  expect(await hanging).toBeInstanceOf(Error)
+  const store = closedAtEnd(openSqliteStore({ file: join(folder, 'quota.db') }))
+  expect(await store.listReplicas()).toEqual([])
 })
 
-describe('a changed configuration', () => {
-  it('a changed configuration with problems leaves all on the old one and says so once', async () => {
-    const gateway = await start({ personal: 5 })
-    file(config({ personal: 7 }).replace('category: read', 'categry: read'))
-    await expect.poll(gateway.output, { timeout: 30_000 }).toContain('did you mean')
-    expect(await everywhere(limit)).toEqual(eight(5))
-    const { value, found } = await metrics()
-    expect(value('tollgate_config_last_reload_successful')).toBe(0)
-    expect(found('tollgate_config_info')).toHaveLength(1)
-    expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
-    /** By process, whether it tells of the file: those that are not in `known`. */
-    const told = async (known: readonly number[] = []): Promise<[number, boolean][]> => {
-      const response = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
-      const { replicas } = (await response.json()) as { replicas: { pid: number; configProblems: string[] }[] }
-      return replicas.flatMap(({ pid, configProblems }) =>
-        known.includes(pid) ? [] : [[pid, configProblems.length > 0]],
-      )
-    }
-    const each = async (known?: readonly number[]) => (await told(known)).map(([, tells]) => tells)
-    await expect.poll(() => each()).toEqual([true, true])
-    const pids = (await told()).map(([pid]) => pid)
-    process.kill(pids[0] as number, 'SIGKILL')
-    await expect.poll(() => each(pids)).toEqual([true])
-    // One that starts after it was mended has nothing to tell.
-    file(config({ personal: 7 }))
-    await expect.poll(() => everywhere(limit)).toEqual(eight(7))
-    process.kill(pids[1] as number, 'SIGKILL')
-    await expect.poll(() => each(pids)).toEqual([false, false])
-  })
+it('a primary that is killed while it drains leaves none behind either, however long the drain may take', async () => {
+  respondWith(() => {})
+  const gateway = await start({ rest: 'drain: { timeout: 1h }' })
+  const workers = await pids()
+  const hanging = askOnce('/never').catch((error: unknown) => error)
+  await expect.poll(() => backend.seen.length).toBe(1)
+  gateway.child.kill('SIGTERM')
+  await expect.poll(readiness).toBe(503)
+  gateway.child.kill('SIGKILL')
+  await expect.poll(() => workers.map(isAlive)).toEqual([false, false])
+  expect(await hanging).toBeInstanceOf(Error)
+})
 
-  /** Kills the first worker. Resolves when another has taken its place. */
-  async function replaceFirst(): Promise<void> {
-    const [first = 0] = await pids()
-    process.kill(first, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length).toBe(3)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers')).toBe(2)
+it('a changed configuration with problems leaves all on the old one and says so once', async () => {
+  const gateway = await start({ personal: 5 })
+  file(config({ personal: 7 }).replace('category: read', 'categry: read'))
+  await expect.poll(gateway.output, { timeout: 30_000 }).toContain('did you mean')
+  expect(await everywhere(limit)).toEqual(eight(5))
+  const { value, found } = await metrics()
+  expect(value('tollgate_config_last_reload_successful')).toBe(0)
+  expect(found('tollgate_config_info')).toHaveLength(1)
+  expect(lines('configuration refused, the one before stays in force')).toHaveLength(1)
+  /** By process, whether it tells of the file: those that are not in `known`. */
+  const told = async (known: readonly number[] = []): Promise<[number, boolean][]> => {
+    const response = await fetch(`${admin}/api/now`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+    const { replicas } = (await response.json()) as { replicas: { pid: number; configProblems: string[] }[] }
+    return replicas.flatMap(({ pid, configProblems }) =>
+      known.includes(pid) ? [] : [[pid, configProblems.length > 0]],
+    )
   }
+  const each = async (known?: readonly number[]) => (await told(known)).map(([, tells]) => tells)
+  await expect.poll(() => each()).toEqual([true, true])
+  const pids = (await told()).map(([pid]) => pid)
+  process.kill(pids[0] as number, 'SIGKILL')
+  await expect.poll(() => each(pids)).toEqual([true])
+  // One that starts after it was mended has nothing to tell.
+  file(config({ personal: 7 }))
+  await expect.poll(() => everywhere(limit)).toEqual(eight(7))
+  process.kill(pids[1] as number, 'SIGKILL')
+  await expect.poll(() => each(pids)).toEqual([false, false])
+})
 
-  it('a changed configuration that needs a restart is told as that once, and a worker that starts later charges where the others do', async () => {
-    await start({ personal: 5 })
-    file(config({ personal: 5, store: `sqlite:${join(folder, 'other.db')}` }))
-    const told = () =>
-      running?.lines().filter((line) => JSON.stringify(line).includes('takes effect at the next restart'))
-    await expect.poll(told).toHaveLength(1)
-    await replaceFirst()
-    const statuses = await everywhere(async () => (await askOnce('/x')).status)
-    expect(statuses.filter((status) => status === 200)).toHaveLength(5)
-    expect(told()).toHaveLength(1)
-    expect(lines('configuration in force, but not in every worker')).toEqual([])
-  })
+/** Kills the first worker. Resolves when another has taken its place. */
+async function replaceFirst(): Promise<void> {
+  const [first = 0] = await pids()
+  process.kill(first, 'SIGKILL')
+  await expect.poll(() => lines('worker started').length).toBe(3)
+  await expect.poll(async () => (await metrics()).value('tollgate_workers')).toBe(2)
+}
 
-  it('a changed configuration that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
-    await start({ personal: 5 })
-    const ca = join(folder, 'ca.pem')
-    writeFileSync(ca, 'no certificate')
-    const upstream = `upstream: { url: "https://127.0.0.1:1", tls: { ca: ${ca} } }`
-    file(config({ personal: 7 }).replace(/upstream: .*/, upstream))
-    await expect.poll(() => lines('configuration refused, the one before stays in force')).toHaveLength(1)
-    await replaceFirst()
-    expect(await everywhere(limit)).toEqual(eight(5))
-  })
+it('a changed configuration that needs a restart is told as that once, and a worker that starts later charges where the others do', async () => {
+  await start({ personal: 5 })
+  file(config({ personal: 5, store: `sqlite:${join(folder, 'other.db')}` }))
+  const told = () =>
+    running?.lines().filter((line) => JSON.stringify(line).includes('takes effect at the next restart'))
+  await expect.poll(told).toHaveLength(1)
+  await replaceFirst()
+  const statuses = await everywhere(async () => (await askOnce('/x')).status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(5)
+  expect(told()).toHaveLength(1)
+  expect(lines('configuration in force, but not in every worker')).toEqual([])
+})
 
-  it('a changed configuration shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
-    await start({ personal: 5 })
-    const [first = 0] = await pids()
-    const hashes = async () => (await metrics()).found('tollgate_config_info').length
-    expect(await hashes()).toBe(1)
-    process.kill(first, 'SIGSTOP')
-    // Scraping does not wait for it.
-    file(config({ personal: 7 }))
-    await expect.poll(hashes, { timeout: 30_000 }).toBe(2)
-    process.kill(first, 'SIGCONT')
-    await expect.poll(hashes, { timeout: 30_000 }).toBe(1)
-    expect(await everywhere(limit)).toEqual(eight(7))
-    process.kill(first, 'SIGKILL')
-    await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
-    await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
-    expect(await everywhere(limit)).toEqual(eight(7))
-  })
+it('a changed configuration that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
+  await start({ personal: 5 })
+  const ca = join(folder, 'ca.pem')
+  writeFileSync(ca, 'no certificate')
+  const upstream = `upstream: { url: "https://127.0.0.1:1", tls: { ca: ${ca} } }`
+  file(config({ personal: 7 }).replace(/upstream: .*/, upstream))
+  await expect.poll(() => lines('configuration refused, the one before stays in force')).toHaveLength(1)
+  await replaceFirst()
+  expect(await everywhere(limit)).toEqual(eight(5))
+})
 
-  it('a changed configuration that a worker is silent about is told as not in every one, and as the only one once it has taken it', async () => {
-    await start({ personal: 5 })
-    const [first = 0] = await pids()
-    process.kill(first, 'SIGSTOP')
-    file(config({ personal: 7 }))
-    const told = () => lines('configuration in force, but not in every worker')
-    await expect
-      .poll(told, { timeout: 30_000 })
-      .toMatchObject([{ problems: [expect.stringMatching(/^worker 1: has not answered/)] }])
-    process.kill(first, 'SIGCONT')
-    await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(7))
-    const hashes = async () => (await metrics()).found('tollgate_config_info').length
-    await expect.poll(hashes).toBe(1)
-    expect((await metrics()).value('tollgate_config_last_reload_successful')).toBe(1)
-  })
+it('a changed configuration shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
+  await start({ personal: 5 })
+  const [first = 0] = await pids()
+  const hashes = async () => (await metrics()).found('tollgate_config_info').length
+  expect(await hashes()).toBe(1)
+  process.kill(first, 'SIGSTOP')
+  // Scraping does not wait for it.
+  file(config({ personal: 7 }))
+  await expect.poll(hashes, { timeout: 30_000 }).toBe(2)
+  process.kill(first, 'SIGCONT')
+  await expect.poll(hashes, { timeout: 30_000 }).toBe(1)
+  expect(await everywhere(limit)).toEqual(eight(7))
+  process.kill(first, 'SIGKILL')
+  await expect.poll(() => lines('worker started').length, { timeout: 30_000 }).toBe(3)
+  await expect.poll(async () => (await metrics()).value('tollgate_workers'), { timeout: 30_000 }).toBe(2)
+  expect(await everywhere(limit)).toEqual(eight(7))
+})
+
+it('a changed configuration that a worker is silent about is told as not in every one, and as the only one once it has taken it', async () => {
+  await start({ personal: 5 })
+  const [first = 0] = await pids()
+  process.kill(first, 'SIGSTOP')
+  file(config({ personal: 7 }))
+  const told = () => lines('configuration in force, but not in every worker')
+  await expect
+    .poll(told, { timeout: 30_000 })
+    .toMatchObject([{ problems: [expect.stringMatching(/^worker 1: has not answered/)] }])
+  process.kill(first, 'SIGCONT')
+  await expect.poll(() => everywhere(limit), { timeout: 30_000 }).toEqual(eight(7))
+  const hashes = async () => (await metrics()).found('tollgate_config_info').length
+  await expect.poll(hashes).toBe(1)
+  expect((await metrics()).value('tollgate_config_last_reload_successful')).toBe(1)
 })
 
 describe('two workers', () => {

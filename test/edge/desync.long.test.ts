@@ -241,44 +241,40 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     upstream?.destroy()
   })
 
-  describe('a small upload that comes slowly', () => {
-    it('a small upload that comes slowly reaches the upstream, and is charged, only when it is complete', async () => {
-      const socket = connectTo(app.url)
-      socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
-      await sleep(200)
-      expect(backend.lines).toEqual([])
-      expect(charged()).toBe(0)
-      socket.write('y')
-      await once(socket, 'data')
-      expect(backend.lines).toEqual(['POST /api/a HTTP/1.1'])
-      expect(charged()).toBe(1)
-      socket.destroy()
-    })
-
-    it('a small upload that comes slowly and breaks off is charged nothing', async () => {
-      const socket = connectTo(app.url)
-      socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
-      await sleep(100)
-      socket.destroy()
-      await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'aborted', clientStatus: 499, cost: 0 })
-      expect(charged()).toBe(0)
-      expect(backend.lines).toEqual([])
-    })
+  it('a small upload that comes slowly reaches the upstream, and is charged, only when it is complete', async () => {
+    const socket = connectTo(app.url)
+    socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
+    await sleep(200)
+    expect(backend.lines).toEqual([])
+    expect(charged()).toBe(0)
+    socket.write('y')
+    await once(socket, 'data')
+    expect(backend.lines).toEqual(['POST /api/a HTTP/1.1'])
+    expect(charged()).toBe(1)
+    socket.destroy()
   })
 
-  describe('an upload that waits for 100 Continue', () => {
-    it('an upload that waits for 100 Continue is told to go on only after it was admitted', async () => {
-      const text = await rawExchange(
-        app.url,
-        request('POST /api/a HTTP/1.1', 'Content-Length: 2', 'Expect: 100-continue'),
-      )
-      expect(statusesIn(text)).toEqual([100])
-      const refused = await rawExchange(
-        app.url,
-        'POST /api/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
-      )
-      expect(statusesIn(refused)).toEqual([401])
-    })
+  it('a small upload that comes slowly and breaks off is charged nothing', async () => {
+    const socket = connectTo(app.url)
+    socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
+    await sleep(100)
+    socket.destroy()
+    await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'aborted', clientStatus: 499, cost: 0 })
+    expect(charged()).toBe(0)
+    expect(backend.lines).toEqual([])
+  })
+
+  it('an upload that waits for 100 Continue is told to go on only after it was admitted', async () => {
+    const text = await rawExchange(
+      app.url,
+      request('POST /api/a HTTP/1.1', 'Content-Length: 2', 'Expect: 100-continue'),
+    )
+    expect(statusesIn(text)).toEqual([100])
+    const refused = await rawExchange(
+      app.url,
+      'POST /api/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+    )
+    expect(statusesIn(refused)).toEqual([401])
   })
 
   it('a head that is too large is answered 431 with a body of ours', async () => {

@@ -87,72 +87,68 @@ const charges = (app: RunningApp): number => app.observations.filter(isCharged).
 const troubles = (app: RunningApp): string[] =>
   app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
 
-describe('max_connections_per_address', () => {
-  it('max_connections_per_address closes what one address opens beyond it while its others are busy, and leaves those and other addresses alone', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_connections_per_address: 2')
-    const [first, second] = [open(app), open(app)]
-    first.socket.write(get('alice', '/api/slow'))
-    second.socket.write(get('alice', '/api/slow'))
-    await poll(() => backend.waiting).toBe(2)
-    const third = open(app)
-    third.socket.write(get('alice'))
-    await poll(third.closed).toBe(true)
-    expect(third.text()).toBe('')
-    const other = open(app, '127.0.0.2')
-    other.socket.write(get('bob'))
-    await poll(other.statuses).toEqual([200])
-    backend.release()
-    await poll(() => [first.statuses(), second.statuses()]).toEqual([[200], [200]])
-    expect([charges(app), backend.seen.length]).toEqual([3, 3])
-    expect(troubles(app)).toEqual(['too_many_of_address'])
-  })
-
-  it('max_connections_per_address has room again when a connection ends, also by a reset', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_connections_per_address: 1')
-    for (let i = 0; i < 3; i++) {
-      const client = open(app)
-      client.socket.write(get('alice'))
-      await poll(client.statuses).toEqual([200])
-      client.socket.resetAndDestroy()
-      await sleep(50)
-    }
-    expect(troubles(app)).toEqual([])
-  })
-
-  it('max_connections_per_address does not hold for trusted_proxies, behind which everybody is, nor where it is none; a reload changes it', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_connections_per_address: 1, trusted_proxies: [127.0.0.0/8]')
-    const served = async (): Promise<number> => {
-      const clients = [open(app), open(app), open(app)]
-      for (const { socket } of clients) socket.write(get('alice'))
-      await poll(() => clients.every((client) => client.closed() || client.text() !== '')).toBe(true)
-      for (const { socket } of clients) socket.destroy()
-      await sleep(50)
-      return clients.filter((client) => client.text() !== '').length
-    }
-    expect(await served()).toBe(3)
-    await app.reload(configOf(backend.url, ''))
-    expect(await served()).toBe(3)
-    await app.reload(configOf(backend.url, 'max_connections_per_address: 1'))
-    expect(await served()).toBe(1)
-  })
+it('max_connections_per_address closes what one address opens beyond it while its others are busy, and leaves those and other addresses alone', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_connections_per_address: 2')
+  const [first, second] = [open(app), open(app)]
+  first.socket.write(get('alice', '/api/slow'))
+  second.socket.write(get('alice', '/api/slow'))
+  await poll(() => backend.waiting).toBe(2)
+  const third = open(app)
+  third.socket.write(get('alice'))
+  await poll(third.closed).toBe(true)
+  expect(third.text()).toBe('')
+  const other = open(app, '127.0.0.2')
+  other.socket.write(get('bob'))
+  await poll(other.statuses).toEqual([200])
+  backend.release()
+  await poll(() => [first.statuses(), second.statuses()]).toEqual([[200], [200]])
+  expect([charges(app), backend.seen.length]).toEqual([3, 3])
+  expect(troubles(app)).toEqual(['too_many_of_address'])
 })
 
-describe('max_connections', () => {
-  it('max_connections closes what is opened beyond it, and those within go on', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_connections: 1')
-    const first = open(app)
-    first.socket.write(get('alice'))
-    await poll(first.statuses).toEqual([200])
-    const second = open(app)
-    await poll(second.closed).toBe(true)
-    first.socket.write(get('alice'))
-    await poll(first.statuses).toEqual([200, 200])
-    expect(troubles(app)).toEqual(['too_many'])
-  })
+it('max_connections_per_address has room again when a connection ends, also by a reset', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_connections_per_address: 1')
+  for (let i = 0; i < 3; i++) {
+    const client = open(app)
+    client.socket.write(get('alice'))
+    await poll(client.statuses).toEqual([200])
+    client.socket.resetAndDestroy()
+    await sleep(50)
+  }
+  expect(troubles(app)).toEqual([])
+})
+
+it('max_connections_per_address does not hold for trusted_proxies, behind which everybody is, nor where it is none; a reload changes it', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_connections_per_address: 1, trusted_proxies: [127.0.0.0/8]')
+  const served = async (): Promise<number> => {
+    const clients = [open(app), open(app), open(app)]
+    for (const { socket } of clients) socket.write(get('alice'))
+    await poll(() => clients.every((client) => client.closed() || client.text() !== '')).toBe(true)
+    for (const { socket } of clients) socket.destroy()
+    await sleep(50)
+    return clients.filter((client) => client.text() !== '').length
+  }
+  expect(await served()).toBe(3)
+  await app.reload(configOf(backend.url, ''))
+  expect(await served()).toBe(3)
+  await app.reload(configOf(backend.url, 'max_connections_per_address: 1'))
+  expect(await served()).toBe(1)
+})
+
+it('max_connections closes what is opened beyond it, and those within go on', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_connections: 1')
+  const first = open(app)
+  first.socket.write(get('alice'))
+  await poll(first.statuses).toEqual([200])
+  const second = open(app)
+  await poll(second.closed).toBe(true)
+  first.socket.write(get('alice'))
+  await poll(first.statuses).toEqual([200, 200])
+  expect(troubles(app)).toEqual(['too_many'])
 })
 
 describe('requests on one connection', () => {
@@ -380,65 +376,63 @@ it('a connection that has ended is remembered by nobody', async () => {
   await poll(sockets).toBeLessThan(before + 25)
 })
 
-describe('max_in_flight_per_user', () => {
-  it('max_in_flight_per_user answers 429 before any charge, to that user only, and only for so long', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_in_flight_per_user: 2')
-    const slow = [open(app), open(app)]
-    for (const { socket } of slow) socket.write(get('alice', '/api/slow'))
-    await poll(() => backend.waiting).toBe(2)
-    const response = await rawExchange(app.url, last('alice'))
-    expect(response).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n/is)
-    expect(response).toContain('\r\nRateLimit-Policy: "user-in-flight";q=2;qu="concurrent-requests"\r\n')
-    expect(response).toContain('\r\nRateLimit: "user-in-flight";r=0\r\n')
-    const msg =
-      'This user has as many requests under way as one user may have at a time. Try again when one of them has ended.'
-    expect(bodyOf(response)).toEqual({ error: 'too_many_in_flight', msg })
-    const problem = await rawExchange(
-      app.url,
-      request('GET /api/now HTTP/1.1', 'alice', 'Accept: application/problem+json', 'Connection: close'),
-    )
-    expect(problem).toMatch(/^HTTP\/1\.1 429 .*\r\nContent-Type: application\/problem\+json\r\n/is)
-    expect(bodyOf(problem)).toEqual({
-      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-      title: 'Request cannot be satisfied as assigned quota has been exceeded',
-      status: 429,
-      detail: msg,
-      'violated-policies': ['user-in-flight'],
-      error: 'too_many_in_flight',
-      msg,
-    })
-    expect(statusesIn(await rawExchange(app.url, last('bob')))).toEqual([200])
-    expect(charges(app)).toBe(3)
-    backend.release()
-    await poll(() => slow.map((client) => client.statuses())).toEqual([[200], [200]])
-    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
-    expect([charges(app), backend.seen.length]).toEqual([4, 4])
-    const denied = app.requests().filter(({ reason }) => reason === 'user')
-    const ending = { outcome: 'denied', error: 'too_many_in_flight', httpStatus: null, clientStatus: 429, cost: 0 }
-    expect(denied).toEqual([expect.objectContaining(ending), expect.objectContaining(ending)])
+it('max_in_flight_per_user answers 429 before any charge, to that user only, and only for so long', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_in_flight_per_user: 2')
+  const slow = [open(app), open(app)]
+  for (const { socket } of slow) socket.write(get('alice', '/api/slow'))
+  await poll(() => backend.waiting).toBe(2)
+  const response = await rawExchange(app.url, last('alice'))
+  expect(response).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n/is)
+  expect(response).toContain('\r\nRateLimit-Policy: "user-in-flight";q=2;qu="concurrent-requests"\r\n')
+  expect(response).toContain('\r\nRateLimit: "user-in-flight";r=0\r\n')
+  const msg =
+    'This user has as many requests under way as one user may have at a time. Try again when one of them has ended.'
+  expect(bodyOf(response)).toEqual({ error: 'too_many_in_flight', msg })
+  const problem = await rawExchange(
+    app.url,
+    request('GET /api/now HTTP/1.1', 'alice', 'Accept: application/problem+json', 'Connection: close'),
+  )
+  expect(problem).toMatch(/^HTTP\/1\.1 429 .*\r\nContent-Type: application\/problem\+json\r\n/is)
+  expect(bodyOf(problem)).toEqual({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status: 429,
+    detail: msg,
+    'violated-policies': ['user-in-flight'],
+    error: 'too_many_in_flight',
+    msg,
   })
+  expect(statusesIn(await rawExchange(app.url, last('bob')))).toEqual([200])
+  expect(charges(app)).toBe(3)
+  backend.release()
+  await poll(() => slow.map((client) => client.statuses())).toEqual([[200], [200]])
+  expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
+  expect([charges(app), backend.seen.length]).toEqual([4, 4])
+  const denied = app.requests().filter(({ reason }) => reason === 'user')
+  const ending = { outcome: 'denied', error: 'too_many_in_flight', httpStatus: null, clientStatus: 429, cost: 0 }
+  expect(denied).toEqual([expect.objectContaining(ending), expect.objectContaining(ending)])
+})
 
-  it('max_in_flight_per_user forgets a request whose client left', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_in_flight_per_user: 1')
-    const gone = open(app)
-    gone.socket.write(get('alice', '/api/slow'))
-    await poll(() => backend.waiting).toBe(1)
-    gone.socket.destroy()
-    await poll(() => app.requests().length).toBe(1)
-    // Nothing failed at the upstream, which a status of 0 would say.
-    expect(app.requests()[0]).toMatchObject({ outcome: 'aborted', httpStatus: null, clientStatus: 499 })
-    expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
-  })
+it('max_in_flight_per_user forgets a request whose client left', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_in_flight_per_user: 1')
+  const gone = open(app)
+  gone.socket.write(get('alice', '/api/slow'))
+  await poll(() => backend.waiting).toBe(1)
+  gone.socket.destroy()
+  await poll(() => app.requests().length).toBe(1)
+  // Nothing failed at the upstream, which a status of 0 would say.
+  expect(app.requests()[0]).toMatchObject({ outcome: 'aborted', httpStatus: null, clientStatus: 499 })
+  expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
+})
 
-  it('max_in_flight_per_user is none by default', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, '')
-    const clients = Array.from({ length: 50 }, () => open(app))
-    for (const { socket } of clients) socket.write(get('alice', '/api/slow'))
-    await poll(() => backend.waiting).toBe(50)
-  })
+it('max_in_flight_per_user is none by default', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, '')
+  const clients = Array.from({ length: 50 }, () => open(app))
+  for (const { socket } of clients) socket.write(get('alice', '/api/slow'))
+  await poll(() => backend.waiting).toBe(50)
 })
 
 describe('max_tunnels', () => {
@@ -469,175 +463,171 @@ describe('max_tunnels', () => {
   })
 })
 
-describe('max_lag', () => {
-  it('max_lag answers 503 before any charge while the event loop is lastingly late, and the admin listener goes on', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_lag: 20ms')
-    let busy = true
-    atEnd(() => {
-      busy = false
-    })
-    function burn(): void {
-      const until = performance.now() + 100
-      while (performance.now() < until);
-      if (busy) setImmediate(burn)
-    }
-    burn()
-    await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 500))[0]).toBe(503)
-    const { ok } = await fetch(`${app.admin}/livez`)
-    expect(ok).toBe(true)
-    const response = await rawExchange(app.url, last('alice'), 500)
-    expect(response).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
+it('max_lag answers 503 before any charge while the event loop is lastingly late, and the admin listener goes on', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_lag: 20ms')
+  let busy = true
+  atEnd(() => {
     busy = false
-    await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 50))[0]).toBe(200)
-    const shed = app.requests().filter(({ reason }) => reason === 'event loop')
-    expect(shed.length).toBeGreaterThan(0)
-    for (const { cost, error } of shed) expect([cost, error]).toEqual([0, 'overloaded'])
-    expect(charges(app)).toBe(backend.seen.length)
   })
-
-  it('max_lag takes no notice of one long pause', async () => {
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, 'max_lag: 250ms')
-    const until = performance.now() + 1500
+  function burn(): void {
+    const until = performance.now() + 100
     while (performance.now() < until);
-    expect(statusesIn(await rawExchange(app.url, last('alice'), 50))).toEqual([200])
-  })
+    if (busy) setImmediate(burn)
+  }
+  burn()
+  await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 500))[0]).toBe(503)
+  const { ok } = await fetch(`${app.admin}/livez`)
+  expect(ok).toBe(true)
+  const response = await rawExchange(app.url, last('alice'), 500)
+  expect(response).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/is)
+  busy = false
+  await poll(async () => statusesIn(await rawExchange(app.url, last('alice'), 50))[0]).toBe(200)
+  const shed = app.requests().filter(({ reason }) => reason === 'event loop')
+  expect(shed.length).toBeGreaterThan(0)
+  for (const { cost, error } of shed) expect([cost, error]).toEqual([0, 'overloaded'])
+  expect(charges(app)).toBe(backend.seen.length)
 })
 
-describe('min_upload_rate', () => {
-  const upload = (user: string, ...fields: string[]): string => request('POST /api/up HTTP/1.1', user, ...fields)
-  const CHUNKED = 'Transfer-Encoding: chunked'
-  const rule = 'min_upload_rate: 1KB, upload_grace: 300ms'
+it('max_lag takes no notice of one long pause', async () => {
+  const backend = await waitingUpstream()
+  const app = await start(backend.url, 'max_lag: 250ms')
+  const until = performance.now() + 1500
+  while (performance.now() < until);
+  expect(statusesIn(await rawExchange(app.url, last('alice'), 50))).toEqual([200])
+})
 
-  /** Sends a piece every 100 ms until told to stop. */
-  function drip(socket: net.Socket, piece: string): void {
-    const timer = setInterval(() => socket.writable && socket.write(piece), 100)
-    atEnd(() => clearInterval(timer))
-    socket.once('close', () => clearInterval(timer))
-  }
+const upload = (user: string, ...fields: string[]): string => request('POST /api/up HTTP/1.1', user, ...fields)
+const CHUNKED = 'Transfer-Encoding: chunked'
+const rule = 'min_upload_rate: 1KB, upload_grace: 300ms'
 
-  it.each([
-    ['in chunks', CHUNKED, '1\r\nx\r\n'],
-    ['of announced length', 'Content-Length: 100000', 'x'],
-  ])(
-    'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the upstream',
-    async (_how, framing, piece) => {
-      const backend = await startRawUpstream()
-      const app = await start(backend.url, rule, 'max_connections: 1, unchunk: 0')
-      const slow = open(app)
-      slow.socket.write(upload('alice', framing))
-      drip(slow.socket, piece)
-      await poll(() => charges(app)).toBe(1)
-      expect(statusesIn(await rawExchange(app.url, last('bob'), 3000))).toEqual([200])
-      await poll(slow.closed).toBe(true)
-      expect(slow.statuses()).toEqual([408])
-      const [, id] = /^X-Request-Id: (.*)$/im.exec(slow.text()) ?? []
-      await poll(() => app.requests().find(({ outcome }) => outcome === 'denied')?.requestId).toBe(id)
-      expect(troubles(app)).toEqual(['slow_upload'])
-      // The upstream had its head, and may have acted on it.
-      await expect
-        .poll(() =>
-          app
-            .requests()
-            .map(({ outcome }) => outcome)
-            .sort(),
-        )
-        .toEqual(['denied', 'forwarded'])
-      expect(app.observations.filter(isGivenBack)).toEqual([])
-      expect(charges(app)).toBe(2)
-    },
-  )
+/** Sends a piece every 100 ms until told to stop. */
+function drip(socket: net.Socket, piece: string): void {
+  const timer = setInterval(() => socket.writable && socket.write(piece), 100)
+  atEnd(() => clearInterval(timer))
+  socket.once('close', () => clearInterval(timer))
+}
 
-  it('min_upload_rate ends one that is read before the charge, which is never made', async () => {
+it.each([
+  ['in chunks', CHUNKED, '1\r\nx\r\n'],
+  ['of announced length', 'Content-Length: 100000', 'x'],
+])(
+  'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the upstream',
+  async (_how, framing, piece) => {
     const backend = await startRawUpstream()
-    const app = await start(backend.url, `${rule}, max_body: 1MiB`)
+    const app = await start(backend.url, rule, 'max_connections: 1, unchunk: 0')
     const slow = open(app)
-    slow.socket.write(upload('alice', CHUNKED))
-    drip(slow.socket, '1\r\nx\r\n')
+    slow.socket.write(upload('alice', framing))
+    drip(slow.socket, piece)
+    await poll(() => charges(app)).toBe(1)
+    expect(statusesIn(await rawExchange(app.url, last('bob'), 3000))).toEqual([200])
     await poll(slow.closed).toBe(true)
     expect(slow.statuses()).toEqual([408])
-    expect([charges(app), backend.lines]).toEqual([0, []])
-  })
+    const [, id] = /^X-Request-Id: (.*)$/im.exec(slow.text()) ?? []
+    await poll(() => app.requests().find(({ outcome }) => outcome === 'denied')?.requestId).toBe(id)
+    expect(troubles(app)).toEqual(['slow_upload'])
+    // The upstream had its head, and may have acted on it.
+    await expect
+      .poll(() =>
+        app
+          .requests()
+          .map(({ outcome }) => outcome)
+          .sort(),
+      )
+      .toEqual(['denied', 'forwarded'])
+    expect(app.observations.filter(isGivenBack)).toEqual([])
+    expect(charges(app)).toBe(2)
+  },
+)
 
-  it.each([
-    ['a short body after 100 Continue', 'Content-Length: 10\r\nExpect: 100-continue'],
-    ['a long body', 'Content-Length: 100000'],
-  ])('min_upload_rate blames no backend for a client that sends nothing of %s', async (_what, framing) => {
-    const backend = await startRawUpstream()
-    const app = await start(backend.url, 'upload_grace: 1s', 'response_timeout: 200ms')
-    const silent = open(app)
-    silent.socket.write(upload('alice', framing))
-    await poll(silent.closed).toBe(true)
-    expect(silent.statuses().at(-1)).toBe(408)
-    await poll(() => app.requests()).toMatchObject([{ outcome: 'denied', error: 'request_timeout', httpStatus: null }])
-  })
+it('min_upload_rate ends one that is read before the charge, which is never made', async () => {
+  const backend = await startRawUpstream()
+  const app = await start(backend.url, `${rule}, max_body: 1MiB`)
+  const slow = open(app)
+  slow.socket.write(upload('alice', CHUNKED))
+  drip(slow.socket, '1\r\nx\r\n')
+  await poll(slow.closed).toBe(true)
+  expect(slow.statuses()).toEqual([408])
+  expect([charges(app), backend.lines]).toEqual([0, []])
+})
 
-  it('min_upload_rate is not what ends one whose request was refused: after a second nobody reads on', async () => {
-    const backend = await startRawUpstream()
-    const app = await start(backend.url, 'upload_grace: 10m')
-    const client = open(app)
-    client.socket.write('POST /api/up HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n')
-    drip(client.socket, 'x')
-    await poll(client.closed).toBe(true)
-    expect(client.statuses()).toEqual([401])
-    expect([troubles(app), backend.lines]).toEqual([[], []])
-  })
+it.each([
+  ['a short body after 100 Continue', 'Content-Length: 10\r\nExpect: 100-continue'],
+  ['a long body', 'Content-Length: 100000'],
+])('min_upload_rate blames no backend for a client that sends nothing of %s', async (_what, framing) => {
+  const backend = await startRawUpstream()
+  const app = await start(backend.url, 'upload_grace: 1s', 'response_timeout: 200ms')
+  const silent = open(app)
+  silent.socket.write(upload('alice', framing))
+  await poll(silent.closed).toBe(true)
+  expect(silent.statuses().at(-1)).toBe(408)
+  await poll(() => app.requests()).toMatchObject([{ outcome: 'denied', error: 'request_timeout', httpStatus: null }])
+})
 
-  it('min_upload_rate lets one go on that is fast enough, however long it takes', async () => {
-    const backend = await startRawUpstream()
-    const app = await start(backend.url, rule)
-    const client = open(app)
-    client.socket.write(upload('alice', CHUNKED))
-    for (let i = 0; i < 15; i++) {
-      // Ten times as fast as it must be, so that a pause of this process is none of its own.
-      client.socket.write(`3e8\r\n${'x'.repeat(1000)}\r\n`)
-      await sleep(100)
-    }
-    client.socket.write('0\r\n\r\n')
-    await poll(client.statuses).toEqual([200])
-    expect(troubles(app)).toEqual([])
-  })
+it('min_upload_rate is not what ends one whose request was refused: after a second nobody reads on', async () => {
+  const backend = await startRawUpstream()
+  const app = await start(backend.url, 'upload_grace: 10m')
+  const client = open(app)
+  client.socket.write('POST /api/up HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n')
+  drip(client.socket, 'x')
+  await poll(client.closed).toBe(true)
+  expect(client.statuses()).toEqual([401])
+  expect([troubles(app), backend.lines]).toEqual([[], []])
+})
 
-  it('min_upload_rate does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
-    const backend = await startUpstream(
-      ({ url }, res) => void res.end(url === '/api/big' ? Buffer.alloc(20_000_000) : 'ok'),
-    )
-    const app = await start(backend.url, rule)
-    const client = open(app)
-    client.socket.pause()
-    client.socket.write(get('alice', '/api/big'))
-    await poll(() => backend.seen.length).toBe(1)
-    await sleep(200)
-    client.socket.write(upload('alice', 'Content-Length: 100000') + 'x'.repeat(1000))
-    await sleep(200)
-    client.socket.write('x'.repeat(99_000))
-    await sleep(1000)
-    client.socket.resume()
-    await poll(client.statuses).toEqual([200, 200])
-    expect(troubles(app)).toEqual([])
-  })
+it('min_upload_rate lets one go on that is fast enough, however long it takes', async () => {
+  const backend = await startRawUpstream()
+  const app = await start(backend.url, rule)
+  const client = open(app)
+  client.socket.write(upload('alice', CHUNKED))
+  for (let i = 0; i < 15; i++) {
+    // Ten times as fast as it must be, so that a pause of this process is none of its own.
+    client.socket.write(`3e8\r\n${'x'.repeat(1000)}\r\n`)
+    await sleep(100)
+  }
+  client.socket.write('0\r\n\r\n')
+  await poll(client.statuses).toEqual([200])
+  expect(troubles(app)).toEqual([])
+})
 
-  it('min_upload_rate does not blame the client for an upstream that reads slowly', async () => {
-    const server = net.createServer((socket) => {
-      socket.on('error', () => {})
-      socket.pause()
-      setTimeout(() => socket.resume(), 1500)
-      let size = 0
-      socket.on('data', (chunk) => {
-        size += chunk.length
-        if (size > 20_000_000) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-      })
-      socket.pause()
+it('min_upload_rate does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
+  const backend = await startUpstream(
+    ({ url }, res) => void res.end(url === '/api/big' ? Buffer.alloc(20_000_000) : 'ok'),
+  )
+  const app = await start(backend.url, rule)
+  const client = open(app)
+  client.socket.pause()
+  client.socket.write(get('alice', '/api/big'))
+  await poll(() => backend.seen.length).toBe(1)
+  await sleep(200)
+  client.socket.write(upload('alice', 'Content-Length: 100000') + 'x'.repeat(1000))
+  await sleep(200)
+  client.socket.write('x'.repeat(99_000))
+  await sleep(1000)
+  client.socket.resume()
+  await poll(client.statuses).toEqual([200, 200])
+  expect(troubles(app)).toEqual([])
+})
+
+it('min_upload_rate does not blame the client for an upstream that reads slowly', async () => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.pause()
+    setTimeout(() => socket.resume(), 1500)
+    let size = 0
+    socket.on('data', (chunk) => {
+      size += chunk.length
+      if (size > 20_000_000) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
     })
-    await listening(server)
-    const app = await start(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, rule)
-    const client = open(app)
-    client.socket.write(upload('alice', 'Content-Length: 20000000'))
-    client.socket.write(Buffer.alloc(20_000_000))
-    await poll(client.statuses).toEqual([200])
-    expect(troubles(app)).toEqual([])
+    socket.pause()
   })
+  await listening(server)
+  const app = await start(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`, rule)
+  const client = open(app)
+  client.socket.write(upload('alice', 'Content-Length: 20000000'))
+  client.socket.write(Buffer.alloc(20_000_000))
+  await poll(client.statuses).toEqual([200])
+  expect(troubles(app)).toEqual([])
 })
 
 describe('half_close', () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
@@ -96,55 +96,49 @@ function expectExact({ statuses }: Watched): void {
 
 const codes = (): Set<string> => new Set(app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : [])))
 
-describe('clients that send their heads slowly', () => {
-  it('clients that send their heads slowly are ended after headers_timeout; others are served, and nothing is charged or forwarded for them', async () => {
-    await start('headers_timeout: 1s')
-    const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
-    expectServed(watched)
-    expectExact(watched)
-    expect(codes()).toContain('request_timeout')
-    await expect.poll(socketsNow).toBeLessThan(CLIENTS / 2)
-  })
-
-  it('clients that send their heads slowly cannot take all connections where each address has its share', async () => {
-    await start('max_connections: 100, max_connections_per_address: 50')
-    const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
-    expectServed(watched)
-    expectExact(watched)
-    expect(watched.sockets).toBeLessThan(110)
-    // Those of the fullest address that wait for nothing make room first.
-    expect(codes()).toContain('made_room')
-    expect(codes()).not.toContain('too_many')
-  })
+it('clients that send their heads slowly are ended after headers_timeout; others are served, and nothing is charged or forwarded for them', async () => {
+  await start('headers_timeout: 1s')
+  const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
+  expectServed(watched)
+  expectExact(watched)
+  expect(codes()).toContain('request_timeout')
+  await expect.poll(socketsNow).toBeLessThan(CLIENTS / 2)
 })
 
-describe('clients that send their bodies slowly', () => {
-  it('clients that send their bodies slowly hold no connection to the upstream while a body is small, and pay nothing', async () => {
-    await start('', 'max_connections: 2')
-    const watched = await meanwhile(() => attack('-B', '/open', '-i', '1', '-s', '4096', '-x', '10'))
-    expectServed(watched)
-    expectExact(watched)
-    expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
-  })
-
-  it('clients that send their bodies slowly are ended by min_upload_rate where it is large, so that the connections to the upstream come free', async () => {
-    await start('upload_grace: 500ms, shares: { address: none }', 'max_connections: 4, queue_timeout: 30s')
-    const attacking = attack('-B', '/open', '-i', '1', '-s', '1000000', '-x', '10')
-    await expect.poll(codes).toContain('slow_upload')
-    await attacking
-    expect(await honest()).toBe(200)
-    expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
-    await expect.poll(() => app.requests().filter(({ outcome }) => outcome === 'aborted').length).toBeGreaterThan(50)
-  })
+it('clients that send their heads slowly cannot take all connections where each address has its share', async () => {
+  await start('max_connections: 100, max_connections_per_address: 50')
+  const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
+  expectServed(watched)
+  expectExact(watched)
+  expect(watched.sockets).toBeLessThan(110)
+  // Those of the fullest address that wait for nothing make room first.
+  expect(codes()).toContain('made_room')
+  expect(codes()).not.toContain('too_many')
 })
 
-describe('clients that read their answers slowly', () => {
-  it('clients that read their answers slowly do not fill the memory, and others are served', async () => {
-    await start('')
-    const watched = await meanwhile(() => attack('-X', '/open', '-w', '512', '-y', '1024', '-n', '1', '-z', '32'))
-    expectServed(watched)
-    expectExact(watched)
-    // 800 MB of answers are asked for.
-    expect(watched.grownMb).toBeLessThan(300)
-  })
+it('clients that send their bodies slowly hold no connection to the upstream while a body is small, and pay nothing', async () => {
+  await start('', 'max_connections: 2')
+  const watched = await meanwhile(() => attack('-B', '/open', '-i', '1', '-s', '4096', '-x', '10'))
+  expectServed(watched)
+  expectExact(watched)
+  expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
+})
+
+it('clients that send their bodies slowly are ended by min_upload_rate where it is large, so that the connections to the upstream come free', async () => {
+  await start('upload_grace: 500ms, shares: { address: none }', 'max_connections: 4, queue_timeout: 30s')
+  const attacking = attack('-B', '/open', '-i', '1', '-s', '1000000', '-x', '10')
+  await expect.poll(codes).toContain('slow_upload')
+  await attacking
+  expect(await honest()).toBe(200)
+  expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
+  await expect.poll(() => app.requests().filter(({ outcome }) => outcome === 'aborted').length).toBeGreaterThan(50)
+})
+
+it('clients that read their answers slowly do not fill the memory, and others are served', async () => {
+  await start('')
+  const watched = await meanwhile(() => attack('-X', '/open', '-w', '512', '-y', '1024', '-n', '1', '-z', '32'))
+  expectServed(watched)
+  expectExact(watched)
+  // 800 MB of answers are asked for.
+  expect(watched.grownMb).toBeLessThan(300)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ADAPTIVE, type Adaptive, adaptive } from '../../src/failures/adaptive.ts'
 import { BUCKET_MS, type Bucket, bucketStart, NOTHING, plus } from '../../src/failures/histogram.ts'
 import { createVoices } from '../../src/failures/voices.ts'
@@ -41,80 +41,78 @@ test('failures of others are forgotten after a half hour, little by little, and 
   expect(voices.hear('bob', true)).toBe(false)
 })
 
-describe('the factor that is drawn from what is heard', () => {
-  interface Sending {
-    readonly user: string
-    readonly requests: number
-    readonly failed: (i: number) => boolean
-  }
+interface Sending {
+  readonly user: string
+  readonly requests: number
+  readonly failed: (i: number) => boolean
+}
 
-  /** Two half hours, each with requests at even distances. @returns the factor at the end of each minute */
-  function factors(sending: (half: number) => readonly Sending[]): Adaptive[] {
-    let now = 0
-    const voices = createVoices(() => now)
-    const buckets = new Map<number, Bucket>()
-    const drawn: Adaptive[] = []
-    for (const half of [0, 1]) {
-      const from = half * BUCKET_MS
-      const requests = sending(half).flatMap(({ user, requests, failed }, who) =>
-        Array.from({ length: requests }, (_, i) => ({
-          at: from + ((i + (who % 7) / 7) * BUCKET_MS) / requests,
-          user,
-          failed: failed(i),
-        })),
-      )
-      requests.sort((a, b) => a.at - b.at)
-      for (let next = 0, minute = 1; minute <= 30; minute++) {
-        for (; next < requests.length && (requests[next]?.at ?? 0) < from + minute * MINUTE; next++) {
-          const { at, user, failed } = requests[next] as (typeof requests)[number]
-          now = at
-          if (!voices.hear(user, failed)) continue
-          const start = bucketStart(at)
-          const old = buckets.get(start) ?? { start, ...NOTHING }
-          buckets.set(start, { start, ...plus(old, { ...NOTHING, total: 1, status5xx: failed ? 1 : 0 }) })
-        }
-        drawn.push(adaptive({ buckets: [...buckets.values()], at: from + minute * MINUTE - 1 }))
+/** Two half hours, each with requests at even distances. @returns the factor at the end of each minute */
+function factors(sending: (half: number) => readonly Sending[]): Adaptive[] {
+  let now = 0
+  const voices = createVoices(() => now)
+  const buckets = new Map<number, Bucket>()
+  const drawn: Adaptive[] = []
+  for (const half of [0, 1]) {
+    const from = half * BUCKET_MS
+    const requests = sending(half).flatMap(({ user, requests, failed }, who) =>
+      Array.from({ length: requests }, (_, i) => ({
+        at: from + ((i + (who % 7) / 7) * BUCKET_MS) / requests,
+        user,
+        failed: failed(i),
+      })),
+    )
+    requests.sort((a, b) => a.at - b.at)
+    for (let next = 0, minute = 1; minute <= 30; minute++) {
+      for (; next < requests.length && (requests[next]?.at ?? 0) < from + minute * MINUTE; next++) {
+        const { at, user, failed } = requests[next] as (typeof requests)[number]
+        now = at
+        if (!voices.hear(user, failed)) continue
+        const start = bucketStart(at)
+        const old = buckets.get(start) ?? { start, ...NOTHING }
+        buckets.set(start, { start, ...plus(old, { ...NOTHING, total: 1, status5xx: failed ? 1 : 0 }) })
       }
+      drawn.push(adaptive({ buckets: [...buckets.values()], at: from + minute * MINUTE - 1 }))
     }
-    return drawn
   }
+  return drawn
+}
 
-  const users = (count: number, failed: Sending['failed']): Sending[] =>
-    Array.from({ length: count }, (_, i) => ({ user: `user ${i}`, requests: 300, failed }))
-  const never = () => false
-  const always = () => true
+const users = (count: number, failed: Sending['failed']): Sending[] =>
+  Array.from({ length: count }, (_, i) => ({ user: `user ${i}`, requests: 300, failed }))
+const never = () => false
+const always = () => true
 
-  const ATTACKS: [string, Sending['failed'], number][] = [
-    ['60 failing', always, 60],
-    ['10000 failing', always, 10_000],
-    ['10000 good', never, 10_000],
-    ['2000 requests of which each second one fails', (i) => i % 2 === 0, 2000],
-  ]
+const ATTACKS: [string, Sending['failed'], number][] = [
+  ['60 failing', always, 60],
+  ['10000 failing', always, 10_000],
+  ['10000 good', never, 10_000],
+  ['2000 requests of which each second one fails', (i) => i % 2 === 0, 2000],
+]
 
-  test.each([5, 10, 20, 50, 200, 1000])(
-    'the factor that is drawn from what is heard moves by 0.05 at most for what one sends beside %d users',
-    (count) => {
-      const before = factors(() => users(count, never))
-      for (const [title, failed, requests] of ATTACKS) {
-        const after = factors(() => [...users(count, never), { user: 'mallory', requests, failed }])
-        const most = Math.max(...after.map(({ factor }, i) => Math.abs(factor - (before[i]?.factor ?? 0))))
-        expect(Math.round(most * 100) / 100, title).toBeLessThanOrEqual(0.05)
-      }
-    },
-    60_000,
-  )
+test.each([5, 10, 20, 50, 200, 1000])(
+  'the factor that is drawn from what is heard moves by 0.05 at most for what one sends beside %d users',
+  (count) => {
+    const before = factors(() => users(count, never))
+    for (const [title, failed, requests] of ATTACKS) {
+      const after = factors(() => [...users(count, never), { user: 'mallory', requests, failed }])
+      const most = Math.max(...after.map(({ factor }, i) => Math.abs(factor - (before[i]?.factor ?? 0))))
+      expect(Math.round(most * 100) / 100, title).toBeLessThanOrEqual(0.05)
+    }
+  },
+  60_000,
+)
 
-  test.each([30, 50, 200, 1000])(
-    'the factor that is drawn from what is heard falls to its least within the half hour where half fails for all of %d users',
-    (count) => {
-      const drawn = factors((half) => users(count, half === 0 ? never : (i) => i % 2 === 0))
-      expect(drawn[29]?.factor).toBe(ADAPTIVE.max)
-      expect(drawn.at(-1)?.factor).toBe(ADAPTIVE.min)
-    },
-    60_000,
-  )
+test.each([30, 50, 200, 1000])(
+  'the factor that is drawn from what is heard falls to its least within the half hour where half fails for all of %d users',
+  (count) => {
+    const drawn = factors((half) => users(count, half === 0 ? never : (i) => i % 2 === 0))
+    expect(drawn[29]?.factor).toBe(ADAPTIVE.max)
+    expect(drawn.at(-1)?.factor).toBe(ADAPTIVE.min)
+  },
+  60_000,
+)
 
-  test('the factor that is drawn from what is heard says nothing where there are few users', () => {
-    expect(factors(() => users(5, always)).every(({ factor }) => factor === 1)).toBe(true)
-  })
+test('the factor that is drawn from what is heard says nothing where there are few users', () => {
+  expect(factors(() => users(5, always)).every(({ factor }) => factor === 1)).toBe(true)
 })

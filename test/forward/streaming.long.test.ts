@@ -40,55 +40,53 @@ function watchMemory(): () => number {
 }
 
 overEachTransport(({ httpUpstream }) => {
-  describe('a body of 300 MB', () => {
-    it('a body of 300 MB goes up to an upstream that reads slowly, through flat memory', async () => {
-      let received = 0
-      const upstream = await httpUpstream(async (req, res) => {
-        for await (const chunk of req) {
-          received += chunk.length
-          if (received % (64 * MB) < chunk.length) await sleep(300)
-        }
-        res.end('done')
-      })
-      const gateway = await gatewayTo(upstream.url)
-      const peak = watchMemory()
-      const upload = request(gateway.url, { method: 'POST' })
-      zeros(SIZE).pipe(upload)
-      const [response] = await once(upload, 'response')
-      response.resume()
-      await once(response, 'end')
-      expect(received).toBe(SIZE)
-      expect(peak()).toBeLessThan(GROWTH)
-    })
-
-    it('a body of 300 MB comes down to a client that reads slowly, through flat memory', async () => {
-      const upstream = await httpUpstream((_req, res) => void zeros(SIZE).pipe(res))
-      const gateway = await gatewayTo(upstream.url)
-      const peak = watchMemory()
-      const [response] = await once(request(gateway.url).end(), 'response')
-      let received = 0
-      for await (const chunk of response) {
+  it('a body of 300 MB goes up to an upstream that reads slowly, through flat memory', async () => {
+    let received = 0
+    const upstream = await httpUpstream(async (req, res) => {
+      for await (const chunk of req) {
         received += chunk.length
         if (received % (64 * MB) < chunk.length) await sleep(300)
       }
-      expect(received).toBe(SIZE)
-      expect(peak()).toBeLessThan(GROWTH)
+      res.end('done')
     })
+    const gateway = await gatewayTo(upstream.url)
+    const peak = watchMemory()
+    const upload = request(gateway.url, { method: 'POST' })
+    zeros(SIZE).pipe(upload)
+    const [response] = await once(upload, 'response')
+    response.resume()
+    await once(response, 'end')
+    expect(received).toBe(SIZE)
+    expect(peak()).toBeLessThan(GROWTH)
+  })
 
-    it('a body of 300 MB with a declared length arrives with it', async () => {
-      let length: string | undefined
-      const upstream = await httpUpstream((req, res) => {
-        length = req.headers['content-length']
-        req.resume().on('end', () => res.writeHead(200, { 'content-length': 20 * MB }).end(Buffer.alloc(20 * MB)))
-      })
-      const gateway = await gatewayTo(upstream.url)
-      const upload = request(gateway.url, { method: 'PUT', headers: { 'content-length': 20 * MB } })
-      zeros(20 * MB).pipe(upload)
-      const [response] = await once(upload, 'response')
-      const body = await response.toArray()
-      expect(length).toBe(String(20 * MB))
-      expect(Buffer.concat(body).length).toBe(20 * MB)
+  it('a body of 300 MB comes down to a client that reads slowly, through flat memory', async () => {
+    const upstream = await httpUpstream((_req, res) => void zeros(SIZE).pipe(res))
+    const gateway = await gatewayTo(upstream.url)
+    const peak = watchMemory()
+    const [response] = await once(request(gateway.url).end(), 'response')
+    let received = 0
+    for await (const chunk of response) {
+      received += chunk.length
+      if (received % (64 * MB) < chunk.length) await sleep(300)
+    }
+    expect(received).toBe(SIZE)
+    expect(peak()).toBeLessThan(GROWTH)
+  })
+
+  it('a body of 300 MB with a declared length arrives with it', async () => {
+    let length: string | undefined
+    const upstream = await httpUpstream((req, res) => {
+      length = req.headers['content-length']
+      req.resume().on('end', () => res.writeHead(200, { 'content-length': 20 * MB }).end(Buffer.alloc(20 * MB)))
     })
+    const gateway = await gatewayTo(upstream.url)
+    const upload = request(gateway.url, { method: 'PUT', headers: { 'content-length': 20 * MB } })
+    zeros(20 * MB).pipe(upload)
+    const [response] = await once(upload, 'response')
+    const body = await response.toArray()
+    expect(length).toBe(String(20 * MB))
+    expect(Buffer.concat(body).length).toBe(20 * MB)
   })
 })
 
@@ -139,114 +137,112 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
     return `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
   }
 
-  describe('a client that reads slowly', () => {
-    /** An upstream whose last chunk comes together with the end, when the client's connection is full already. */
-    async function fullAtTheEnd(idleTimeoutMs: number) {
-      let response: ServerResponse | undefined
-      const upstream = await rawUpstream(async (socket, head) => {
-        if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-        socket.setNoDelay()
-        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-        for (let waits = 0; waits < 52_000; waits = response?.socket?.writableLength ?? 0) {
-          socket.write(chunk(waits > 0 ? 5_000 : 20_000))
-          await sleep(1)
-        }
-        await sleep(20)
-        // Over TLS two records, of which one read brings the last bytes of the first and all of the second.
-        socket.write(`${chunk(17_000)}0\r\n\r\n`)
-      })
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs })
-      gateway.server.on('request', (_req, res) => {
-        response ??= res
-      })
-      const client = rawClient(gateway.port, get('/big'))
-      client.socket.pause()
-      await until(() => gateway.given.length === 1)
-      return { upstream, gateway, client }
-    }
-
-    it('a client that reads slowly does not leave a connection to the upstream behind that nobody reads', async () => {
-      const { upstream, gateway } = await fullAtTheEnd(10_000)
-      const other = rawClient(gateway.port, get('/small'))
-      await other.until('ok')
-      expect(upstream.sockets).toHaveLength(1)
+  /** An upstream whose last chunk comes together with the end, when the client's connection is full already. */
+  async function fullAtTheEnd(idleTimeoutMs: number) {
+    let response: ServerResponse | undefined
+    const upstream = await rawUpstream(async (socket, head) => {
+      if (!head.includes('/big')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      socket.setNoDelay()
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      for (let waits = 0; waits < 52_000; waits = response?.socket?.writableLength ?? 0) {
+        socket.write(chunk(waits > 0 ? 5_000 : 20_000))
+        await sleep(1)
+      }
+      await sleep(20)
+      // Over TLS two records, of which one read brings the last bytes of the first and all of the second.
+      socket.write(`${chunk(17_000)}0\r\n\r\n`)
     })
-
-    it('a client that reads slowly gets the rest of an answer that the upstream has finished', async () => {
-      const { client, gateway } = await fullAtTheEnd(10_000)
-      client.socket.resume()
-      await client.until('\r\n0\r\n\r\n')
-      expect((await gateway.settled()).outcome).toBe('forwarded')
+    const gateway = await gatewayTo(upstream.url, { idleTimeoutMs })
+    gateway.server.on('request', (_req, res) => {
+      response ??= res
     })
+    const client = rawClient(gateway.port, get('/big'))
+    client.socket.pause()
+    await until(() => gateway.given.length === 1)
+    return { upstream, gateway, client }
+  }
 
-    it('a client that reads slowly is let go where it reads nothing more of an answer that the upstream has finished, whatever it sends meanwhile', async () => {
-      // Longer than a busy machine may stand still in the middle of the answer.
-      const { client, gateway } = await fullAtTheEnd(4_000)
-      // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
-      const drip = setInterval(() => client.socket.write('\r\n'), 50)
-      expect(await gateway.settled()).toMatchObject({
-        outcome: 'aborted',
-        reason: expect.stringContaining('stopped reading'),
-      })
-      clearInterval(drip)
-    })
+  it('a client that reads slowly does not leave a connection to the upstream behind that nobody reads', async () => {
+    const { upstream, gateway } = await fullAtTheEnd(10_000)
+    const other = rawClient(gateway.port, get('/small'))
+    await other.until('ok')
+    expect(upstream.sockets).toHaveLength(1)
+  })
 
-    it('a client that reads slowly has its whole time for each part of the rest, where all of that is buffered', async () => {
-      const upstream = await httpUpstream((_req, res) => {
-        res.writeHead(200, { 'content-length': 16 * MB }).end(Buffer.alloc(16 * MB, 'x'))
-      })
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 6_000, buffer: 32 * MB })
-      const { socket } = rawClient(gateway.port, get('/'))
-      socket.pause()
-      await until(() => gateway.given.length === 1)
-      let read = 0
-      socket.on('data', ({ length }) => {
-        if (Math.floor((read + length) / MB) > Math.floor(read / MB)) {
-          socket.pause()
-          setTimeout(() => socket.resume(), 600)
-        }
-        read += length
-      })
-      socket.resume()
-      expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', reason: null })
-      await until(() => read > 16 * MB)
-    })
+  it('a client that reads slowly gets the rest of an answer that the upstream has finished', async () => {
+    const { client, gateway } = await fullAtTheEnd(10_000)
+    client.socket.resume()
+    await client.until('\r\n0\r\n\r\n')
+    expect((await gateway.settled()).outcome).toBe('forwarded')
+  })
 
-    it('a client that reads slowly has its whole time for an answer behind another, from its turn on', async () => {
-      const upstream = await rawUpstream((socket, head) => {
-        const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-        if (head.includes('/first')) setTimeout(() => socket.write(response), 900)
-        else socket.write(response)
-      })
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 300 })
-      const client = rawClient(gateway.port, get('/first') + get('/second'))
-      await gateway.settled(2)
-      expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
-      await until(() => client.text().split('\r\n\r\nok').length === 3)
+  it('a client that reads slowly is let go where it reads nothing more of an answer that the upstream has finished, whatever it sends meanwhile', async () => {
+    // Longer than a busy machine may stand still in the middle of the answer.
+    const { client, gateway } = await fullAtTheEnd(4_000)
+    // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
+    const drip = setInterval(() => client.socket.write('\r\n'), 50)
+    expect(await gateway.settled()).toMatchObject({
+      outcome: 'aborted',
+      reason: expect.stringContaining('stopped reading'),
     })
+    clearInterval(drip)
+  })
 
-    it('a client that reads slowly does not excuse an upstream that then stops for good', async () => {
-      let response: ServerResponse | undefined
-      let full = false
-      const upstream = await rawUpstream(async (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
-        // A machine that stands still for as long as the gateway waits ends the answer before it is full, in the same way.
-        while (response?.writableNeedDrain !== true && response?.destroyed !== true) {
-          socket.write(chunk(20_000))
-          await sleep(5)
-        }
-        full = true
-      })
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 2_000 })
-      gateway.server.on('request', (_req, res) => {
-        response ??= res
-      })
-      const client = rawClient(gateway.port, get('/'))
-      client.socket.pause()
-      await until(() => full)
-      client.socket.resume()
-      expect(await gateway.settled()).toMatchObject({ outcome: 'failed', error: 'upstream_timeout', headSent: true })
+  it('a client that reads slowly has its whole time for each part of the rest, where all of that is buffered', async () => {
+    const upstream = await httpUpstream((_req, res) => {
+      res.writeHead(200, { 'content-length': 16 * MB }).end(Buffer.alloc(16 * MB, 'x'))
     })
+    const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 6_000, buffer: 32 * MB })
+    const { socket } = rawClient(gateway.port, get('/'))
+    socket.pause()
+    await until(() => gateway.given.length === 1)
+    let read = 0
+    socket.on('data', ({ length }) => {
+      if (Math.floor((read + length) / MB) > Math.floor(read / MB)) {
+        socket.pause()
+        setTimeout(() => socket.resume(), 600)
+      }
+      read += length
+    })
+    socket.resume()
+    expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', reason: null })
+    await until(() => read > 16 * MB)
+  })
+
+  it('a client that reads slowly has its whole time for an answer behind another, from its turn on', async () => {
+    const upstream = await rawUpstream((socket, head) => {
+      const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+      if (head.includes('/first')) setTimeout(() => socket.write(response), 900)
+      else socket.write(response)
+    })
+    const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 300 })
+    const client = rawClient(gateway.port, get('/first') + get('/second'))
+    await gateway.settled(2)
+    expect(gateway.results.map(({ outcome }) => outcome)).toEqual(['forwarded', 'forwarded'])
+    await until(() => client.text().split('\r\n\r\nok').length === 3)
+  })
+
+  it('a client that reads slowly does not excuse an upstream that then stops for good', async () => {
+    let response: ServerResponse | undefined
+    let full = false
+    const upstream = await rawUpstream(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      // A machine that stands still for as long as the gateway waits ends the answer before it is full, in the same way.
+      while (response?.writableNeedDrain !== true && response?.destroyed !== true) {
+        socket.write(chunk(20_000))
+        await sleep(5)
+      }
+      full = true
+    })
+    const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 2_000 })
+    gateway.server.on('request', (_req, res) => {
+      response ??= res
+    })
+    const client = rawClient(gateway.port, get('/'))
+    client.socket.pause()
+    await until(() => full)
+    client.socket.resume()
+    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', error: 'upstream_timeout', headSent: true })
   })
 
   /** Memory of the gateway is used again for the next piece; a side that is slow must never see that. */

@@ -200,69 +200,63 @@ describe('an https backend', () => {
   })
 })
 
-describe('a client with TLS', () => {
-  it('a client with TLS is told to the upstream, and never sees a broken body as a whole one', async () => {
-    const heads: string[] = []
-    const upstream = createTcpServer((socket) => {
-      socket.on('error', () => {})
-      socket.once('data', (chunk) => {
-        heads.push(String(chunk))
-        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')
-        setTimeout(() => socket.end(), 20)
-      })
+it('a client with TLS is told to the upstream, and never sees a broken body as a whole one', async () => {
+  const heads: string[] = []
+  const upstream = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (chunk) => {
+      heads.push(String(chunk))
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')
+      setTimeout(() => socket.end(), 20)
     })
-    const port = await listening(upstream)
-    const gateway = await gatewayTo(`http://127.0.0.1:${port}`, { server: createServer(server) as never })
-    const broken = await new Promise<boolean>((resolve) => {
-      const request = `https://127.0.0.1:${gateway.port}/`
-      import('node:https').then(({ get: httpsGet }) =>
-        httpsGet(request, { ca, servername: 'backend.test' }, (res) => {
-          res.on('error', () => {}).on('close', () => resolve(!res.complete))
-          res.resume()
-        }).on('error', () => resolve(true)),
-      )
-    })
-    expect(broken).toBe(true)
-    expect(heads[0]).toContain('X-Forwarded-Proto: https')
   })
+  const port = await listening(upstream)
+  const gateway = await gatewayTo(`http://127.0.0.1:${port}`, { server: createServer(server) as never })
+  const broken = await new Promise<boolean>((resolve) => {
+    const request = `https://127.0.0.1:${gateway.port}/`
+    import('node:https').then(({ get: httpsGet }) =>
+      httpsGet(request, { ca, servername: 'backend.test' }, (res) => {
+        res.on('error', () => {}).on('close', () => resolve(!res.complete))
+        res.resume()
+      }).on('error', () => resolve(true)),
+    )
+  })
+  expect(broken).toBe(true)
+  expect(heads[0]).toContain('X-Forwarded-Proto: https')
 })
 
-describe('a client with TLS that asks for a WebSocket', () => {
-  it('a client with TLS that asks for a WebSocket has its connection ended where the upstream declines and breaks off', async () => {
-    const upstream = await rawUpstream(async (socket) => {
-      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
-      await sleep(20)
-      socket.end()
-    })
-    const gateway = await gatewayTo(upstream.url, { server: createServer(server) as never })
-    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca, servername: 'backend.test' })
-    socket.write(UPGRADE)
-    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 403 [\s\S]*no$/)
-    expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed' })
+it('a client with TLS that asks for a WebSocket has its connection ended where the upstream declines and breaks off', async () => {
+  const upstream = await rawUpstream(async (socket) => {
+    socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
+    await sleep(20)
+    socket.end()
   })
+  const gateway = await gatewayTo(upstream.url, { server: createServer(server) as never })
+  const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca, servername: 'backend.test' })
+  socket.write(UPGRADE)
+  expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 403 [\s\S]*no$/)
+  expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'failed' })
 })
 
-describe('a connection that was opened for a client who has left', () => {
-  it('a connection that was opened for a client who has left asks the upstream nothing for that one, and serves the next', async () => {
-    const upstream = await httpsUpstream(server)
-    const way = await wayTo(Number(new URL(upstream.url).port))
-    const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {
-      tls: { ca, serverName: 'backend.test' },
-      connectTimeoutMs: 20_000,
-      maxConnections: 1,
-      queueTimeoutMs: 30_000,
-    })
-    expect((await exchangeRaw(gateway.port, get('/first', CLOSE))).text).toMatch(/ok$/)
-    way.isBlocked = true
-    const leaving = rawClient(gateway.port, get('/second'))
-    await until(() => way.connections === 2)
-    leaving.socket.destroy()
-    expect((await gateway.settled(2)).outcome).toBe('aborted')
-    way.open()
-    expect((await exchangeRaw(gateway.port, get('/third', CLOSE))).text).toMatch(/ok$/)
-    expect(way.connections).toBe(2)
-    expect(upstream.served.map(({ path }) => path)).toEqual(['/first', '/third'])
+it('a connection that was opened for a client who has left asks the upstream nothing for that one, and serves the next', async () => {
+  const upstream = await httpsUpstream(server)
+  const way = await wayTo(Number(new URL(upstream.url).port))
+  const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {
+    tls: { ca, serverName: 'backend.test' },
+    connectTimeoutMs: 20_000,
+    maxConnections: 1,
+    queueTimeoutMs: 30_000,
   })
+  expect((await exchangeRaw(gateway.port, get('/first', CLOSE))).text).toMatch(/ok$/)
+  way.isBlocked = true
+  const leaving = rawClient(gateway.port, get('/second'))
+  await until(() => way.connections === 2)
+  leaving.socket.destroy()
+  expect((await gateway.settled(2)).outcome).toBe('aborted')
+  way.open()
+  expect((await exchangeRaw(gateway.port, get('/third', CLOSE))).text).toMatch(/ok$/)
+  expect(way.connections).toBe(2)
+  expect(upstream.served.map(({ path }) => path)).toEqual(['/first', '/third'])
 })
 
 /** Passes bytes on to a port. While it is blocked it lets new connections wait, and breaks those off that it had as soon as they bring something. */

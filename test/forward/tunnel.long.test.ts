@@ -101,128 +101,126 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     return { url, sockets }
   }
 
-  describe('a WebSocket through the gateway', () => {
-    it('a WebSocket through the gateway carries messages both ways, and tells the upstream who it is', async () => {
-      const { url } = await echoUpstream()
-      const gateway = await gatewayTo(url)
-      const socket = dial(gateway, '/room?a=1&b')
-      const [welcome] = await once(socket, 'message')
-      expect(String(welcome)).toBe('/room?a=1&b alice 127.0.0.1')
-      expect(socket.protocol).toBe('chat')
-      const big = Buffer.alloc(3_000_000, 'x')
-      socket.send(big)
-      const [echo] = await once(socket, 'message')
-      expect(big.equals(echo as Buffer)).toBe(true)
-      socket.close(4001, 'bye')
-      await once(socket, 'close')
-      expect(await gateway.settled()).toEqual({
-        httpStatus: 101,
-        outcome: 'forwarded',
-        error: null,
-        reached: true,
-        headSent: true,
-        reason: null,
-        lenient: [],
-      })
+  it('a WebSocket through the gateway carries messages both ways, and tells the upstream who it is', async () => {
+    const { url } = await echoUpstream()
+    const gateway = await gatewayTo(url)
+    const socket = dial(gateway, '/room?a=1&b')
+    const [welcome] = await once(socket, 'message')
+    expect(String(welcome)).toBe('/room?a=1&b alice 127.0.0.1')
+    expect(socket.protocol).toBe('chat')
+    const big = Buffer.alloc(3_000_000, 'x')
+    socket.send(big)
+    const [echo] = await once(socket, 'message')
+    expect(big.equals(echo as Buffer)).toBe(true)
+    socket.close(4001, 'bye')
+    await once(socket, 'close')
+    expect(await gateway.settled()).toEqual({
+      httpStatus: 101,
+      outcome: 'forwarded',
+      error: null,
+      reached: true,
+      headSent: true,
+      reason: null,
+      lenient: [],
     })
+  })
 
-    it('a WebSocket through the gateway asks the upstream with a head of our making, to the byte', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(upstream.url)
-      const forged =
-        'X-Secret: 1\r\nX-Tollgate-User: forged\r\nAuthorization: Bearer t\r\nX-Twice: 1\r\nX-Twice: 2\r\n__proto__: x\r\n'
-      const client = rawClient(gateway.port, handshake('/a//b?x?y=%20&', forged))
-      await client.until('101')
-      const sent = upstream.received[0] ?? ''
-      expect(sent).toMatch(/^GET \/a\/\/b\?x\?y=%20& HTTP\/1\.1\r\n/)
-      expect(sent.match(/^host: .*$/gim)).toEqual(['host: gateway.test'])
-      expect(sent.match(/^connection: .*$/gim)).toEqual(['connection: Upgrade'])
-      expect(sent.match(/^x-twice: .*$/gim)).toHaveLength(2)
-      expect(sent).toContain('x-tollgate-user: alice')
-      for (const gone of ['x-secret', 'authorization', 'forged', '__proto__'])
-        expect(sent.toLowerCase()).not.toContain(gone)
-    })
+  it('a WebSocket through the gateway asks the upstream with a head of our making, to the byte', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    const forged =
+      'X-Secret: 1\r\nX-Tollgate-User: forged\r\nAuthorization: Bearer t\r\nX-Twice: 1\r\nX-Twice: 2\r\n__proto__: x\r\n'
+    const client = rawClient(gateway.port, handshake('/a//b?x?y=%20&', forged))
+    await client.until('101')
+    const sent = upstream.received[0] ?? ''
+    expect(sent).toMatch(/^GET \/a\/\/b\?x\?y=%20& HTTP\/1\.1\r\n/)
+    expect(sent.match(/^host: .*$/gim)).toEqual(['host: gateway.test'])
+    expect(sent.match(/^connection: .*$/gim)).toEqual(['connection: Upgrade'])
+    expect(sent.match(/^x-twice: .*$/gim)).toHaveLength(2)
+    expect(sent).toContain('x-tollgate-user: alice')
+    for (const gone of ['x-secret', 'authorization', 'forged', '__proto__'])
+      expect(sent.toLowerCase()).not.toContain(gone)
+  })
 
-    it('a WebSocket through the gateway asks for the very target, an empty query too', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(upstream.url)
-      await rawClient(gateway.port, handshake('/a?')).until('101')
-      expect(upstream.received[0]).toMatch(/^GET \/a\? HTTP/)
-    })
+  it('a WebSocket through the gateway asks for the very target, an empty query too', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    await rawClient(gateway.port, handshake('/a?')).until('101')
+    expect(upstream.received[0]).toMatch(/^GET \/a\? HTTP/)
+  })
 
-    it('a WebSocket through the gateway gets a 101 with our fields and without the upstream’s hop-by-hop ones', async () => {
-      const upstream = await rawUpstream((socket) => {
-        socket.write(
-          SWITCH.replace(
-            '\r\n\r\n',
-            '\r\nKeep-Alive: timeout=5\r\nX-Request-Id: theirs\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n',
-          ),
-        )
-      })
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, handshake())
-      await client.until('\r\n\r\n')
-      expect(client.text()).toMatch(/^HTTP\/1\.1 101 /)
-      expect(client.text().toLowerCase()).toContain('x-request-id: req-1')
-      expect(client.text().toLowerCase()).toContain(`sec-websocket-accept: ${ACCEPT.toLowerCase()}`)
-      expect(client.text().match(/set-cookie/gi)).toHaveLength(2)
-      expect(client.text()).not.toMatch(/keep-alive|theirs/i)
+  it('a WebSocket through the gateway gets a 101 with our fields and without the upstream’s hop-by-hop ones', async () => {
+    const upstream = await rawUpstream((socket) => {
+      socket.write(
+        SWITCH.replace(
+          '\r\n\r\n',
+          '\r\nKeep-Alive: timeout=5\r\nX-Request-Id: theirs\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n',
+        ),
+      )
     })
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('\r\n\r\n')
+    expect(client.text()).toMatch(/^HTTP\/1\.1 101 /)
+    expect(client.text().toLowerCase()).toContain('x-request-id: req-1')
+    expect(client.text().toLowerCase()).toContain(`sec-websocket-accept: ${ACCEPT.toLowerCase()}`)
+    expect(client.text().match(/set-cookie/gi)).toHaveLength(2)
+    expect(client.text()).not.toMatch(/keep-alive|theirs/i)
+  })
 
-    it('a WebSocket through the gateway is opened by an upstream that writes WebSocket in other letters', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
-      const gateway = await gatewayTo(upstream.url)
-      await rawClient(gateway.port, handshake()).until('101')
-    })
+  it('a WebSocket through the gateway is opened by an upstream that writes WebSocket in other letters', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
+    const gateway = await gatewayTo(upstream.url)
+    await rawClient(gateway.port, handshake()).until('101')
+  })
 
-    it('a WebSocket through the gateway has its time to connect and its time for an answer one after the other', async () => {
-      const upstream = await rawUpstream((socket) => setTimeout(() => socket.write(SWITCH), 300))
-      const gateway = await gatewayTo(upstream.url, { connectTimeoutMs: 100 })
-      await rawClient(gateway.port, handshake()).until('101')
-    })
+  it('a WebSocket through the gateway has its time to connect and its time for an answer one after the other', async () => {
+    const upstream = await rawUpstream((socket) => setTimeout(() => socket.write(SWITCH), 300))
+    const gateway = await gatewayTo(upstream.url, { connectTimeoutMs: 100 })
+    await rawClient(gateway.port, handshake()).until('101')
+  })
 
-    it('a WebSocket through the gateway leaves no timer behind, opened or not', async () => {
-      const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-      // Timers of the tests before end meanwhile: there are so many here that those make no difference.
-      for (const response of [SWITCH, '']) {
-        const upstream = await rawUpstream((socket) => socket.write(response))
-        const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 600_000 })
-        const clients = Array.from({ length: 200 }, () => rawClient(gateway.port, handshake()))
-        await until(() => upstream.received.filter((text) => text.includes('\r\n\r\n')).length === 200)
-        if (response === '') for (const { socket } of clients) socket.resetAndDestroy()
-        else await Promise.all(clients.map((client) => client.until('101')))
-        await until(() => timers() < 100)
-      }
-    })
+  it('a WebSocket through the gateway leaves no timer behind, opened or not', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    // Timers of the tests before end meanwhile: there are so many here that those make no difference.
+    for (const response of [SWITCH, '']) {
+      const upstream = await rawUpstream((socket) => socket.write(response))
+      const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 600_000 })
+      const clients = Array.from({ length: 200 }, () => rawClient(gateway.port, handshake()))
+      await until(() => upstream.received.filter((text) => text.includes('\r\n\r\n')).length === 200)
+      if (response === '') for (const { socket } of clients) socket.resetAndDestroy()
+      else await Promise.all(clients.map((client) => client.until('101')))
+      await until(() => timers() < 100)
+    }
+  })
 
-    it('a WebSocket through the gateway delivers what either side sends together with its handshake', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(`${SWITCH}early-down`))
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, `${handshake()}early-up`)
-      await client.until('early-down')
-      await until(() => upstream.received[0]?.endsWith('early-up') === true)
-    })
+  it('a WebSocket through the gateway delivers what either side sends together with its handshake', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(`${SWITCH}early-down`))
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, `${handshake()}early-up`)
+    await client.until('early-down')
+    await until(() => upstream.received[0]?.endsWith('early-up') === true)
+  })
 
-    it('a WebSocket through the gateway passes nothing on before the upstream has agreed', async () => {
-      const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
-      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
-      await sleep(50)
-      expect(upstream.received[0]).not.toContain('/admin')
-      client.socket.destroy()
-    })
+  it('a WebSocket through the gateway passes nothing on before the upstream has agreed', async () => {
+    const upstream = await rawUpstream(() => {})
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
+    await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
+    await sleep(50)
+    expect(upstream.received[0]).not.toContain('/admin')
+    client.socket.destroy()
+  })
 
-    it('a WebSocket through the gateway is not cut for being idle', async () => {
-      const { url } = await echoUpstream()
-      const gateway = await gatewayTo(url, { idleTimeoutMs: 50, responseTimeoutMs: 50, connectTimeoutMs: 50 })
-      const socket = dial(gateway)
-      await once(socket, 'message')
-      await sleep(300)
-      socket.send('still here')
-      const [echo] = await once(socket, 'message')
-      expect(String(echo)).toBe('still here')
-    })
+  it('a WebSocket through the gateway is not cut for being idle', async () => {
+    const { url } = await echoUpstream()
+    const gateway = await gatewayTo(url, { idleTimeoutMs: 50, responseTimeoutMs: 50, connectTimeoutMs: 50 })
+    const socket = dial(gateway)
+    await once(socket, 'message')
+    await sleep(300)
+    socket.send('still here')
+    const [echo] = await once(socket, 'message')
+    expect(String(echo)).toBe('still here')
   })
 
   describe('an upstream that does not open the tunnel', () => {
@@ -523,165 +521,163 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
   })
 
-  describe('the end of a tunnel', () => {
-    it.each(LEAVE)('the end of a tunnel by %s of the client closes the upstream’s side', async (_what, close) => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+  it.each(LEAVE)('the end of a tunnel by %s of the client closes the upstream’s side', async (_what, close) => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('101')
+    close(client.socket)
+    await until(() => upstream.sockets[0]?.destroyed === true)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
+  it.each(LEAVE)('the end of a tunnel by %s of the upstream closes the client’s side', async (_what, close) => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake())
+    await client.until('101')
+    close(upstream.sockets[0] as Socket)
+    await until(() => client.socket.destroyed)
+    expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
+  it.each(LEAVE)(
+    'the end of a tunnel by %s of the client leaves nothing half open where the upstream ignores it',
+    async (_what, close) => {
+      const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
       await client.until('101')
       close(client.socket)
-      await until(() => upstream.sockets[0]?.destroyed === true)
-      expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
-    })
+      expect((await gateway.settled()).outcome).toBe('forwarded')
+    },
+  )
 
-    it.each(LEAVE)('the end of a tunnel by %s of the upstream closes the client’s side', async (_what, close) => {
+  it('the end of a tunnel leaves nothing half open where the client ignores the upstream’s', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake(), true)
+    await client.until('101')
+    upstream.sockets[0]?.end()
+    expect((await gateway.settled()).outcome).toBe('forwarded')
+  })
+
+  it('the end of a tunnel is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const gateway = await gatewayTo(upstream.url)
+    const upgraded = nextUpgrade(gateway)
+    rawClient(gateway.port, handshake(), true).socket.pause()
+    const exchange = await upgraded
+    const forwarded = gateway.forwarder.upgrade(exchange)
+    const client = exchange.socket as Socket
+    await until(() => client.bytesWritten > 0)
+    // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the upstream's end.
+    for (let sent = client.bytesWritten; client.writableLength === 0; sent += PIECE.length) {
+      upstream.sockets[0]?.write(PIECE)
+      await until(() => client.bytesWritten === sent + PIECE.length)
+    }
+    upstream.sockets[0]?.end()
+    const result = await forwarded
+    expect(client.closed).toBe(true)
+    expect(result).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
+  })
+
+  it.each(LEAVE)(
+    'the end of a tunnel by %s of the upstream ends it also where the client reads nothing of what waits',
+    async (_what, close) => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, handshake())
-      await client.until('101')
+      const { forwarded } = await unread(upstream, 1000)
       close(upstream.sockets[0] as Socket)
-      await until(() => client.socket.destroyed)
-      expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
-    })
+      expect(await forwarded).toMatchObject({
+        httpStatus: 101,
+        outcome: 'aborted',
+        reason: expect.stringContaining('stopped reading'),
+      })
+    },
+  )
 
-    it.each(LEAVE)(
-      'the end of a tunnel by %s of the client leaves nothing half open where the upstream ignores it',
-      async (_what, close) => {
-        const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
-        const gateway = await gatewayTo(upstream.url)
-        const client = rawClient(gateway.port, handshake())
-        await client.until('101')
-        close(client.socket)
-        expect((await gateway.settled()).outcome).toBe('forwarded')
-      },
-    )
+  it('the end of a tunnel goes on where the client reads what waits before its time is over', async () => {
+    const upstream = await rawUpstream((socket) => socket.write(SWITCH))
+    const { reader, client } = await unread(upstream, 4000)
+    reader.socket.resume()
+    await until(() => client.writableLength === 0 && upstream.sockets[0]?.writableLength === 0)
+    await sleep(5000)
+    upstream.sockets[0]?.write('last words')
+    await until(() => reader.text().endsWith('last words'))
+  })
 
-    it('the end of a tunnel leaves nothing half open where the client ignores the upstream’s', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(upstream.url)
+  it.each(LEAVE)(
+    'the end of a tunnel comes where the upstream reads nothing, also after %s of the client',
+    async (_what, close) => {
+      const upstream = await rawUpstream((socket) => {
+        socket.pause()
+        socket.write(SWITCH)
+      })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
       const client = rawClient(gateway.port, handshake(), true)
       await client.until('101')
-      upstream.sockets[0]?.end()
-      expect((await gateway.settled()).outcome).toBe('forwarded')
-    })
-
-    it('the end of a tunnel is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const gateway = await gatewayTo(upstream.url)
-      const upgraded = nextUpgrade(gateway)
-      rawClient(gateway.port, handshake(), true).socket.pause()
-      const exchange = await upgraded
-      const forwarded = gateway.forwarder.upgrade(exchange)
-      const client = exchange.socket as Socket
-      await until(() => client.bytesWritten > 0)
-      // Until the kernels take no more, and a little waits; where much does, nobody reads on and so sees the upstream's end.
-      for (let sent = client.bytesWritten; client.writableLength === 0; sent += PIECE.length) {
-        upstream.sockets[0]?.write(PIECE)
-        await until(() => client.bytesWritten === sent + PIECE.length)
+      // Until the gateway reads no more, since the upstream does not.
+      while (client.socket.writableLength < 1_000_000) {
+        client.socket.write(Buffer.alloc(1_000_000))
+        await sleep(5)
       }
-      upstream.sockets[0]?.end()
-      const result = await forwarded
-      expect(client.closed).toBe(true)
-      expect(result).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
-    })
-
-    it.each(LEAVE)(
-      'the end of a tunnel by %s of the upstream ends it also where the client reads nothing of what waits',
-      async (_what, close) => {
-        const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-        const { forwarded } = await unread(upstream, 1000)
-        close(upstream.sockets[0] as Socket)
-        expect(await forwarded).toMatchObject({
-          httpStatus: 101,
-          outcome: 'aborted',
-          reason: expect.stringContaining('stopped reading'),
-        })
-      },
-    )
-
-    it('the end of a tunnel goes on where the client reads what waits before its time is over', async () => {
-      const upstream = await rawUpstream((socket) => socket.write(SWITCH))
-      const { reader, client } = await unread(upstream, 4000)
-      reader.socket.resume()
-      await until(() => client.writableLength === 0 && upstream.sockets[0]?.writableLength === 0)
-      await sleep(5000)
-      upstream.sockets[0]?.write('last words')
-      await until(() => reader.text().endsWith('last words'))
-    })
-
-    it.each(LEAVE)(
-      'the end of a tunnel comes where the upstream reads nothing, also after %s of the client',
-      async (_what, close) => {
-        const upstream = await rawUpstream((socket) => {
-          socket.pause()
-          socket.write(SWITCH)
-        })
-        const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
-        const client = rawClient(gateway.port, handshake(), true)
-        await client.until('101')
-        // Until the gateway reads no more, since the upstream does not.
-        while (client.socket.writableLength < 1_000_000) {
-          client.socket.write(Buffer.alloc(1_000_000))
-          await sleep(5)
-        }
-        close(client.socket)
-        expect(await gateway.settled()).toMatchObject({
-          httpStatus: 101,
-          outcome: 'failed',
-          error: 'upstream_timeout',
-          reason: expect.stringContaining('stopped reading'),
-        })
-        await until(() => upstream.sockets[0]?.resume().closed === true)
-      },
-    )
-
-    it('the end of a tunnel delivers the last words', async () => {
-      const upstream = await rawUpstream((socket) => {
-        socket.write(SWITCH)
-        socket.end(Buffer.alloc(2_000_000, 'z'))
+      close(client.socket)
+      expect(await gateway.settled()).toMatchObject({
+        httpStatus: 101,
+        outcome: 'failed',
+        error: 'upstream_timeout',
+        reason: expect.stringContaining('stopped reading'),
       })
-      const gateway = await gatewayTo(upstream.url)
-      const { text } = await exchangeRaw(gateway.port, handshake())
-      expect(text.length).toBeGreaterThan(2_000_000)
-    })
+      await until(() => upstream.sockets[0]?.resume().closed === true)
+    },
+  )
 
-    it('the end of a tunnel comes with destroy(), while close() waits for it', async () => {
-      const { url } = await echoUpstream()
-      const gateway = await gatewayTo(url)
-      const socket = dial(gateway)
-      await once(socket, 'message')
-      let closed = false
-      const closing = gateway.forwarder.close().then(() => {
-        closed = true
-      })
-      await sleep(50)
-      expect(closed).toBe(false)
-      const gone = once(socket, 'close')
-      await gateway.forwarder.destroy()
-      await Promise.all([gone, closing])
+  it('the end of a tunnel delivers the last words', async () => {
+    const upstream = await rawUpstream((socket) => {
+      socket.write(SWITCH)
+      socket.end(Buffer.alloc(2_000_000, 'z'))
     })
+    const gateway = await gatewayTo(upstream.url)
+    const { text } = await exchangeRaw(gateway.port, handshake())
+    expect(text.length).toBeGreaterThan(2_000_000)
+  })
 
-    it('the end of a tunnel comes with destroy() before the upstream has agreed, too', async () => {
-      const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url)
+  it('the end of a tunnel comes with destroy(), while close() waits for it', async () => {
+    const { url } = await echoUpstream()
+    const gateway = await gatewayTo(url)
+    const socket = dial(gateway)
+    await once(socket, 'message')
+    let closed = false
+    const closing = gateway.forwarder.close().then(() => {
+      closed = true
+    })
+    await sleep(50)
+    expect(closed).toBe(false)
+    const gone = once(socket, 'close')
+    await gateway.forwarder.destroy()
+    await Promise.all([gone, closing])
+  })
+
+  it('the end of a tunnel comes with destroy() before the upstream has agreed, too', async () => {
+    const upstream = await rawUpstream(() => {})
+    const gateway = await gatewayTo(upstream.url)
+    const client = rawClient(gateway.port, handshake())
+    await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
+    await gateway.forwarder.destroy()
+    await client.until('HTTP/1.1 502')
+    expect(await gateway.settled()).toMatchObject({ outcome: 'failed', reached: true, headSent: false })
+    await until(() => upstream.sockets[0]?.destroyed === true)
+  })
+
+  it('the end of a tunnel survives a hundred abrupt ones at random moments', async () => {
+    const { url } = await echoUpstream()
+    const gateway = await gatewayTo(url)
+    for (let i = 0; i < 100; i++) {
       const client = rawClient(gateway.port, handshake())
-      await until(() => upstream.received[0]?.includes('\r\n\r\n') === true)
-      await gateway.forwarder.destroy()
-      await client.until('HTTP/1.1 502')
-      expect(await gateway.settled()).toMatchObject({ outcome: 'failed', reached: true, headSent: false })
-      await until(() => upstream.sockets[0]?.destroyed === true)
-    })
-
-    it('the end of a tunnel survives a hundred abrupt ones at random moments', async () => {
-      const { url } = await echoUpstream()
-      const gateway = await gatewayTo(url)
-      for (let i = 0; i < 100; i++) {
-        const client = rawClient(gateway.port, handshake())
-        setTimeout(() => (i % 2 ? client.socket.resetAndDestroy() : client.socket.destroy()), i % 10)
-      }
-      await until(() => gateway.results.length > 0)
-      const socket = dial(gateway)
-      await once(socket, 'message')
-    })
+      setTimeout(() => (i % 2 ? client.socket.resetAndDestroy() : client.socket.destroy()), i % 10)
+    }
+    await until(() => gateway.results.length > 0)
+    const socket = dial(gateway)
+    await once(socket, 'message')
   })
 })

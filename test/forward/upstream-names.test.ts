@@ -53,98 +53,96 @@ describe('what a proxy in front has taken off a path', () => {
   })
 })
 
-describe('a Location', () => {
-  it.each([
-    ['http://legacy:9000/docs/?a#b', 'https://shop.example/docs/?a#b'],
-    ['HTTP://LEGACY:9000', 'https://shop.example'],
-    ['http://legacy:9000?q', 'https://shop.example?q'],
-    ['//legacy:9000/x', '//shop.example/x'],
-    // The scheme is what the upstream is told of the client.
-    ['https://legacy:9000/x', 'https://shop.example/x'],
-    ['http://legacy:9000//evil.test/', 'https://shop.example//evil.test/'],
-    ['http://legacy:9000/\xe9', 'https://shop.example/\xe9'],
-  ])('a Location that names the upstream names what the client asked: %s', (value, expected) => {
-    expect(becomes('Location', value)).toBe(expected)
-    expect(becomes('content-location', value, { status: 200 })).toBe(expected)
-  })
+it.each([
+  ['http://legacy:9000/docs/?a#b', 'https://shop.example/docs/?a#b'],
+  ['HTTP://LEGACY:9000', 'https://shop.example'],
+  ['http://legacy:9000?q', 'https://shop.example?q'],
+  ['//legacy:9000/x', '//shop.example/x'],
+  // The scheme is what the upstream is told of the client.
+  ['https://legacy:9000/x', 'https://shop.example/x'],
+  ['http://legacy:9000//evil.test/', 'https://shop.example//evil.test/'],
+  ['http://legacy:9000/\xe9', 'https://shop.example/\xe9'],
+])('a Location that names the upstream names what the client asked: %s', (value, expected) => {
+  expect(becomes('Location', value)).toBe(expected)
+  expect(becomes('content-location', value, { status: 200 })).toBe(expected)
+})
 
-  it.each([
-    'http://legacy/x',
-    'http://legacy:9001/x',
-    'http://legacy:9000@evil.test/',
-    'http://user@legacy:9000/',
-    'http://legacy:9000.evil.test/',
-    'http://legacy.evil.test:9000/',
-    'http://legacy:9000\\@evil.test/',
-    'http://legacy:9000\t.evil.test/',
-    'http:/legacy:9000/x',
-    'http:legacy:9000/x',
-    'ftp://legacy:9000/x',
-    'https://sso.test/?back=http://legacy:9000/x',
-    'https://sso.test/#http://legacy:9000/x',
-    '/x?back=http://legacy:9000/x',
-    '?back=http://legacy:9000/x',
-    'x',
-    '',
-  ])('a Location that does not surely name the upstream stays as it is: %j', (value) => {
-    expect(becomes('Location', value)).toBe(value)
-  })
+it.each([
+  'http://legacy/x',
+  'http://legacy:9001/x',
+  'http://legacy:9000@evil.test/',
+  'http://user@legacy:9000/',
+  'http://legacy:9000.evil.test/',
+  'http://legacy.evil.test:9000/',
+  'http://legacy:9000\\@evil.test/',
+  'http://legacy:9000\t.evil.test/',
+  'http:/legacy:9000/x',
+  'http:legacy:9000/x',
+  'ftp://legacy:9000/x',
+  'https://sso.test/?back=http://legacy:9000/x',
+  'https://sso.test/#http://legacy:9000/x',
+  '/x?back=http://legacy:9000/x',
+  '?back=http://legacy:9000/x',
+  'x',
+  '',
+])('a Location that does not surely name the upstream stays as it is: %j', (value) => {
+  expect(becomes('Location', value)).toBe(value)
+})
 
-  it('a Location names the host that the client asked for where a name of its own is sent to the upstream', () => {
-    const options = { host: 'inner.test' }
-    for (const value of [
-      'http://inner.test/x',
-      'https://inner.test/x',
-      'http://inner.test:9000/x',
-      'http://legacy:9000/x',
-    ])
-      expect(becomes('Location', value, options), value).toBe('https://shop.example/x')
-    expect(becomes('Location', 'http://inner.test:81/x', options)).toBe('http://inner.test:81/x')
-  })
+it('a Location names the host that the client asked for where a name of its own is sent to the upstream', () => {
+  const options = { host: 'inner.test' }
+  for (const value of [
+    'http://inner.test/x',
+    'https://inner.test/x',
+    'http://inner.test:9000/x',
+    'http://legacy:9000/x',
+  ])
+    expect(becomes('Location', value, options), value).toBe('https://shop.example/x')
+  expect(becomes('Location', 'http://inner.test:81/x', options)).toBe('http://inner.test:81/x')
+})
 
-  it('a Location keeps the client’s own Host, and loses the port of the upstream that a server puts behind it', () => {
-    const options = { host: null }
-    expect(becomes('Location', 'http://shop.example:9000/docs/', options)).toBe('https://shop.example/docs/')
-    for (const value of [
-      'http://shop.example/x',
-      'https://shop.example/x',
-      'http://shop.example:81/x',
-      'http://legacy:9000/x',
-    ])
-      expect(becomes('Location', value, options), value).toBe(value)
-    const samePort: Asked = { scheme: 'https', authority: 'shop.example:9000', host: 'shop.example:9000', prefix: '' }
-    expect(becomes('Location', 'http://shop.example:9000/x', { host: null, asked: samePort })).toBe(
-      'http://shop.example:9000/x',
-    )
-  })
+it('a Location keeps the client’s own Host, and loses the port of the upstream that a server puts behind it', () => {
+  const options = { host: null }
+  expect(becomes('Location', 'http://shop.example:9000/docs/', options)).toBe('https://shop.example/docs/')
+  for (const value of [
+    'http://shop.example/x',
+    'https://shop.example/x',
+    'http://shop.example:81/x',
+    'http://legacy:9000/x',
+  ])
+    expect(becomes('Location', value, options), value).toBe(value)
+  const samePort: Asked = { scheme: 'https', authority: 'shop.example:9000', host: 'shop.example:9000', prefix: '' }
+  expect(becomes('Location', 'http://shop.example:9000/x', { host: null, asked: samePort })).toBe(
+    'http://shop.example:9000/x',
+  )
+})
 
-  it('a Location is a path alone for a client that names no host', () => {
-    const asked: Asked = { scheme: 'http', authority: '', host: '', prefix: '' }
-    for (const host of [null, 'legacy:9000']) {
-      expect(becomes('Location', 'http://legacy:9000/x', { host, asked })).toBe('/x')
-      expect(becomes('Location', 'http://legacy:9000', { host, asked })).toBe('/')
-      expect(becomes('Location', 'http://legacy:9000//evil.test/', { host, asked })).toBe('/.//evil.test/')
-    }
-  })
+it('a Location is a path alone for a client that names no host', () => {
+  const asked: Asked = { scheme: 'http', authority: '', host: '', prefix: '' }
+  for (const host of [null, 'legacy:9000']) {
+    expect(becomes('Location', 'http://legacy:9000/x', { host, asked })).toBe('/x')
+    expect(becomes('Location', 'http://legacy:9000', { host, asked })).toBe('/')
+    expect(becomes('Location', 'http://legacy:9000//evil.test/', { host, asked })).toBe('/.//evil.test/')
+  }
+})
 
-  it.each([
-    ['/base/x?y', '/x?y'],
-    ['/base', '/'],
-    ['/base?y', '/?y'],
-    ['/basement', '/basement'],
-    ['/other', '/other'],
-    ['/base//evil.test/', '/.//evil.test/'],
-    ['/base/\\evil.test/', '/./\\evil.test/'],
-    ['/base/\t/evil.test/', '/./\t/evil.test/'],
-    ['http://legacy:9000/base/x', 'https://shop.example/x'],
-    ['http://legacy:9000/other', 'http://legacy:9000/other'],
-    ['http://legacy:9000', 'http://legacy:9000'],
-  ])('a Location loses the path of the URL of the upstream: %s', (value, expected) => {
-    expect(becomes('Location', value, { url: 'http://legacy:9000/base' })).toBe(expected)
-    const kept = value.replace('http://legacy:9000', 'https://shop.example')
-    const own = expected.replace('http://legacy:9000', 'https://shop.example')
-    expect(becomes('Location', kept, { url: 'http://legacy:9000/base', host: null })).toBe(own)
-  })
+it.each([
+  ['/base/x?y', '/x?y'],
+  ['/base', '/'],
+  ['/base?y', '/?y'],
+  ['/basement', '/basement'],
+  ['/other', '/other'],
+  ['/base//evil.test/', '/.//evil.test/'],
+  ['/base/\\evil.test/', '/./\\evil.test/'],
+  ['/base/\t/evil.test/', '/./\t/evil.test/'],
+  ['http://legacy:9000/base/x', 'https://shop.example/x'],
+  ['http://legacy:9000/other', 'http://legacy:9000/other'],
+  ['http://legacy:9000', 'http://legacy:9000'],
+])('a Location loses the path of the URL of the upstream: %s', (value, expected) => {
+  expect(becomes('Location', value, { url: 'http://legacy:9000/base' })).toBe(expected)
+  const kept = value.replace('http://legacy:9000', 'https://shop.example')
+  const own = expected.replace('http://legacy:9000', 'https://shop.example')
+  expect(becomes('Location', kept, { url: 'http://legacy:9000/base', host: null })).toBe(own)
 })
 
 describe('other fields', () => {

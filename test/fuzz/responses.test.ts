@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { latin1, type ParsedResponse, readResponse } from '../forward/client/read-response.ts'
 import { listening } from '../setup/listening.ts'
 import { budget } from './budget.ts'
@@ -77,23 +77,21 @@ async function judge(bytes: Buffer, method: string): Promise<'ours only' | 'llht
   return JSON.stringify(found) === JSON.stringify(expected) ? null : 'both, not alike'
 }
 
-describe('bytes that are written down', () => {
-  it.each(ALIKE)(
-    'bytes that are written down are judged alike by both parsers: %s',
-    async (_what, verdict, text, method = 'GET') => {
-      expect(ours(latin1(text), method) === null ? 'refused' : 'accepted').toBe(verdict)
-      expect(ours(latin1(text), method)).toEqual(await llhttps(latin1(text), method))
-    },
-  )
+it.each(ALIKE)(
+  'bytes that are written down are judged alike by both parsers: %s',
+  async (_what, verdict, text, method = 'GET') => {
+    expect(ours(latin1(text), method) === null ? 'refused' : 'accepted').toBe(verdict)
+    expect(ours(latin1(text), method)).toEqual(await llhttps(latin1(text), method))
+  },
+)
 
-  it.each(DIFFERENCES.flatMap((difference) => difference.examples.map((text) => ({ ...difference, text }))))(
-    'bytes that are written down are still accepted by one parser alone: $what, $text',
-    async ({ accepts, applies, text }) => {
-      expect(applies(text)).toBe(true)
-      expect(await judge(latin1(text), 'GET')).toBe(accepts)
-    },
-  )
-})
+it.each(DIFFERENCES.flatMap((difference) => difference.examples.map((text) => ({ ...difference, text }))))(
+  'bytes that are written down are still accepted by one parser alone: $what, $text',
+  async ({ accepts, applies, text }) => {
+    expect(applies(text)).toBe(true)
+    expect(await judge(latin1(text), 'GET')).toBe(accepts)
+  },
+)
 
 it(
   'bytes that are nearly responses are judged alike by both parsers, but for the differences that are listed',

@@ -34,19 +34,17 @@ describe('a share of the traces', () => {
   })
 })
 
-describe('a span', () => {
-  it('a span has an id of its own for each request of one trace, also where a proxy gives them one request id', () => {
-    const spans = Array.from({ length: 100 }, () => idsIn(begun('parent', {}, 'from-a-proxy')))
-    expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(100)
-    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
-  })
+it('a span has an id of its own for each request of one trace, also where a proxy gives them one request id', () => {
+  const spans = Array.from({ length: 100 }, () => idsIn(begun('parent', {}, 'from-a-proxy')))
+  expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(100)
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1)
+})
 
-  it('a span follows the flag of its parent, and is recorded without one', () => {
-    const id = '4bf92f3577b34da6a3ce929d0e0e4736'
-    expect([came(id, '01'), came(id, '00'), {}].map((headers) => isSampled(begun('parent', headers)))).toEqual([
-      true,
-      false,
-      true,
-    ])
-  })
+it('a span follows the flag of its parent, and is recorded without one', () => {
+  const id = '4bf92f3577b34da6a3ce929d0e0e4736'
+  expect([came(id, '01'), came(id, '00'), {}].map((headers) => isSampled(begun('parent', headers)))).toEqual([
+    true,
+    false,
+    true,
+  ])
 })

@@ -218,80 +218,78 @@ describe('a tunnel is ended', () => {
   })
 })
 
-describe('what an open tunnel costs (tunnel_charge)', () => {
-  const outcomes = () => app.observations.filter((seen) => seen.type === 'settled')
-  const ofTunnel = () => outcomes().filter(({ tunnel }) => tunnel !== undefined)
-  const metric = async (name: string): Promise<string | undefined> =>
-    (await (await fetch(`${app.admin}/metrics`)).text()).split('\n').find((line) => line.startsWith(name))
-  const refusals = async (query = '') =>
-    (await (await fetch(`${app.admin}/api/refusals${query}`, { headers: ADMIN })).json()) as { refusals: object[] }
+const outcomes = () => app.observations.filter((seen) => seen.type === 'settled')
+const ofTunnel = () => outcomes().filter(({ tunnel }) => tunnel !== undefined)
+const metric = async (name: string): Promise<string | undefined> =>
+  (await (await fetch(`${app.admin}/metrics`)).text()).split('\n').find((line) => line.startsWith(name))
+const refusals = async (query = '') =>
+  (await (await fetch(`${app.admin}/api/refusals${query}`, { headers: ADMIN })).json()) as { refusals: object[] }
 
-  it('what an open tunnel costs (tunnel_charge) is refused as a request is, once: for the log, the metrics and the refusals', async () => {
-    await start('', 'tunnel_charge: 1s')
-    await admin('PATCH', 'quota', { mode: 'conservative', reason: 'test' })
-    const ws = await open(bearer('alice'))
-    await isClosed(ws)
-    const [, ...later] = outcomes()
-    expect(later.map(({ kind, tokens, tunnel }) => [kind, tokens, tunnel?.openMs])).toEqual([
-      ['charged', 2, 1000],
-      ['charged', 2, 2000],
-      ['refused', 0, 3000],
-    ])
-    expect(await metric('tollgate_quota_refusals_total')).toBe(
-      'tollgate_quota_refusals_total{category="read",scope="personal"} 1',
-    )
-    const refused = { user: 'alice', scope: 'Personal', window: '1h', limit: 7, used: 6, cost: 2, count: 1 }
-    await expect.poll(() => refusals(), { timeout: 10_000 }).toMatchObject({ refusals: [refused] })
-    const [first] = later
-    const [record] = app.requests()
-    expect(first?.tunnel?.requestId).toBe(record?.requestId)
-  })
+it('what an open tunnel costs (tunnel_charge) is refused as a request is, once: for the log, the metrics and the refusals', async () => {
+  await start('', 'tunnel_charge: 1s')
+  await admin('PATCH', 'quota', { mode: 'conservative', reason: 'test' })
+  const ws = await open(bearer('alice'))
+  await isClosed(ws)
+  const [, ...later] = outcomes()
+  expect(later.map(({ kind, tokens, tunnel }) => [kind, tokens, tunnel?.openMs])).toEqual([
+    ['charged', 2, 1000],
+    ['charged', 2, 2000],
+    ['refused', 0, 3000],
+  ])
+  expect(await metric('tollgate_quota_refusals_total')).toBe(
+    'tollgate_quota_refusals_total{category="read",scope="personal"} 1',
+  )
+  const refused = { user: 'alice', scope: 'Personal', window: '1h', limit: 7, used: 6, cost: 2, count: 1 }
+  await expect.poll(() => refusals(), { timeout: 10_000 }).toMatchObject({ refusals: [refused] })
+  const [first] = later
+  const [record] = app.requests()
+  expect(first?.tunnel?.requestId).toBe(record?.requestId)
+})
 
-  it('what an open tunnel costs (tunnel_charge) is charged in each of several meters, and ends where one of them has no room', async () => {
-    await start()
-    const ws = await open(bearer('alice'), '/both')
-    await isClosed(ws)
-    expect(ended()).toEqual(['quota'])
-    expect(ofTunnel().map(({ kind, charge, isFurther }) => [kind, charge.category, isFurther === true])).toEqual([
-      ['charged', 'read', false],
-      ['charged', 'seconds', true],
-      ['charged', 'read', false],
-      ['charged', 'seconds', true],
-      ['refused', 'seconds', false],
-    ])
-    expect(app.requests()[0]).toMatchObject({ cost: 1, others: [{ category: 'seconds', cost: 1, charged: null }] })
-  })
+it('what an open tunnel costs (tunnel_charge) is charged in each of several meters, and ends where one of them has no room', async () => {
+  await start()
+  const ws = await open(bearer('alice'), '/both')
+  await isClosed(ws)
+  expect(ended()).toEqual(['quota'])
+  expect(ofTunnel().map(({ kind, charge, isFurther }) => [kind, charge.category, isFurther === true])).toEqual([
+    ['charged', 'read', false],
+    ['charged', 'seconds', true],
+    ['charged', 'read', false],
+    ['charged', 'seconds', true],
+    ['refused', 'seconds', false],
+  ])
+  expect(app.requests()[0]).toMatchObject({ cost: 1, others: [{ category: 'seconds', cost: 1, charged: null }] })
+})
 
-  it('what an open tunnel costs (tunnel_charge) is reported in shadow as what would have been refused, and nobody is cut off', async () => {
-    await start('', 'tunnel_charge: 1s, shadow: true', 'shadow: false')
-    const ws = await open(bearer('alice'))
-    await expect.poll(() => ofTunnel().map(({ kind }) => kind), { timeout: 20_000 }).toContain('shadowed')
-    expect([await echoes(ws), ended()]).toEqual([true, []])
-    expect(ofTunnel().findLast(({ kind }) => kind === 'shadowed')).toMatchObject({
-      tokens: 0,
-      refusedBy: { scope: 'personal', window: '1h', limit: 10, used: 10 },
-    })
-    expect(await metric('tollgate_shadow_refusals_total{')).toContain('{category="read",scope="personal"}')
-    expect(await refusals()).toEqual({ refusals: [], next: null })
-    await expect
-      .poll(() => refusals('?shadow=true'), { timeout: 10_000 })
-      .toMatchObject({ refusals: [{ user: 'alice' }] })
+it('what an open tunnel costs (tunnel_charge) is reported in shadow as what would have been refused, and nobody is cut off', async () => {
+  await start('', 'tunnel_charge: 1s, shadow: true', 'shadow: false')
+  const ws = await open(bearer('alice'))
+  await expect.poll(() => ofTunnel().map(({ kind }) => kind), { timeout: 20_000 }).toContain('shadowed')
+  expect([await echoes(ws), ended()]).toEqual([true, []])
+  expect(ofTunnel().findLast(({ kind }) => kind === 'shadowed')).toMatchObject({
+    tokens: 0,
+    refusedBy: { scope: 'personal', window: '1h', limit: 10, used: 10 },
   })
+  expect(await metric('tollgate_shadow_refusals_total{')).toContain('{category="read",scope="personal"}')
+  expect(await refusals()).toEqual({ refusals: [], next: null })
+  await expect
+    .poll(() => refusals('?shadow=true'), { timeout: 10_000 })
+    .toMatchObject({ refusals: [{ user: 'alice' }] })
+})
 
-  it('what an open tunnel costs (tunnel_charge) ends when its user is made exempt, and begins again when that is taken away', async () => {
-    await start('', 'tunnel_charge: 1s')
-    const exempt = 'exempt: { users: [alice] }'
-    const ws = await open(bearer('alice'))
-    const kinds = () => ofTunnel().map(({ kind }) => kind)
-    await expect.poll(kinds, { timeout: 10_000 }).toContain('charged')
-    await app.reload(text('', 'tunnel_charge: 1s', exempt))
-    await expect.poll(kinds, { timeout: 10_000 }).toContain('exempt')
-    const before = kinds().length
-    await app.reload(text('', 'tunnel_charge: 1s'))
-    await expect.poll(() => kinds().slice(before), { timeout: 10_000 }).toContain('charged')
-    expect(await echoes(ws)).toBe(true)
-    expect(ofTunnel().filter(({ kind }) => kind === 'exempt')[0]).toMatchObject({ exempt: 'user', tokens: 0 })
-  })
+it('what an open tunnel costs (tunnel_charge) ends when its user is made exempt, and begins again when that is taken away', async () => {
+  await start('', 'tunnel_charge: 1s')
+  const exempt = 'exempt: { users: [alice] }'
+  const ws = await open(bearer('alice'))
+  const kinds = () => ofTunnel().map(({ kind }) => kind)
+  await expect.poll(kinds, { timeout: 10_000 }).toContain('charged')
+  await app.reload(text('', 'tunnel_charge: 1s', exempt))
+  await expect.poll(kinds, { timeout: 10_000 }).toContain('exempt')
+  const before = kinds().length
+  await app.reload(text('', 'tunnel_charge: 1s'))
+  await expect.poll(() => kinds().slice(before), { timeout: 10_000 }).toContain('charged')
+  expect(await echoes(ws)).toBe(true)
+  expect(ofTunnel().filter(({ kind }) => kind === 'exempt')[0]).toMatchObject({ exempt: 'user', tokens: 0 })
 })
 
 it('a wrong credential that shadow let in is not checked again and again, as one that was accepted is', async () => {

@@ -3,37 +3,35 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Member, topLevelMembers } from '../../src/lib/json-members.ts'
 
-describe('the members of an object', () => {
-  test('the members of an object keep their order, their duplicates and the text of their values', () => {
-    expect(topLevelMembers(' { "a" : 1.0 ,\n"b":[ {"a":2}, "]" ], "a":"x\\"}" ,"c":null}\t')).toEqual([
-      { key: 'a', value: '1.0' },
-      { key: 'b', value: '[ {"a":2}, "]" ]' },
-      { key: 'a', value: '"x\\"}"' },
-      { key: 'c', value: 'null' },
-    ])
-  })
+test('the members of an object keep their order, their duplicates and the text of their values', () => {
+  expect(topLevelMembers(' { "a" : 1.0 ,\n"b":[ {"a":2}, "]" ], "a":"x\\"}" ,"c":null}\t')).toEqual([
+    { key: 'a', value: '1.0' },
+    { key: 'b', value: '[ {"a":2}, "]" ]' },
+    { key: 'a', value: '"x\\"}"' },
+    { key: 'c', value: 'null' },
+  ])
+})
 
-  test('the members of an object have their keys decoded', () => {
-    expect(topLevelMembers('{"\\u0063hargeId":2,"a\\\\":"\\\\","\\"":3}').map((m) => m.key)).toEqual([
-      'chargeId',
-      'a\\',
-      '"',
-    ])
-  })
+test('the members of an object have their keys decoded', () => {
+  expect(topLevelMembers('{"\\u0063hargeId":2,"a\\\\":"\\\\","\\"":3}').map((m) => m.key)).toEqual([
+    'chargeId',
+    'a\\',
+    '"',
+  ])
+})
 
-  test('the members of an object have each its own key, also one after an object whose key there was a backslash', () => {
-    expect(topLevelMembers('{"q":1,"\\\\":2}').map((m) => m.key)).toEqual(['q', '\\'])
-    expect(topLevelMembers('{"q":1,"\\u0061":2}').map((m) => m.key)).toEqual(['q', 'a'])
-  })
+test('the members of an object have each its own key, also one after an object whose key there was a backslash', () => {
+  expect(topLevelMembers('{"q":1,"\\\\":2}').map((m) => m.key)).toEqual(['q', '\\'])
+  expect(topLevelMembers('{"q":1,"\\u0061":2}').map((m) => m.key)).toEqual(['q', 'a'])
+})
 
-  test('the members of an object of an empty object are none', () => {
-    expect(topLevelMembers(' { } ')).toEqual([])
-  })
+test('the members of an object of an empty object are none', () => {
+  expect(topLevelMembers(' { } ')).toEqual([])
+})
 
-  test('the members of an object are found behind a value that nests as deep as a body can be long', () => {
-    const deep = '['.repeat(500_000) + ']'.repeat(500_000)
-    expect(topLevelMembers(`{"a":${deep},"b":1}`)[1]).toEqual({ key: 'b', value: '1' })
-  })
+test('the members of an object are found behind a value that nests as deep as a body can be long', () => {
+  const deep = '['.repeat(500_000) + ']'.repeat(500_000)
+  expect(topLevelMembers(`{"a":${deep},"b":1}`)[1]).toEqual({ key: 'b', value: '1' })
 })
 
 describe('the text of a body', () => {

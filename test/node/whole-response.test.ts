@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { sendWhole } from '../../src/node/whole-response.ts'
 import { assertNoSurprises, exchangeRaw } from '../forward/support.ts'
 import { listening } from '../setup/listening.ts'
@@ -48,27 +48,25 @@ const REQUESTS: Record<string, (path: string) => string> = {
   HEAD: (path) => `HEAD ${path} HTTP/1.1\r\nHost: a\r\n\r\n${end}`,
 }
 
-describe('a response that is sent whole', () => {
-  it.each(Object.entries(REQUESTS))(
-    'a response that is sent whole has the bytes that Node would have sent, on %s',
-    async (_what, request) => {
-      const both = await twoWays()
-      const text = fc.stringMatching(/^[!-~\x80-\xff]{1,20}$/)
-      const field = fc.tuple(fc.constantFrom('X-A', 'ETag', 'Set-Cookie', 'Server', 'date', 'RateLimit'), text)
-      await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom(200, 201, 299, 404, 429, 500, 599),
-          fc.option(fc.stringMatching(/^[\t -~\x80-\xff]{0,40}$/)),
-          fc.array(field, { maxLength: 5 }),
-          fc.stringMatching(/^[ -~\x80-\xff]{1,40}$/),
-          async (status, phrase, fields, body) => {
-            const headers = [...fields.flat(), 'Content-Length', String(body.length)]
-            const [ours, node] = await both({ status, ...(phrase !== null && { phrase }), headers, body }, request)
-            expect(ours).toBe(node)
-          },
-        ),
-        { numRuns: 40 },
-      )
-    },
-  )
-})
+it.each(Object.entries(REQUESTS))(
+  'a response that is sent whole has the bytes that Node would have sent, on %s',
+  async (_what, request) => {
+    const both = await twoWays()
+    const text = fc.stringMatching(/^[!-~\x80-\xff]{1,20}$/)
+    const field = fc.tuple(fc.constantFrom('X-A', 'ETag', 'Set-Cookie', 'Server', 'date', 'RateLimit'), text)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(200, 201, 299, 404, 429, 500, 599),
+        fc.option(fc.stringMatching(/^[\t -~\x80-\xff]{0,40}$/)),
+        fc.array(field, { maxLength: 5 }),
+        fc.stringMatching(/^[ -~\x80-\xff]{1,40}$/),
+        async (status, phrase, fields, body) => {
+          const headers = [...fields.flat(), 'Content-Length', String(body.length)]
+          const [ours, node] = await both({ status, ...(phrase !== null && { phrase }), headers, body }, request)
+          expect(ours).toBe(node)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  },
+)

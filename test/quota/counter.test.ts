@@ -14,17 +14,15 @@ import { NOT_RUNNING } from '../../src/quota/window.ts'
 
 const T = Date.UTC(2026, 7, 6)
 
-describe('put', () => {
-  it('put sets the window of a length, and leaves the others alone', () => {
-    const counter: Counter = []
-    put(counter, 60, { startedAt: T, used: 4 })
-    put(counter, 3600, { startedAt: T + 1000, used: 5 })
-    put(counter, 60, { startedAt: T + 60_000, used: 3 })
-    expect(counter).toEqual([
-      { seconds: 60, startedAt: T + 60_000, used: 3 },
-      { seconds: 3600, startedAt: T + 1000, used: 5 },
-    ])
-  })
+it('put sets the window of a length, and leaves the others alone', () => {
+  const counter: Counter = []
+  put(counter, 60, { startedAt: T, used: 4 })
+  put(counter, 3600, { startedAt: T + 1000, used: 5 })
+  put(counter, 60, { startedAt: T + 60_000, used: 3 })
+  expect(counter).toEqual([
+    { seconds: 60, startedAt: T + 60_000, used: 3 },
+    { seconds: 3600, startedAt: T + 1000, used: 5 },
+  ])
 })
 
 describe('usageOf', () => {
@@ -40,54 +38,50 @@ describe('usageOf', () => {
   })
 })
 
-describe('usageToCharge', () => {
-  it('usageToCharge sets a start in the future to now for good, tells of it once, and keeps what was used', () => {
-    const counter: Counter = [
-      { seconds: 60, startedAt: T + 5000, used: 4 },
-      { seconds: 3600, startedAt: T + 5000, used: 4 },
-    ]
-    const told: number[] = []
-    expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
-    expect(usageToCharge(counter, { seconds: 60 }, T + 1000, (ms) => told.push(ms))).toMatchObject({
-      startedAt: T,
-      used: 4,
-    })
-    expect(told).toEqual([5000])
-    // Nobody asked for the other one.
-    expect(counter[1]?.startedAt).toBe(T + 5000)
+it('usageToCharge sets a start in the future to now for good, tells of it once, and keeps what was used', () => {
+  const counter: Counter = [
+    { seconds: 60, startedAt: T + 5000, used: 4 },
+    { seconds: 3600, startedAt: T + 5000, used: 4 },
+  ]
+  const told: number[] = []
+  expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
+  expect(usageToCharge(counter, { seconds: 60 }, T + 1000, (ms) => told.push(ms))).toMatchObject({
+    startedAt: T,
+    used: 4,
   })
-
-  it('usageToCharge leaves what runs and what has ended as it is', () => {
-    const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
-    const told: number[] = []
-    expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toBe(counter[0])
-    expect(usageToCharge(counter, { seconds: 60 }, T + 60_000, (ms) => told.push(ms))).toBe(NOT_RUNNING)
-    expect(usageToCharge(counter, { seconds: 3600 }, T, (ms) => told.push(ms))).toBe(NOT_RUNNING)
-    expect([told, counter]).toEqual([[], [{ seconds: 60, startedAt: T, used: 4 }]])
-  })
+  expect(told).toEqual([5000])
+  // Nobody asked for the other one.
+  expect(counter[1]?.startedAt).toBe(T + 5000)
 })
 
-describe('takeBack', () => {
-  it('takeBack takes from the very run that was charged', () => {
-    const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
-    takeBack(counter, 60, 4, T)
-    expect(counter[0]?.used).toBe(5)
-  })
+it('usageToCharge leaves what runs and what has ended as it is', () => {
+  const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
+  const told: number[] = []
+  expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toBe(counter[0])
+  expect(usageToCharge(counter, { seconds: 60 }, T + 60_000, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+  expect(usageToCharge(counter, { seconds: 3600 }, T, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+  expect([told, counter]).toEqual([[], [{ seconds: 60, startedAt: T, used: 4 }]])
+})
 
-  it('takeBack leaves a later run and other windows alone', () => {
-    const counter: Counter = [
-      { seconds: 60, startedAt: T + 60_000, used: 9 },
-      { seconds: 3600, startedAt: T, used: 9 },
-    ]
-    takeBack(counter, 60, 4, T)
-    expect(counter.map((e) => e.used)).toEqual([9, 9])
-  })
+it('takeBack takes from the very run that was charged', () => {
+  const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
+  takeBack(counter, 60, 4, T)
+  expect(counter[0]?.used).toBe(5)
+})
 
-  it('takeBack never goes below zero', () => {
-    const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
-    takeBack(counter, 60, 4, T)
-    expect(counter[0]?.used).toBe(0)
-  })
+it('takeBack leaves a later run and other windows alone', () => {
+  const counter: Counter = [
+    { seconds: 60, startedAt: T + 60_000, used: 9 },
+    { seconds: 3600, startedAt: T, used: 9 },
+  ]
+  takeBack(counter, 60, 4, T)
+  expect(counter.map((e) => e.used)).toEqual([9, 9])
+})
+
+it('takeBack never goes below zero', () => {
+  const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
+  takeBack(counter, 60, 4, T)
+  expect(counter[0]?.used).toBe(0)
 })
 
 describe('counters are in use', () => {

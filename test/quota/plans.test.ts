@@ -156,51 +156,45 @@ function settingsOf(): QuotaSettings {
   }
 }
 
-describe('an override of an organisation that only multiplies', () => {
-  it('an override of an organisation that only multiplies multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
-    const policy = policyOf({ mode: 'conservative' }, {}, { acme: { limits: table({}), factor: 2, reason: 'a fair' } })
-    expect(numbers(policy.limitsFor('read', of('team', 'acme')).organisation)).toEqual([7500, 75_000])
-    expect(numbers(policy.limitsFor('read', of('team', 'other')).organisation)).toEqual([3750, 37_500])
-    expect(policy.limitsFor('read', of('pro', 'acme')).organisation).toBeNull()
-    expect(personal(policy, of('team', 'acme'))).toEqual([450, 4500])
-    expect(policy.trace('read', of('team', 'acme')).organisation?.[0]).toMatchObject({
-      source: 'plan team x mode x override of organisation',
-      steps: ['plan team: 5000', 'mode conservative x 0.75', 'override of the organisation x 2 (a fair)'],
-    })
-  })
-
-  it('an override of an organisation that only multiplies blocks by factor 0 whatever the plan has', () => {
-    const policy = policyOf({}, {}, { acme: { limits: table({}), factor: 0 } })
-    for (const plan of [null, 'pro', 'team']) {
-      expect(numbers(policy.limitsFor('write', of(plan, 'acme')).organisation)).toEqual([0, 0])
-    }
+it('an override of an organisation that only multiplies multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
+  const policy = policyOf({ mode: 'conservative' }, {}, { acme: { limits: table({}), factor: 2, reason: 'a fair' } })
+  expect(numbers(policy.limitsFor('read', of('team', 'acme')).organisation)).toEqual([7500, 75_000])
+  expect(numbers(policy.limitsFor('read', of('team', 'other')).organisation)).toEqual([3750, 37_500])
+  expect(policy.limitsFor('read', of('pro', 'acme')).organisation).toBeNull()
+  expect(personal(policy, of('team', 'acme'))).toEqual([450, 4500])
+  expect(policy.trace('read', of('team', 'acme')).organisation?.[0]).toMatchObject({
+    source: 'plan team x mode x override of organisation',
+    steps: ['plan team: 5000', 'mode conservative x 0.75', 'override of the organisation x 2 (a fair)'],
   })
 })
 
-describe('an override of limits', () => {
-  it('an override of limits replaces those of the plan, and leaves the organisation its own', () => {
-    const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
-    const limits = policy.limitsFor('read', of('team', 'acme'))
-    expect(numbers(limits.personal)).toEqual([5, 6000])
-    expect(numbers(limits.organisation)).toEqual([5000, 50_000])
-    expect(policy.limitsFor('read', of('team', 'acme'))).toBe(limits)
-  })
-
-  it('an override of limits is remembered for each plan by itself: another credential of the user brings its own', () => {
-    const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
-    expect(personal(policy, of('team'))).toEqual([5, 6000])
-    expect(personal(policy, of(null))).toEqual([5, 1200])
-    expect(personal(policy, of('team'))).toEqual([5, 6000])
-  })
+it('an override of an organisation that only multiplies blocks by factor 0 whatever the plan has', () => {
+  const policy = policyOf({}, {}, { acme: { limits: table({}), factor: 0 } })
+  for (const plan of [null, 'pro', 'team']) {
+    expect(numbers(policy.limitsFor('write', of(plan, 'acme')).organisation)).toEqual([0, 0])
+  }
 })
 
-describe('a reserve', () => {
-  it('a reserve is kept from new users of every plan', () => {
-    const policy = policyOf({ reserve: { share: 0.5, knownAfterMs: 1, rememberMs: 2 } })
-    for (const name of [null, ...PLANS.keys()]) {
-      expect(numbers(policy.limitsFor('read', of(name, 'acme')).global)).toEqual([6000, 60_000])
-    }
-  })
+it('an override of limits replaces those of the plan, and leaves the organisation its own', () => {
+  const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
+  const limits = policy.limitsFor('read', of('team', 'acme'))
+  expect(numbers(limits.personal)).toEqual([5, 6000])
+  expect(numbers(limits.organisation)).toEqual([5000, 50_000])
+  expect(policy.limitsFor('read', of('team', 'acme'))).toBe(limits)
+})
+
+it('an override of limits is remembered for each plan by itself: another credential of the user brings its own', () => {
+  const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
+  expect(personal(policy, of('team'))).toEqual([5, 6000])
+  expect(personal(policy, of(null))).toEqual([5, 1200])
+  expect(personal(policy, of('team'))).toEqual([5, 6000])
+})
+
+it('a reserve is kept from new users of every plan', () => {
+  const policy = policyOf({ reserve: { share: 0.5, knownAfterMs: 1, rememberMs: 2 } })
+  for (const name of [null, ...PLANS.keys()]) {
+    expect(numbers(policy.limitsFor('read', of(name, 'acme')).global)).toEqual([6000, 60_000])
+  }
 })
 
 describe('a trace', () => {

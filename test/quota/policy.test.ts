@@ -238,215 +238,211 @@ describe('rounding', () => {
   }, 60_000)
 })
 
-describe('an override', () => {
-  it('an override replaces the personal limits it names as they stand, and the others follow the default', () => {
-    const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode: 'conservative' })
-    expect(policy.limitsFor('read', payerOf('alice')).personal).toEqual([
-      { window: WINDOWS[0], limit: 5000 },
-      { window: WINDOWS[1], limit: 900 },
-    ])
-    expect(policy.limitsFor('read', payerOf('alice')).global).toEqual(policy.limitsOf('read').global)
-  })
-
-  it('an override holds in every mode, custom and adaptive too', () => {
-    for (const mode of ['conservative', 'loose', 'adaptive', 'custom'] as const) {
-      const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode, custom: CUSTOM })
-      expect(policy.limitsFor('read', payerOf('alice')).personal[0]?.limit).toBe(5000)
-    }
-  })
-
-  it('an override of zero shuts a user out', () => {
-    const policy = withOverride({ limits: table({ read: { '1h': 0 } }) })
-    expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 1200])
-  })
-
-  it('an override concerns its own user only', () => {
-    const policy = withOverride({ limits: table({ read: { '1h': 5 } }), bypassGlobal: true, shadow: true })
-    for (const user of ['bob', 'Alice', '', '__proto__']) {
-      expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
-      expect(policy.isShadowed(user)).toBe(false)
-    }
-    expect(policy.isShadowed('alice')).toBe(true)
-  })
-
-  it('an override of another category changes nothing, not even the object', () => {
-    const policy = withOverride({ limits: table({ write: { '1h': 5 } }), shadow: true })
-    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
-  })
-
-  it('an override rests for a window or a category that the settings do not name', () => {
-    const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
-    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
-    expect(() => policy.limitsFor('admin', payerOf('alice'))).toThrow('no limits for category admin')
-  })
-
-  it('an override may take the user out of the global scope, never out of the personal one', () => {
-    const policy = withOverride({ bypassGlobal: true })
-    expect(policy.limitsFor('read', payerOf('alice'))).toEqual({
-      personal: policy.limitsOf('read').personal,
-      organisation: null,
-      global: null,
-    })
-  })
-
-  it('an override brings no global scope back that is switched off', () => {
-    const off = withOverride({ limits: table({ read: { '1h': 5 } }) }, { global: { enabled: false, multiplier: 1 } })
-    expect(off.limitsFor('read', payerOf('alice')).global).toBeNull()
-  })
-
-  it('an override gives the same object for every request of the user, so that what is remembered of it stays true', () => {
-    const policy = withOverride({ limits: table({ read: { '1h': 5 }, write: { '1d': 7 } }) })
-    const read = policy.limitsFor('read', payerOf('alice'))
-    expect(policy.limitsFor('write', payerOf('alice'))).not.toBe(read)
-    expect(policy.limitsFor('read', payerOf('alice'))).toBe(read)
-  })
+it('an override replaces the personal limits it names as they stand, and the others follow the default', () => {
+  const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode: 'conservative' })
+  expect(policy.limitsFor('read', payerOf('alice')).personal).toEqual([
+    { window: WINDOWS[0], limit: 5000 },
+    { window: WINDOWS[1], limit: 900 },
+  ])
+  expect(policy.limitsFor('read', payerOf('alice')).global).toEqual(policy.limitsOf('read').global)
 })
 
-describe('the way of a limit', () => {
-  const LINES: Record<string, number> = { personal: 22, global: 27 }
-  const origin: Origin = (scope, _category, window, layer) =>
-    window === '1d' ? null : `tollgate.yaml:${(LINES[scope] ?? 0) + (layer === 'custom' ? 100 : 0)}`
-  const told = (policy: Policy, user = 'bob') => {
-    const { personal, global, noGlobal } = policy.trace('read', payerOf(user), origin)
-    const line = (trace: { limit: number; source: string; steps: readonly string[] } | undefined) =>
-      trace && [trace.limit, trace.source, ...trace.steps]
-    return { personal: line(personal[0]), global: line(global?.[0]), noGlobal }
+it('an override holds in every mode, custom and adaptive too', () => {
+  for (const mode of ['conservative', 'loose', 'adaptive', 'custom'] as const) {
+    const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode, custom: CUSTOM })
+    expect(policy.limitsFor('read', payerOf('alice')).personal[0]?.limit).toBe(5000)
   }
-
-  it('the way of a limit names the layers and the line in the file', () => {
-    const policy = createPolicy(settings({ mode: 'conservative', global: { enabled: true, multiplier: 2 } }))
-    expect(told(policy)).toEqual({
-      personal: [90, 'baseline x mode', 'baseline 120 (tollgate.yaml:22)', 'mode conservative x 0.75'],
-      global: [
-        18_000,
-        'baseline x mode x multiplier',
-        'baseline 12000 (tollgate.yaml:27)',
-        'mode conservative x 0.75',
-        'multiplier x 2',
-      ],
-      noGlobal: null,
-    })
-    expect(policy.trace('read', payerOf('bob'), origin).personal[1]?.steps[0]).toBe('baseline 1200')
-    expect(policy.trace('read', payerOf('bob')).personal[0]?.steps[0]).toBe('baseline 120')
-  })
-
-  it('the way of a limit leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
-    expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
-    expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
-      120,
-      'baseline x mode',
-      'baseline 120 (tollgate.yaml:22)',
-      'mode adaptive x 1',
-    ])
-  })
-
-  it('the way of a limit names where it was rounded', () => {
-    expect(told(createPolicy(settings({ mode: 'adaptive' }), 1.11)).personal?.slice(2)).toEqual([
-      'baseline 120 (tollgate.yaml:22)',
-      'mode adaptive x 1.11',
-      'rounded to 133',
-    ])
-  })
-
-  it('the way of a limit keeps explicit values apart from baselines in mode custom', () => {
-    const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
-    expect(told(createPolicy(settings({ mode: 'custom', custom })))).toMatchObject({
-      personal: [7, 'custom', 'custom 7 (tollgate.yaml:122)'],
-      global: [12_000, 'baseline', 'baseline 12000 (tollgate.yaml:27)'],
-    })
-  })
-
-  it('the way of a limit names an override and a bypass with their reason', () => {
-    const override = { limits: table({ read: { '1h': 5000 } }), bypassGlobal: true, reason: 'load test until Friday' }
-    const policy = withOverride(override, { mode: 'loose' })
-    expect(told(policy, 'alice')).toEqual({
-      personal: [5000, 'override', 'override 5000 (load test until Friday)'],
-      global: undefined,
-      noGlobal: { bypass: 'load test until Friday' },
-    })
-    expect(policy.trace('read', payerOf('alice')).personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
-    const within = withOverride({ ...override, bypassGlobal: false })
-    expect(within.trace('read', payerOf('alice')).global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
-    const busy = withOverride({ ...override, factor: 2, reason: 'a busy week', beneath: override.reason })
-    expect(told(busy, 'alice')).toMatchObject({ noGlobal: { bypass: 'load test until Friday' } })
-    const silent = withOverride({ limits: override.limits, bypassGlobal: true })
-    expect(told(silent, 'alice')).toMatchObject({
-      personal: [5000, 'override', 'override 5000'],
-      noGlobal: { bypass: '' },
-    })
-  })
-
-  it('the way of a limit that only multiplies follows the mode, says so, and lets nothing pass by factor 0', () => {
-    const half = { factor: 1.5, reason: 'a big event' }
-    expect(numbers(withOverride(half).limitsFor('read', payerOf('alice')).personal)).toEqual([180, 1800])
-    const policy = withOverride({ ...half, limits: table({ read: { '1d': 5001 } }) }, { mode: 'conservative' })
-    expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([135, 7501])
-    expect(policy.trace('read', payerOf('alice')).personal).toMatchObject([
-      {
-        source: 'baseline x mode x override',
-        steps: ['baseline 120', 'mode conservative x 0.75', 'override x 1.5 (a big event)'],
-      },
-      { source: 'override', steps: ['override 5001', 'override x 1.5 (a big event)', 'rounded to 7501'] },
-    ])
-    const blocked = withOverride({ factor: 0, limits: table({ read: { '1d': 5000 } }) })
-    expect(numbers(blocked.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 0])
-    expect(numbers(blocked.limitsFor('read', payerOf('bob')).personal)).toEqual([120, 1200])
-  })
-
-  it('the way of a limit says that a product of a factor was rounded if and only if it was', () => {
-    const millionths = fc.oneof(
-      fc.integer({ min: 0, max: 10_000_000 }),
-      fc.integer({ min: 0, max: 1000 }).map((n) => n * 10_000),
-    )
-    const limit = fc.oneof(fc.integer({ min: 0, max: 1000 }), fc.integer({ min: 0, max: 1e9 }))
-    fc.assert(
-      fc.property(limit, limit, millionths, fc.boolean(), (baseline, own, factor, hasOwn) => {
-        const limits = table(hasOwn ? { read: { '1h': own } } : {})
-        const baselines = { ...BASELINES, personal: table({ read: { '1h': baseline } }) }
-        const policy = withOverride({ factor: factor / 1e6, limits }, { baselines })
-        const [traced] = policy.trace('read', payerOf('alice')).personal
-        const product = BigInt(hasOwn ? own : baseline) * BigInt(factor)
-        const isWhole = product === BigInt(traced?.limit ?? -1) * 1_000_000n
-        expect(traced?.steps.filter((step) => step.startsWith('rounded'))).toEqual(
-          isWhole ? [] : [`rounded to ${traced?.limit}`],
-        )
-      }),
-    )
-  }, 60_000)
-
-  it('the way of a limit says that the global scope is switched off, which leaves a bypass nothing to change', () => {
-    const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
-    expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('switched off')
-    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
-  })
-
-  it('the way of a limit says that all users together have no limit, which leaves a bypass nothing to change', () => {
-    const baselines = { personal: BASELINES.personal, global: table({}) }
-    const policy = withOverride({ bypassGlobal: true }, { baselines })
-    expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('no limit')
-    expect(policy.limitsOf('read').global).toBeNull()
-    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
-  })
-
-  it('the way of a limit always ends at the limit in force', () => {
-    const modes = fc.constantFrom<Mode>('conservative', 'normal', 'loose', 'adaptive', 'custom')
-    const limit = fc.integer({ min: 0, max: 10_000 })
-    fc.assert(
-      fc.property(modes, limit, fc.option(limit), fc.boolean(), fc.boolean(), (mode, base, own, bypass, enabled) => {
-        const limits = table(own === null ? {} : { read: { '1d': own } })
-        const baselines = { personal: table({ read: { '1h': base, '1d': 9 } }), global: BASELINES.global }
-        const policy = withOverride(
-          { limits, bypassGlobal: bypass },
-          { mode, baselines, global: { enabled, multiplier: 3 } },
-        )
-        const { personal, global, noGlobal } = policy.trace('read', payerOf('alice'))
-        const inForce = policy.limitsFor('read', payerOf('alice'))
-        expect([numbers(personal), numbers(global)]).toEqual([numbers(inForce.personal), numbers(inForce.global)])
-        expect(noGlobal === null).toBe(global !== null)
-      }),
-    )
-  }, 60_000)
 })
+
+it('an override of zero shuts a user out', () => {
+  const policy = withOverride({ limits: table({ read: { '1h': 0 } }) })
+  expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 1200])
+})
+
+it('an override concerns its own user only', () => {
+  const policy = withOverride({ limits: table({ read: { '1h': 5 } }), bypassGlobal: true, shadow: true })
+  for (const user of ['bob', 'Alice', '', '__proto__']) {
+    expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
+    expect(policy.isShadowed(user)).toBe(false)
+  }
+  expect(policy.isShadowed('alice')).toBe(true)
+})
+
+it('an override of another category changes nothing, not even the object', () => {
+  const policy = withOverride({ limits: table({ write: { '1h': 5 } }), shadow: true })
+  expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+})
+
+it('an override rests for a window or a category that the settings do not name', () => {
+  const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
+  expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+  expect(() => policy.limitsFor('admin', payerOf('alice'))).toThrow('no limits for category admin')
+})
+
+it('an override may take the user out of the global scope, never out of the personal one', () => {
+  const policy = withOverride({ bypassGlobal: true })
+  expect(policy.limitsFor('read', payerOf('alice'))).toEqual({
+    personal: policy.limitsOf('read').personal,
+    organisation: null,
+    global: null,
+  })
+})
+
+it('an override brings no global scope back that is switched off', () => {
+  const off = withOverride({ limits: table({ read: { '1h': 5 } }) }, { global: { enabled: false, multiplier: 1 } })
+  expect(off.limitsFor('read', payerOf('alice')).global).toBeNull()
+})
+
+it('an override gives the same object for every request of the user, so that what is remembered of it stays true', () => {
+  const policy = withOverride({ limits: table({ read: { '1h': 5 }, write: { '1d': 7 } }) })
+  const read = policy.limitsFor('read', payerOf('alice'))
+  expect(policy.limitsFor('write', payerOf('alice'))).not.toBe(read)
+  expect(policy.limitsFor('read', payerOf('alice'))).toBe(read)
+})
+
+const LINES: Record<string, number> = { personal: 22, global: 27 }
+const origin: Origin = (scope, _category, window, layer) =>
+  window === '1d' ? null : `tollgate.yaml:${(LINES[scope] ?? 0) + (layer === 'custom' ? 100 : 0)}`
+const told = (policy: Policy, user = 'bob') => {
+  const { personal, global, noGlobal } = policy.trace('read', payerOf(user), origin)
+  const line = (trace: { limit: number; source: string; steps: readonly string[] } | undefined) =>
+    trace && [trace.limit, trace.source, ...trace.steps]
+  return { personal: line(personal[0]), global: line(global?.[0]), noGlobal }
+}
+
+it('the way of a limit names the layers and the line in the file', () => {
+  const policy = createPolicy(settings({ mode: 'conservative', global: { enabled: true, multiplier: 2 } }))
+  expect(told(policy)).toEqual({
+    personal: [90, 'baseline x mode', 'baseline 120 (tollgate.yaml:22)', 'mode conservative x 0.75'],
+    global: [
+      18_000,
+      'baseline x mode x multiplier',
+      'baseline 12000 (tollgate.yaml:27)',
+      'mode conservative x 0.75',
+      'multiplier x 2',
+    ],
+    noGlobal: null,
+  })
+  expect(policy.trace('read', payerOf('bob'), origin).personal[1]?.steps[0]).toBe('baseline 1200')
+  expect(policy.trace('read', payerOf('bob')).personal[0]?.steps[0]).toBe('baseline 120')
+})
+
+it('the way of a limit leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
+  expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
+  expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
+    120,
+    'baseline x mode',
+    'baseline 120 (tollgate.yaml:22)',
+    'mode adaptive x 1',
+  ])
+})
+
+it('the way of a limit names where it was rounded', () => {
+  expect(told(createPolicy(settings({ mode: 'adaptive' }), 1.11)).personal?.slice(2)).toEqual([
+    'baseline 120 (tollgate.yaml:22)',
+    'mode adaptive x 1.11',
+    'rounded to 133',
+  ])
+})
+
+it('the way of a limit keeps explicit values apart from baselines in mode custom', () => {
+  const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
+  expect(told(createPolicy(settings({ mode: 'custom', custom })))).toMatchObject({
+    personal: [7, 'custom', 'custom 7 (tollgate.yaml:122)'],
+    global: [12_000, 'baseline', 'baseline 12000 (tollgate.yaml:27)'],
+  })
+})
+
+it('the way of a limit names an override and a bypass with their reason', () => {
+  const override = { limits: table({ read: { '1h': 5000 } }), bypassGlobal: true, reason: 'load test until Friday' }
+  const policy = withOverride(override, { mode: 'loose' })
+  expect(told(policy, 'alice')).toEqual({
+    personal: [5000, 'override', 'override 5000 (load test until Friday)'],
+    global: undefined,
+    noGlobal: { bypass: 'load test until Friday' },
+  })
+  expect(policy.trace('read', payerOf('alice')).personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
+  const within = withOverride({ ...override, bypassGlobal: false })
+  expect(within.trace('read', payerOf('alice')).global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
+  const busy = withOverride({ ...override, factor: 2, reason: 'a busy week', beneath: override.reason })
+  expect(told(busy, 'alice')).toMatchObject({ noGlobal: { bypass: 'load test until Friday' } })
+  const silent = withOverride({ limits: override.limits, bypassGlobal: true })
+  expect(told(silent, 'alice')).toMatchObject({
+    personal: [5000, 'override', 'override 5000'],
+    noGlobal: { bypass: '' },
+  })
+})
+
+it('the way of a limit that only multiplies follows the mode, says so, and lets nothing pass by factor 0', () => {
+  const half = { factor: 1.5, reason: 'a big event' }
+  expect(numbers(withOverride(half).limitsFor('read', payerOf('alice')).personal)).toEqual([180, 1800])
+  const policy = withOverride({ ...half, limits: table({ read: { '1d': 5001 } }) }, { mode: 'conservative' })
+  expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([135, 7501])
+  expect(policy.trace('read', payerOf('alice')).personal).toMatchObject([
+    {
+      source: 'baseline x mode x override',
+      steps: ['baseline 120', 'mode conservative x 0.75', 'override x 1.5 (a big event)'],
+    },
+    { source: 'override', steps: ['override 5001', 'override x 1.5 (a big event)', 'rounded to 7501'] },
+  ])
+  const blocked = withOverride({ factor: 0, limits: table({ read: { '1d': 5000 } }) })
+  expect(numbers(blocked.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 0])
+  expect(numbers(blocked.limitsFor('read', payerOf('bob')).personal)).toEqual([120, 1200])
+})
+
+it('the way of a limit says that a product of a factor was rounded if and only if it was', () => {
+  const millionths = fc.oneof(
+    fc.integer({ min: 0, max: 10_000_000 }),
+    fc.integer({ min: 0, max: 1000 }).map((n) => n * 10_000),
+  )
+  const limit = fc.oneof(fc.integer({ min: 0, max: 1000 }), fc.integer({ min: 0, max: 1e9 }))
+  fc.assert(
+    fc.property(limit, limit, millionths, fc.boolean(), (baseline, own, factor, hasOwn) => {
+      const limits = table(hasOwn ? { read: { '1h': own } } : {})
+      const baselines = { ...BASELINES, personal: table({ read: { '1h': baseline } }) }
+      const policy = withOverride({ factor: factor / 1e6, limits }, { baselines })
+      const [traced] = policy.trace('read', payerOf('alice')).personal
+      const product = BigInt(hasOwn ? own : baseline) * BigInt(factor)
+      const isWhole = product === BigInt(traced?.limit ?? -1) * 1_000_000n
+      expect(traced?.steps.filter((step) => step.startsWith('rounded'))).toEqual(
+        isWhole ? [] : [`rounded to ${traced?.limit}`],
+      )
+    }),
+  )
+}, 60_000)
+
+it('the way of a limit says that the global scope is switched off, which leaves a bypass nothing to change', () => {
+  const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
+  expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('switched off')
+  expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+})
+
+it('the way of a limit says that all users together have no limit, which leaves a bypass nothing to change', () => {
+  const baselines = { personal: BASELINES.personal, global: table({}) }
+  const policy = withOverride({ bypassGlobal: true }, { baselines })
+  expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('no limit')
+  expect(policy.limitsOf('read').global).toBeNull()
+  expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+})
+
+it('the way of a limit always ends at the limit in force', () => {
+  const modes = fc.constantFrom<Mode>('conservative', 'normal', 'loose', 'adaptive', 'custom')
+  const limit = fc.integer({ min: 0, max: 10_000 })
+  fc.assert(
+    fc.property(modes, limit, fc.option(limit), fc.boolean(), fc.boolean(), (mode, base, own, bypass, enabled) => {
+      const limits = table(own === null ? {} : { read: { '1d': own } })
+      const baselines = { personal: table({ read: { '1h': base, '1d': 9 } }), global: BASELINES.global }
+      const policy = withOverride(
+        { limits, bypassGlobal: bypass },
+        { mode, baselines, global: { enabled, multiplier: 3 } },
+      )
+      const { personal, global, noGlobal } = policy.trace('read', payerOf('alice'))
+      const inForce = policy.limitsFor('read', payerOf('alice'))
+      expect([numbers(personal), numbers(global)]).toEqual([numbers(inForce.personal), numbers(inForce.global)])
+      expect(noGlobal === null).toBe(global !== null)
+    }),
+  )
+}, 60_000)
 
 it('the adaptive share counts in mode adaptive only', () => {
   const modes: Mode[] = ['conservative', 'normal', 'loose', 'custom', 'adaptive']

@@ -55,28 +55,26 @@ describe('the state of a charge', () => {
   })
 })
 
-describe('the dictionary for the upstream', () => {
-  it('the dictionary for the upstream is one that a parser of structured fields reads back, for any names, limits and usage', () => {
-    const state = fc.constantFrom('within' as const, 'over' as const, 'shadow' as const)
-    const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.constantFrom('größer', '"\\', '100%', ''))
-    const amount = fc.integer({ min: 0, max: 1e12 })
-    fc.assert(
-      fc.property(state, texts, fc.option(texts), amount, amount, (state, category, plan, limit, used) => {
-        const [charge, decision] = accepted(1, [{ window: HOUR, limit }, used])
-        const field = quotaField(state, { ...charge, category }, decision, plan)
-        expect(field).toMatch(/^[ -~]*$/)
-        const values = [...parseDictionary(field)].map(([name, [value]]) => [name, String(value)])
-        expect(Object.fromEntries(values)).toEqual({
-          ...{ state, category, remaining: String(Math.max(0, limit - used)), reset: '3540' },
-          ...(plan !== null && { plan }),
-        })
-      }),
-    )
-  })
+it('the dictionary for the upstream is one that a parser of structured fields reads back, for any names, limits and usage', () => {
+  const state = fc.constantFrom('within' as const, 'over' as const, 'shadow' as const)
+  const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.constantFrom('größer', '"\\', '100%', ''))
+  const amount = fc.integer({ min: 0, max: 1e12 })
+  fc.assert(
+    fc.property(state, texts, fc.option(texts), amount, amount, (state, category, plan, limit, used) => {
+      const [charge, decision] = accepted(1, [{ window: HOUR, limit }, used])
+      const field = quotaField(state, { ...charge, category }, decision, plan)
+      expect(field).toMatch(/^[ -~]*$/)
+      const values = [...parseDictionary(field)].map(([name, [value]]) => [name, String(value)])
+      expect(Object.fromEntries(values)).toEqual({
+        ...{ state, category, remaining: String(Math.max(0, limit - used)), reset: '3540' },
+        ...(plan !== null && { plan }),
+      })
+    }),
+  )
+})
 
-  it('the dictionary for the upstream has neither what is left nor a reset where nobody decided, and where nothing limits the charge', () => {
-    const [charge, decision] = accepted(1)
-    expect(quotaField('shadow', charge, null, 'pro')).toBe('state=shadow, category="read", plan="pro"')
-    expect(quotaField('within', charge, decision, null)).toBe('state=within, category="read"')
-  })
+it('the dictionary for the upstream has neither what is left nor a reset where nobody decided, and where nothing limits the charge', () => {
+  const [charge, decision] = accepted(1)
+  expect(quotaField('shadow', charge, null, 'pro')).toBe('state=shadow, category="read", plan="pro"')
+  expect(quotaField('within', charge, decision, null)).toBe('state=within, category="read"')
 })

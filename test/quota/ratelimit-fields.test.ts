@@ -43,18 +43,16 @@ it('the windows of an organisation stand between those of the user and those of 
   )
 })
 
-describe('RateLimit-Policy', () => {
-  it('RateLimit-Policy names each window with its quota and its length in seconds', () => {
-    expect(rateLimitPolicy('read', LIMITS, AT)).toBe(
-      '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400, "global-read-1h";q=12000;w=3600',
-    )
-  })
+it('RateLimit-Policy names each window with its quota and its length in seconds', () => {
+  expect(rateLimitPolicy('read', LIMITS, AT)).toBe(
+    '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400, "global-read-1h";q=12000;w=3600',
+  )
+})
 
-  it('RateLimit-Policy has no global entry if the global scope does not apply', () => {
-    expect(rateLimitPolicy('read', { ...LIMITS, global: null }, AT)).toBe(
-      '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400',
-    )
-  })
+it('RateLimit-Policy has no global entry if the global scope does not apply', () => {
+  expect(rateLimitPolicy('read', { ...LIMITS, global: null }, AT)).toBe(
+    '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400',
+  )
 })
 
 describe('the fields of a calendar window', () => {
@@ -90,64 +88,62 @@ describe('the fields of a calendar window', () => {
   })
 })
 
-describe('RateLimit', () => {
-  it('RateLimit says of each window what remains and in how many seconds it resets', () => {
-    const text = rateLimit(
-      'read',
-      LIMITS,
-      decision(
-        [
-          { startedAt: AT - 600_000, used: 20 },
-          { startedAt: AT, used: 20 },
-        ],
-        [{ startedAt: AT, used: 3 }],
-      ),
-    )
-    expect(text).toBe(
-      '"personal-read-1h";r=100;t=3000, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=11997;t=3600',
-    )
-  })
-
-  it('RateLimit names no reset for a window that is not running', () => {
-    expect(rateLimit('read', LIMITS, decision([IDLE, IDLE], null))).toContain(
-      '"personal-read-1h";r=120, "personal-read-1d";r=1200',
-    )
-  })
-
-  it('RateLimit resets as the 429 says if a limit below the cost refuses although its window is not running', () => {
-    const refused = { ...decision([IDLE, { startedAt: AT, used: 20 }], [IDLE]), accepted: false }
-    expect(rateLimit('read', LIMITS, refused, 130)).toBe(
-      '"personal-read-1h";r=120;t=3600, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=12000',
-    )
-  })
-
-  it('RateLimit rounds the seconds up, and says 0 of what is overdrawn', () => {
-    const text = rateLimit('read', LIMITS, decision([{ startedAt: AT - 3_599_999, used: 500 }, IDLE], [IDLE]))
-    expect(parseList(text)[0]).toEqual(['personal-read-1h', { r: 0, t: 1 }])
-  })
-
-  it('RateLimit parses as a structured-field list and names the same policies, for any limits and usage', () => {
-    const seconds = fc.uniqueArray(fc.integer({ min: 1, max: 31_536_000 }), { minLength: 1, maxLength: 8 })
-    const amount = fc.integer({ min: 0, max: 10 ** 12 })
-    fc.assert(
-      fc.property(seconds, amount, amount, fc.nat(10 ** 6), fc.boolean(), (lengths, limit, used, age, both) => {
-        const list: Limit[] = lengths.map((s) => ({ window: { name: `${s}s`, seconds: s }, limit }))
-        const usages = list.map(({ window }) => ({ startedAt: AT - Math.min(age, window.seconds * 1000 - 1), used }))
-        const limits: Limits = { personal: list, organisation: null, global: both ? list : null }
-        const policy = parseList(rateLimitPolicy('read', limits, AT))
-        const state = parseList(rateLimit('read', limits, decision(usages, both ? usages : null)))
-        expect(state.map(([name]) => name)).toEqual(policy.map(([name]) => name))
-        expect(policy.map(([, p]) => p)).toEqual(
-          [...list, ...(both ? list : [])].map((l) => ({ q: limit, w: l.window.seconds })),
-        )
-        for (const [, { r, t }] of state) {
-          expect(r).toBe(Math.max(0, limit - used))
-          expect(t).toBeGreaterThan(0)
-        }
-      }),
-    )
-  }, 60_000)
+it('RateLimit says of each window what remains and in how many seconds it resets', () => {
+  const text = rateLimit(
+    'read',
+    LIMITS,
+    decision(
+      [
+        { startedAt: AT - 600_000, used: 20 },
+        { startedAt: AT, used: 20 },
+      ],
+      [{ startedAt: AT, used: 3 }],
+    ),
+  )
+  expect(text).toBe(
+    '"personal-read-1h";r=100;t=3000, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=11997;t=3600',
+  )
 })
+
+it('RateLimit names no reset for a window that is not running', () => {
+  expect(rateLimit('read', LIMITS, decision([IDLE, IDLE], null))).toContain(
+    '"personal-read-1h";r=120, "personal-read-1d";r=1200',
+  )
+})
+
+it('RateLimit resets as the 429 says if a limit below the cost refuses although its window is not running', () => {
+  const refused = { ...decision([IDLE, { startedAt: AT, used: 20 }], [IDLE]), accepted: false }
+  expect(rateLimit('read', LIMITS, refused, 130)).toBe(
+    '"personal-read-1h";r=120;t=3600, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=12000',
+  )
+})
+
+it('RateLimit rounds the seconds up, and says 0 of what is overdrawn', () => {
+  const text = rateLimit('read', LIMITS, decision([{ startedAt: AT - 3_599_999, used: 500 }, IDLE], [IDLE]))
+  expect(parseList(text)[0]).toEqual(['personal-read-1h', { r: 0, t: 1 }])
+})
+
+it('RateLimit parses as a structured-field list and names the same policies, for any limits and usage', () => {
+  const seconds = fc.uniqueArray(fc.integer({ min: 1, max: 31_536_000 }), { minLength: 1, maxLength: 8 })
+  const amount = fc.integer({ min: 0, max: 10 ** 12 })
+  fc.assert(
+    fc.property(seconds, amount, amount, fc.nat(10 ** 6), fc.boolean(), (lengths, limit, used, age, both) => {
+      const list: Limit[] = lengths.map((s) => ({ window: { name: `${s}s`, seconds: s }, limit }))
+      const usages = list.map(({ window }) => ({ startedAt: AT - Math.min(age, window.seconds * 1000 - 1), used }))
+      const limits: Limits = { personal: list, organisation: null, global: both ? list : null }
+      const policy = parseList(rateLimitPolicy('read', limits, AT))
+      const state = parseList(rateLimit('read', limits, decision(usages, both ? usages : null)))
+      expect(state.map(([name]) => name)).toEqual(policy.map(([name]) => name))
+      expect(policy.map(([, p]) => p)).toEqual(
+        [...list, ...(both ? list : [])].map((l) => ({ q: limit, w: l.window.seconds })),
+      )
+      for (const [, { r, t }] of state) {
+        expect(r).toBe(Math.max(0, limit - used))
+        expect(t).toBeGreaterThan(0)
+      }
+    }),
+  )
+}, 60_000)
 
 it('a problem of type quota-exceeded names the policies that refuse, the reported one first', () => {
   const charge: Charge = { user: 'alice', organisation: null, category: 'read', cost: 4, limits: LIMITS }

@@ -415,113 +415,104 @@ describe('the group of an operation', () => {
   })
 })
 
-describe('the bundled score service behind the demo configuration', () => {
-  test('the bundled score service behind the demo configuration has an example of each request and each success, and each operation in a group', () => {
-    const text = readFileSync(new URL('../../config/demo.yaml', import.meta.url), 'utf8')
-    const backend = JSON.parse(readFileSync(new URL('../../config/score/openapi.json', import.meta.url), 'utf8'))
-    const env = { TOLLGATE_UPSTREAM: BACKEND, TOLLGATE_STORE: 'sqlite::memory:', SCORE_BACKEND_SECRET: 'x'.repeat(20) }
-    const more = {
-      TOLLGATE_JWT_SECRET: 'x'.repeat(32),
-      TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001',
-      SYNC_URL: BACKEND,
-      CHART_URL: BACKEND,
-    }
-    const loaded = parseConfig(text, 'config/demo.yaml', { ...env, ...more })
-    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
-    const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', upstream: backend })
-    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
-    ajv.addSchema(document, 'document')
-    const all = Object.entries<Any>(document.paths).flatMap(([path, item]) =>
-      Object.values<Any>(item).map((one) => [path, one]),
-    )
-    expect(all.length).toBeGreaterThan(15)
-    for (const [path, { tags, requestBody, responses }] of all) {
-      expect(tags, path).toHaveLength(1)
-      for (const content of [requestBody?.content, responses['200']?.content].filter(Boolean)) {
-        expect(content['application/json'], path).toHaveProperty('example')
-      }
-    }
-    // A generator of clients makes a method of each.
-    const ids = ['/me/quota', '/quota', '/me/usage', '/quota/prices', '/usage/failure-rate'].map(
-      (path) => document.paths[path].get.operationId,
-    )
-    expect(ids).toEqual(['getMyQuota', 'getQuota', 'getMyUsage', 'getPrices', 'getFailureRate'])
-    const { schema, example } = document.paths['/me/quota'].get.responses['200'].content['application/json']
-    expect(ajv.validate({ $ref: `document${schema.$ref}` }, example), ajv.errorsText()).toBe(true)
-    const charge = document.paths['/v1/charge'].post.requestBody.content['application/json'].schema
-    expect(charge.oneOf).toEqual([{ required: ['chargeId'] }, { required: ['charge'] }])
-  })
-})
-
-describe('the examples of the gateway', () => {
-  test.each([
-    ['of seconds', '{ 3s: 1, 1h: 5 }', '{ 3s: 3s, 1h: 1h }'],
-    ['of a limit of 0', '{ 1h: 0 }', '{ 1h: 1h }'],
-    ['of a calendar', '{ month: 100 }', '{ month: { calendar: month, zone: Asia/Shanghai } }'],
-  ])(
-    'the examples of the gateway are what it responds under its own limits, in windows %s',
-    (_what, limits, windows) => {
-      const quota = `quota: { windows: ${windows}, baselines: { personal: { read: ${limits} } } }`
-      const document = documentOf(`${quota}\nroutes: [{ match: GET /a, category: read, cost: 4 }]`)
-      const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document')
-      const { content } = document.components.responses.TollgateTooManyRequests
-      for (const type of ['application/json', 'application/problem+json']) {
-        const validate = ajv.getSchema(
-          `document#/components/responses/TollgateTooManyRequests/content/${type.replace('/', '~1').replace('+', '%2B')}/schema`,
-        )
-        expect([validate?.(content[type].example), validate?.errors]).toEqual([true, null])
-        expect(content[type].example.quota).toMatchObject({ category: 'read', requested: 4 })
-      }
-    },
+test('the bundled score service behind the demo configuration has an example of each request and each success, and each operation in a group', () => {
+  const text = readFileSync(new URL('../../config/demo.yaml', import.meta.url), 'utf8')
+  const backend = JSON.parse(readFileSync(new URL('../../config/score/openapi.json', import.meta.url), 'utf8'))
+  const env = { TOLLGATE_UPSTREAM: BACKEND, TOLLGATE_STORE: 'sqlite::memory:', SCORE_BACKEND_SECRET: 'x'.repeat(20) }
+  const more = {
+    TOLLGATE_JWT_SECRET: 'x'.repeat(32),
+    TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001',
+    SYNC_URL: BACKEND,
+    CHART_URL: BACKEND,
+  }
+  const loaded = parseConfig(text, 'config/demo.yaml', { ...env, ...more })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', upstream: backend })
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
+  ajv.addSchema(document, 'document')
+  const all = Object.entries<Any>(document.paths).flatMap(([path, item]) =>
+    Object.values<Any>(item).map((one) => [path, one]),
   )
+  expect(all.length).toBeGreaterThan(15)
+  for (const [path, { tags, requestBody, responses }] of all) {
+    expect(tags, path).toHaveLength(1)
+    for (const content of [requestBody?.content, responses['200']?.content].filter(Boolean)) {
+      expect(content['application/json'], path).toHaveProperty('example')
+    }
+  }
+  // A generator of clients makes a method of each.
+  const ids = ['/me/quota', '/quota', '/me/usage', '/quota/prices', '/usage/failure-rate'].map(
+    (path) => document.paths[path].get.operationId,
+  )
+  expect(ids).toEqual(['getMyQuota', 'getQuota', 'getMyUsage', 'getPrices', 'getFailureRate'])
+  const { schema, example } = document.paths['/me/quota'].get.responses['200'].content['application/json']
+  expect(ajv.validate({ $ref: `document${schema.$ref}` }, example), ajv.errorsText()).toBe(true)
+  const charge = document.paths['/v1/charge'].post.requestBody.content['application/json'].schema
+  expect(charge.oneOf).toEqual([{ required: ['chargeId'] }, { required: ['charge'] }])
 })
 
-describe('a document of an odd shape', () => {
-  test.each<[string, object]>([
-    ['no paths', {}],
-    ['paths of null and text', { paths: { '/a': null, '/b': 'x', c: { get: OK }, '/d': { get: 'x', post: [] } } }],
-    ['a circle of references', { paths: { '/a': { $ref: '#/paths/~1b' }, '/b': { $ref: '#/paths/~1a' } } }],
-    [
-      'references to nothing',
-      {
-        paths: {
-          '/a': { $ref: 'other.json#/x' },
-          '/b': { get: { parameters: [{ $ref: '#/x/y' }, null, 7], responses: 'x', tags: 'x' } },
-        },
-      },
-    ],
-    ['members of other types', { info: 'x', servers: 'x', tags: 'x', components: [], paths: {} }],
-    ['servers of other types', { servers: [{ url: 7 }, null], paths: {} }],
-    ['a server that is no address', { servers: [{ url: 'http://[' }], paths: {} }],
-    [
-      'names of the prototype',
-      JSON.parse(
-        '{"paths":{"/a":{"get":{"responses":{"__proto__":{"x":1}}}}},"components":{"schemas":{"__proto__":{}},"__proto__":{}}}',
-      ),
-    ],
-  ])('a document of an odd shape is taken for what it is: %s', (_what, document) => {
-    const made = documentOf(`${QUOTA}\nroutes: [{ match: "* /*", category: read }]`, { openapi: '3.1.0', ...document })
-    expect(made.openapi).toBe('3.1.1')
-    expect(made.info).toMatchObject({ title: 'Gateway', version: '1' })
-    expect(made.paths['/me/quota'].get.summary).toBe('How much of your quota is left')
-    expect({}).not.toHaveProperty('x')
-  })
+test.each([
+  ['of seconds', '{ 3s: 1, 1h: 5 }', '{ 3s: 3s, 1h: 1h }'],
+  ['of a limit of 0', '{ 1h: 0 }', '{ 1h: 1h }'],
+  ['of a calendar', '{ month: 100 }', '{ month: { calendar: month, zone: Asia/Shanghai } }'],
+])('the examples of the gateway are what it responds under its own limits, in windows %s', (_what, limits, windows) => {
+  const quota = `quota: { windows: ${windows}, baselines: { personal: { read: ${limits} } } }`
+  const document = documentOf(`${quota}\nroutes: [{ match: GET /a, category: read, cost: 4 }]`)
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document')
+  const { content } = document.components.responses.TollgateTooManyRequests
+  for (const type of ['application/json', 'application/problem+json']) {
+    const validate = ajv.getSchema(
+      `document#/components/responses/TollgateTooManyRequests/content/${type.replace('/', '~1').replace('+', '%2B')}/schema`,
+    )
+    expect([validate?.(content[type].example), validate?.errors]).toEqual([true, null])
+    expect(content[type].example.quota).toMatchObject({ category: 'read', requested: 4 })
+  }
+})
 
-  test('a document of an odd shape of version 3.0 has its schemas in the words of 3.1', () => {
-    const schema = { type: 'string', nullable: true, enum: ['a'], example: { nullable: true } }
-    const bounds = { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false }
-    const paths = {
-      '/a': {
-        post: {
-          requestBody: { content: { 'application/json': { schema: { properties: { schema, bounds } } } } },
-          ...OK,
-        },
+test.each<[string, object]>([
+  ['no paths', {}],
+  ['paths of null and text', { paths: { '/a': null, '/b': 'x', c: { get: OK }, '/d': { get: 'x', post: [] } } }],
+  ['a circle of references', { paths: { '/a': { $ref: '#/paths/~1b' }, '/b': { $ref: '#/paths/~1a' } } }],
+  [
+    'references to nothing',
+    {
+      paths: {
+        '/a': { $ref: 'other.json#/x' },
+        '/b': { get: { parameters: [{ $ref: '#/x/y' }, null, 7], responses: 'x', tags: 'x' } },
       },
-    }
-    const document = documentOf(`${QUOTA}\nroutes: [{ match: POST /a, category: read }]`, { openapi: '3.0.3', paths })
-    expect(document.paths['/a'].post.requestBody.content['application/json'].schema.properties).toEqual({
-      schema: { type: ['string', 'null'], enum: ['a', null], example: { nullable: true } },
-      bounds: { type: 'integer', exclusiveMinimum: 0, maximum: 5 },
-    })
+    },
+  ],
+  ['members of other types', { info: 'x', servers: 'x', tags: 'x', components: [], paths: {} }],
+  ['servers of other types', { servers: [{ url: 7 }, null], paths: {} }],
+  ['a server that is no address', { servers: [{ url: 'http://[' }], paths: {} }],
+  [
+    'names of the prototype',
+    JSON.parse(
+      '{"paths":{"/a":{"get":{"responses":{"__proto__":{"x":1}}}}},"components":{"schemas":{"__proto__":{}},"__proto__":{}}}',
+    ),
+  ],
+])('a document of an odd shape is taken for what it is: %s', (_what, document) => {
+  const made = documentOf(`${QUOTA}\nroutes: [{ match: "* /*", category: read }]`, { openapi: '3.1.0', ...document })
+  expect(made.openapi).toBe('3.1.1')
+  expect(made.info).toMatchObject({ title: 'Gateway', version: '1' })
+  expect(made.paths['/me/quota'].get.summary).toBe('How much of your quota is left')
+  expect({}).not.toHaveProperty('x')
+})
+
+test('a document of an odd shape of version 3.0 has its schemas in the words of 3.1', () => {
+  const schema = { type: 'string', nullable: true, enum: ['a'], example: { nullable: true } }
+  const bounds = { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false }
+  const paths = {
+    '/a': {
+      post: {
+        requestBody: { content: { 'application/json': { schema: { properties: { schema, bounds } } } } },
+        ...OK,
+      },
+    },
+  }
+  const document = documentOf(`${QUOTA}\nroutes: [{ match: POST /a, category: read }]`, { openapi: '3.0.3', paths })
+  expect(document.paths['/a'].post.requestBody.content['application/json'].schema.properties).toEqual({
+    schema: { type: ['string', 'null'], enum: ['a', null], example: { nullable: true } },
+    bounds: { type: 'integer', exclusiveMinimum: 0, maximum: 5 },
   })
 })

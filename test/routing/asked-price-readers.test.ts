@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { runs } from '../setup/runs.ts'
 import { cost, priceIn } from './asked.ts'
 
@@ -46,39 +46,35 @@ const CALL = fc
   .chain((call) => OTHERS.map((others) => ({ ...others, ...call })))
 const BODY = fc.oneof(CALL, fc.array(CALL, { minLength: 1, maxLength: 50 }))
 
-describe('a clean body', () => {
-  test('a clean body costs what the plain model says, alone and in a batch, however it is written', () => {
-    fc.assert(
-      fc.property(BODY, fc.constantFrom(0, 1, 3), fc.boolean(), (body, space, escaped) => {
-        const plain = JSON.stringify(body, null, space)
-        const text = escaped
-          ? plain.replaceAll('"method"', '"m\\u0065thod"').replaceAll('search', 's\\u0065arch')
-          : plain
-        expect(cost(RPC, { body: text })).toBe(whole(body, rpc))
-        expect(cost(MCP, { body: text })).toBe(whole(body, mcp))
-      }),
-      { numRuns: runs(500) },
-    )
-  }, 60_000)
+test('a clean body costs what the plain model says, alone and in a batch, however it is written', () => {
+  fc.assert(
+    fc.property(BODY, fc.constantFrom(0, 1, 3), fc.boolean(), (body, space, escaped) => {
+      const plain = JSON.stringify(body, null, space)
+      const text = escaped ? plain.replaceAll('"method"', '"m\\u0065thod"').replaceAll('search', 's\\u0065arch') : plain
+      expect(cost(RPC, { body: text })).toBe(whole(body, rpc))
+      expect(cost(MCP, { body: text })).toBe(whole(body, mcp))
+    }),
+    { numRuns: runs(500) },
+  )
+}, 60_000)
 
-  test('a clean body with a number or a list costs what exact arithmetic says', () => {
-    const number = fc.oneof(
-      fc.integer(),
-      fc.integer({ min: 0, max: 300 }),
-      fc.integer({ min: 0, max: 9999 }).map((n) => n / 100),
-    )
-    fc.assert(
-      fc.property(fc.option(number), fc.option(fc.array(fc.jsonValue({ maxDepth: 1 }))), (n, items) => {
-        // In hundredths, so that nothing is rounded on the way.
-        const tokens = n === null ? 9 : Math.min(70, Math.max(2, Math.ceil((Math.round(n * 100) * 3) / 1000)))
-        expect(cost(UNITS, { body: JSON.stringify({ n }) })).toBe(tokens)
-        const body = JSON.stringify({ a: items === null ? {} : { items } })
-        expect(cost(ITEMS, { body })).toBe(items === null ? 5 : Math.min(40, items.length * 3))
-      }),
-      { numRuns: runs(1000) },
-    )
-  }, 60_000)
-})
+test('a clean body with a number or a list costs what exact arithmetic says', () => {
+  const number = fc.oneof(
+    fc.integer(),
+    fc.integer({ min: 0, max: 300 }),
+    fc.integer({ min: 0, max: 9999 }).map((n) => n / 100),
+  )
+  fc.assert(
+    fc.property(fc.option(number), fc.option(fc.array(fc.jsonValue({ maxDepth: 1 }))), (n, items) => {
+      // In hundredths, so that nothing is rounded on the way.
+      const tokens = n === null ? 9 : Math.min(70, Math.max(2, Math.ceil((Math.round(n * 100) * 3) / 1000)))
+      expect(cost(UNITS, { body: JSON.stringify({ n }) })).toBe(tokens)
+      const body = JSON.stringify({ a: items === null ? {} : { items } })
+      expect(cost(ITEMS, { body })).toBe(items === null ? 5 : Math.min(40, items.length * 3))
+    }),
+    { numRuns: runs(1000) },
+  )
+}, 60_000)
 
 /** A member as a client writes it: the text of its name, and what some reader may find in it. */
 interface Written {

@@ -13,53 +13,51 @@ const UNITS = priceIn('{ header: X-Units, times: 2.5, max: 50 }')
 const json = (value: unknown): Request => ({ body: JSON.stringify(value) })
 const isRefused = expect.stringMatching(/^The /)
 
-describe('a price with values', () => {
-  test.each([
-    [{ method: 'eth_call' }, 2],
-    [{ method: 'eth_getLogs' }, 20],
-    [{ method: 'eth_chainId' }, 1],
-    [{ id: 1, result: '0x1' }, 1],
-    [{ method: null }, 1],
-    [[{ method: 'eth_call' }, { method: 'eth_getLogs' }, { method: 'net_version' }], 23],
-  ])(
-    'a price with values and otherwise is that of the value, of any other, or the sum of a batch: %j',
-    (body, tokens) => {
-      expect(cost(RPC, json(body))).toBe(tokens)
-    },
+test.each([
+  [{ method: 'eth_call' }, 2],
+  [{ method: 'eth_getLogs' }, 20],
+  [{ method: 'eth_chainId' }, 1],
+  [{ id: 1, result: '0x1' }, 1],
+  [{ method: null }, 1],
+  [[{ method: 'eth_call' }, { method: 'eth_getLogs' }, { method: 'net_version' }], 23],
+])(
+  'a price with values and otherwise is that of the value, of any other, or the sum of a batch: %j',
+  (body, tokens) => {
+    expect(cost(RPC, json(body))).toBe(tokens)
+  },
+)
+
+test.each([
+  [{ method: 'tools/call', params: { name: 'search' } }, 5],
+  [{ method: 'tools/call', params: { name: 'fetch' } }, 2],
+  [{ method: 'tools/call', params: {} }, 2],
+  [{ method: 'tools/call' }, 2],
+  [{ method: 'tools/call', params: null }, 2],
+  [{ method: 'initialize', params: { name: 'search' } }, 1],
+  [[{ method: 'tools/call', params: { name: 'search' } }, { method: 'ping' }], 6],
+])('a price with values may hold a further price, which reads deeper: %j', (body, tokens) => {
+  expect(cost(MCP, json(body))).toBe(tokens)
+})
+
+test('a price with values reads a member whose name has dots where the path has it in brackets', () => {
+  const price = priceIn('{ body: \'["odd.name"].x\', values: { a: 3 } }')
+  expect(cost(price, json({ 'odd.name': { x: 'a' } }))).toBe(3)
+  expect(cost(price, json({ odd: { name: { x: 'a' } } }))).toBe(
+    'The body must have "[\\"odd.name\\"].x" with one of these values: a.',
   )
+})
 
-  test.each([
-    [{ method: 'tools/call', params: { name: 'search' } }, 5],
-    [{ method: 'tools/call', params: { name: 'fetch' } }, 2],
-    [{ method: 'tools/call', params: {} }, 2],
-    [{ method: 'tools/call' }, 2],
-    [{ method: 'tools/call', params: null }, 2],
-    [{ method: 'initialize', params: { name: 'search' } }, 1],
-    [[{ method: 'tools/call', params: { name: 'search' } }, { method: 'ping' }], 6],
-  ])('a price with values may hold a further price, which reads deeper: %j', (body, tokens) => {
-    expect(cost(MCP, json(body))).toBe(tokens)
-  })
+test.each(['', 'hello', 'no JSON, but words'])(
+  'a price with values and otherwise has a price for %j, which is no JSON to anybody',
+  (body) => {
+    expect(cost(RPC, { body, type: 'text/plain' })).toBe(1)
+    expect(cost(RPC, { body, type: '' })).toBe(1)
+  },
+)
 
-  test('a price with values reads a member whose name has dots where the path has it in brackets', () => {
-    const price = priceIn('{ body: \'["odd.name"].x\', values: { a: 3 } }')
-    expect(cost(price, json({ 'odd.name': { x: 'a' } }))).toBe(3)
-    expect(cost(price, json({ odd: { name: { x: 'a' } } }))).toBe(
-      'The body must have "[\\"odd.name\\"].x" with one of these values: a.',
-    )
-  })
-
-  test.each(['', 'hello', 'no JSON, but words'])(
-    'a price with values and otherwise has a price for %j, which is no JSON to anybody',
-    (body) => {
-      expect(cost(RPC, { body, type: 'text/plain' })).toBe(1)
-      expect(cost(RPC, { body, type: '' })).toBe(1)
-    },
-  )
-
-  test('a price with values is that of null for a member that is missing, where null has one', () => {
-    const price = priceIn('{ body: mode, values: { "null": 9, fast: 3 }, otherwise: 1 }')
-    expect([{}, { mode: null }, { mode: 'slow' }].map((body) => cost(price, json(body)))).toEqual([9, 9, 1])
-  })
+test('a price with values is that of null for a member that is missing, where null has one', () => {
+  const price = priceIn('{ body: mode, values: { "null": 9, fast: 3 }, otherwise: 1 }')
+  expect([{}, { mode: null }, { mode: 'slow' }].map((body) => cost(price, json(body)))).toEqual([9, 9, 1])
 })
 
 describe('otherwise is no way around a listed value', () => {
@@ -181,115 +179,111 @@ describe('otherwise is no way around a listed value', () => {
   )
 })
 
-describe('a price by a number', () => {
-  test.each([
-    ['', 100],
-    ['?limit=1', 1],
-    ['?limit=30', 3],
-    ['?limit=31', 4],
-    ['?limit=4999', 500],
-    ['?limit=5001', 500],
-    ['?limit=0', 1],
-    ['?limit=-7', 1],
-    [`?limit=${'9'.repeat(90)}`, 500],
-    ['?offset=5&limit=20', 2],
-    ['?l%69mit=%320', 2],
-  ])('a price by a number in the query %j is its product, rounded up, within min and max', (query, tokens) => {
-    expect(cost(EXPORT, { query })).toBe(tokens)
-  })
-
-  test.each([
-    ...[
-      '?limit=',
-      '?limit',
-      '?limit=ten',
-      '?limit=1e3',
-      '?limit=5e-1',
-      '?limit=2.5',
-      '?limit=05',
-      '?limit=0x10',
-      '?limit=+5',
-    ],
-    ...[
-      '?limit=1&limit=1',
-      '?limit=1&limit=900',
-      '?limit[]=5',
-      '?limit[0]=5',
-      '?limit=1&limit[]=900',
-      '?Limit=5',
-      '?LIMIT=5',
-    ],
-    ...[
-      '?limit=1;a=b',
-      '?a=b;limit=900',
-      '?limit=1&a=b;limit=900',
-      '?limit%00=5',
-      '?limit=1&%6Cimit=900',
-      '?limit=%EF%BC%95',
-    ],
-    ...['?limit=1,900', '?limit=1%2C900', `?limit=${'9'.repeat(200)}`, '?%20limit=5', '??limit=5', '?lim%C4%B1t=5'],
-  ])('a price by a number in the query %j is refused: it has two readings, or is no number', (query) => {
-    expect(cost(EXPORT, { query })).toEqual(isRefused)
-  })
-
-  test('a price by a number in the query is refused beside a body, which many frameworks read as one with the query', () => {
-    expect(cost(EXPORT, { query: '?limit=1', body: 'limit=900' })).toEqual(isRefused)
-    expect(cost(EXPORT, { query: '?limit=1', length: null })).toEqual(isRefused)
-  })
-
-  test.each([
-    [['X-Units', '3'], 8],
-    [['x-units', '0'], 1],
-    [['X-UNITS', '1000'], 50],
-  ])('a price by a number in a header %j is its product, rounded up, within min and max', (fields, tokens) => {
-    expect(cost(UNITS, { fields })).toBe(tokens)
-  })
-
-  test.each([[[]], [['X-Units', '3', 'X-Units', '3']], [['X-Units', '3, 40']], [['X-Units', 'x']], [['X-Units', '']]])(
-    'a price by a number in a header %j is refused: it is missing, has two readings, or is no number',
-    (fields) => {
-      expect(cost(UNITS, { fields })).toMatch(/^The request must have the header X-Units /)
-    },
-  )
-
-  test.each([
-    ['1', 3],
-    ['1.0', 3],
-    ['2e0', 6],
-    ['0.5', 2],
-    ['5e-1', 2],
-    ['1e400', 90],
-    ['-1e400', 1],
-    ['1e-400', 1],
-    ['0e999999', 1],
-  ])('a price by a number in the body is the same in every spelling of the number: %s', (value, tokens) => {
-    expect(cost(priceIn('{ body: n, times: 3, max: 90 }'), { body: `{"n":${value}}` })).toBe(tokens)
-  })
-
-  test.each(['"5"', 'true', '[5]', '{"n":5}', `1${'0'.repeat(200)}`, 'null'])(
-    'a price by a number in the body is refused for %s, and for none',
-    (value) => {
-      const price = priceIn('{ body: n, times: 3, max: 90 }')
-      expect(cost(price, { body: `{"n":${value}}` })).toBe('The body must have "n" as a number.')
-      expect(cost(price, { body: '{}' })).toBe('The body must have "n" as a number.')
-    },
-  )
+test.each([
+  ['', 100],
+  ['?limit=1', 1],
+  ['?limit=30', 3],
+  ['?limit=31', 4],
+  ['?limit=4999', 500],
+  ['?limit=5001', 500],
+  ['?limit=0', 1],
+  ['?limit=-7', 1],
+  [`?limit=${'9'.repeat(90)}`, 500],
+  ['?offset=5&limit=20', 2],
+  ['?l%69mit=%320', 2],
+])('a price by a number in the query %j is its product, rounded up, within min and max', (query, tokens) => {
+  expect(cost(EXPORT, { query })).toBe(tokens)
 })
 
-describe('a price by a list', () => {
-  test.each([
-    [[], 1],
-    [['a'], 2],
-    [[[1, 2], { a: [3, 4] }, '],[', null], 8],
-    [Array(1000).fill(0), 2000],
-    [Array(2000).fill(0), 2000],
-  ])('a price by a list is so much for each element, within min and max (%#)', (items, tokens) => {
-    expect(cost(ITEMS, json({ items }))).toBe(tokens)
-  })
+test.each([
+  ...[
+    '?limit=',
+    '?limit',
+    '?limit=ten',
+    '?limit=1e3',
+    '?limit=5e-1',
+    '?limit=2.5',
+    '?limit=05',
+    '?limit=0x10',
+    '?limit=+5',
+  ],
+  ...[
+    '?limit=1&limit=1',
+    '?limit=1&limit=900',
+    '?limit[]=5',
+    '?limit[0]=5',
+    '?limit=1&limit[]=900',
+    '?Limit=5',
+    '?LIMIT=5',
+  ],
+  ...[
+    '?limit=1;a=b',
+    '?a=b;limit=900',
+    '?limit=1&a=b;limit=900',
+    '?limit%00=5',
+    '?limit=1&%6Cimit=900',
+    '?limit=%EF%BC%95',
+  ],
+  ...['?limit=1,900', '?limit=1%2C900', `?limit=${'9'.repeat(200)}`, '?%20limit=5', '??limit=5', '?lim%C4%B1t=5'],
+])('a price by a number in the query %j is refused: it has two readings, or is no number', (query) => {
+  expect(cost(EXPORT, { query })).toEqual(isRefused)
+})
 
-  test.each(['"a,b"', '{"0":1}', '7', 'null'])('a price by a list is refused for %s', (items) => {
-    expect(cost(ITEMS, { body: `{"items":${items}}` })).toBe('The body must have "items" as a list.')
-  })
+test('a price by a number in the query is refused beside a body, which many frameworks read as one with the query', () => {
+  expect(cost(EXPORT, { query: '?limit=1', body: 'limit=900' })).toEqual(isRefused)
+  expect(cost(EXPORT, { query: '?limit=1', length: null })).toEqual(isRefused)
+})
+
+test.each([
+  [['X-Units', '3'], 8],
+  [['x-units', '0'], 1],
+  [['X-UNITS', '1000'], 50],
+])('a price by a number in a header %j is its product, rounded up, within min and max', (fields, tokens) => {
+  expect(cost(UNITS, { fields })).toBe(tokens)
+})
+
+test.each([[[]], [['X-Units', '3', 'X-Units', '3']], [['X-Units', '3, 40']], [['X-Units', 'x']], [['X-Units', '']]])(
+  'a price by a number in a header %j is refused: it is missing, has two readings, or is no number',
+  (fields) => {
+    expect(cost(UNITS, { fields })).toMatch(/^The request must have the header X-Units /)
+  },
+)
+
+test.each([
+  ['1', 3],
+  ['1.0', 3],
+  ['2e0', 6],
+  ['0.5', 2],
+  ['5e-1', 2],
+  ['1e400', 90],
+  ['-1e400', 1],
+  ['1e-400', 1],
+  ['0e999999', 1],
+])('a price by a number in the body is the same in every spelling of the number: %s', (value, tokens) => {
+  expect(cost(priceIn('{ body: n, times: 3, max: 90 }'), { body: `{"n":${value}}` })).toBe(tokens)
+})
+
+test.each(['"5"', 'true', '[5]', '{"n":5}', `1${'0'.repeat(200)}`, 'null'])(
+  'a price by a number in the body is refused for %s, and for none',
+  (value) => {
+    const price = priceIn('{ body: n, times: 3, max: 90 }')
+    expect(cost(price, { body: `{"n":${value}}` })).toBe('The body must have "n" as a number.')
+    expect(cost(price, { body: '{}' })).toBe('The body must have "n" as a number.')
+  },
+)
+
+test.each([
+  [[], 1],
+  [['a'], 2],
+  [[[1, 2], { a: [3, 4] }, '],[', null], 8],
+  [Array(1000).fill(0), 2000],
+  [Array(2000).fill(0), 2000],
+])('a price by a list is so much for each element, within min and max (%#)', (items, tokens) => {
+  expect(cost(ITEMS, json({ items }))).toBe(tokens)
+})
+
+test.each(['"a,b"', '{"0":1}', '7', 'null'])('a price by a list is refused for %s', (items) => {
+  expect(cost(ITEMS, { body: `{"items":${items}}` })).toBe('The body must have "items" as a list.')
 })
 
 test.each([

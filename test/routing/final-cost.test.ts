@@ -45,15 +45,13 @@ describe('the status of a response', () => {
   })
 })
 
-describe('the responses that cost nothing', () => {
-  it.each<[string[], SettleRule]>([
-    [[], rule()],
-    [['status.5xx', 'status.gateway'], rule({ statuses: { '4xx': 1, '5xx': 0, gateway: 0 } })],
-    [['values.HIT', 'otherwise', 'missing'], rule({ reading: values({ HIT: 0, 1: 'all' }), otherwise: 0, missing: 0 })],
-    [['otherwise'], rule({ statuses: { '2xx': 'all' }, source: null, otherwise: 0 })],
-  ])('the responses that cost nothing have the keys %j', (keys, given) => {
-    expect(freeBy(given)).toEqual(keys)
-  })
+it.each<[string[], SettleRule]>([
+  [[], rule()],
+  [['status.5xx', 'status.gateway'], rule({ statuses: { '4xx': 1, '5xx': 0, gateway: 0 } })],
+  [['values.HIT', 'otherwise', 'missing'], rule({ reading: values({ HIT: 0, 1: 'all' }), otherwise: 0, missing: 0 })],
+  [['otherwise'], rule({ statuses: { '2xx': 'all' }, source: null, otherwise: 0 })],
+])('the responses that cost nothing have the keys %j', (keys, given) => {
+  expect(freeBy(given)).toEqual(keys)
 })
 
 describe('the tokens that a response names', () => {

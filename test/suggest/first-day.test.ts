@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { tempFolder } from '../setup/at-end.ts'
 import { listening } from '../setup/listening.ts'
 import { rawRequest, send, startService } from './service.ts'
@@ -225,22 +225,20 @@ function logLine(request: string, i: number): string {
   return `192.0.2.${i % 9} - ${user} [26/Nov/2026:10:00:${second} +0000] "${line}" ${status} 12 "-" "curl"\n`
 }
 
-describe('the file that a trial offers, served as it is,', () => {
-  test.each([
-    ['Authorization', (user: string, i: number) => `Authorization: Bearer ${credentialOf(user, i)}`],
-    ['X-API-Key', (user: string) => `X-API-Key: key-of-${user}`],
-  ])(
-    'the file that a trial offers, served as it is, gives each later request of callers by %s the response that the service gives',
-    async (key, field) => {
-      const file = await trialOf(key, key, traffic(field))
-      expect(routesIn(file)).toEqual(expect.arrayContaining(FOLDED))
-      const { running, port } = await serve(file)
-      await expectSameResponses(port, laterRequests(field))
-      await end(running)
-    },
-    LONG,
-  )
-})
+test.each([
+  ['Authorization', (user: string, i: number) => `Authorization: Bearer ${credentialOf(user, i)}`],
+  ['X-API-Key', (user: string) => `X-API-Key: key-of-${user}`],
+])(
+  'the file that a trial offers, served as it is, gives each later request of callers by %s the response that the service gives',
+  async (key, field) => {
+    const file = await trialOf(key, key, traffic(field))
+    expect(routesIn(file)).toEqual(expect.arrayContaining(FOLDED))
+    const { running, port } = await serve(file)
+    await expectSameResponses(port, laterRequests(field))
+    await end(running)
+  },
+  LONG,
+)
 
 test(
   'the file that suggest writes from a log of the service, served as it is, gives each later request the response of the service',

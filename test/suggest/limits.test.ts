@@ -4,44 +4,40 @@ import { RouteDurations } from '../../src/suggest/durations.ts'
 import { percentileOf, roundedUp } from '../../src/suggest/limits.ts'
 import { Peaks } from '../../src/suggest/peaks.ts'
 
-describe('a suggested limit', () => {
-  it.each([
-    [1, 1],
-    [7, 7],
-    [9.5, 10],
-    [54, 54],
-    [100, 100],
-    [100.5, 110],
-    [144, 150],
-    [1.1 * 30, 33],
-    [12_001, 13_000],
-  ])('a suggested limit of %d tokens is rounded up to %d', (tokens, limit) => expect(roundedUp(tokens)).toBe(limit))
+it.each([
+  [1, 1],
+  [7, 7],
+  [9.5, 10],
+  [54, 54],
+  [100, 100],
+  [100.5, 110],
+  [144, 150],
+  [1.1 * 30, 33],
+  [12_001, 13_000],
+])('a suggested limit of %d tokens is rounded up to %d', (tokens, limit) => expect(roundedUp(tokens)).toBe(limit))
 
-  it('a suggested limit covers the percentage of users that was asked for', () => {
-    const hundred = Array.from({ length: 100 }, (_, i) => i + 1)
-    expect([1, 50, 99, 99.5, 100].map((each) => percentileOf(hundred, each))).toEqual([1, 50, 99, 100, 100])
-    expect(percentileOf([5], 99)).toBe(5)
-  })
+it('a suggested limit covers the percentage of users that was asked for', () => {
+  const hundred = Array.from({ length: 100 }, (_, i) => i + 1)
+  expect([1, 50, 99, 99.5, 100].map((each) => percentileOf(hundred, each))).toEqual([1, 50, 99, 100, 100])
+  expect(percentileOf([5], 99)).toBe(5)
 })
 
-describe('what was used in the busiest run', () => {
-  const HOUR = 3_600_000
-  const charge = (peaks: Peaks, user: string, at: number, finalCost: number): void => {
-    const tariff = { meters: [{ category: 'read', cost: finalCost, finalCost }], payer: { user } } as unknown as Tariff
-    peaks.charged({ at } as never, tariff)
-  }
+const HOUR = 3_600_000
+const charge = (peaks: Peaks, user: string, at: number, finalCost: number): void => {
+  const tariff = { meters: [{ category: 'read', cost: finalCost, finalCost }], payer: { user } } as unknown as Tariff
+  peaks.charged({ at } as never, tariff)
+}
 
-  it('what was used in the busiest run counts runs as the gateway does, from the first charge on, for each user and for all together', () => {
-    const peaks = new Peaks()
-    charge(peaks, 'alice', 1000, 5)
-    charge(peaks, 'alice', 1000 + HOUR - 1, 2)
-    charge(peaks, 'alice', 1000 + HOUR, 3)
-    charge(peaks, 'bob', 1000 + HOUR, 4)
-    expect(peaks.ofUsers('read', 0)).toEqual([4, 7])
-    expect(peaks.ofUsers('read', 1)).toEqual([4, 10])
-    expect([peaks.ofAll('read', 0), peaks.ofAll('read', 1)]).toEqual([7, 14])
-    expect(peaks.ofUsers('write', 0)).toEqual([])
-  })
+it('what was used in the busiest run counts runs as the gateway does, from the first charge on, for each user and for all together', () => {
+  const peaks = new Peaks()
+  charge(peaks, 'alice', 1000, 5)
+  charge(peaks, 'alice', 1000 + HOUR - 1, 2)
+  charge(peaks, 'alice', 1000 + HOUR, 3)
+  charge(peaks, 'bob', 1000 + HOUR, 4)
+  expect(peaks.ofUsers('read', 0)).toEqual([4, 7])
+  expect(peaks.ofUsers('read', 1)).toEqual([4, 10])
+  expect([peaks.ofAll('read', 0), peaks.ofAll('read', 1)]).toEqual([7, 14])
+  expect(peaks.ofUsers('write', 0)).toEqual([])
 })
 
 describe('the cost of a route', () => {

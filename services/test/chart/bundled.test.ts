@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { atEnd, tempFolder } from '../../../test/setup/at-end.ts'
 import type { Chart } from '../../chart/library.ts'
 import { loadLibrary } from '../../chart/library.ts'
@@ -23,38 +23,35 @@ interface Song {
 const { songs } = JSON.parse(readFileSync(BUNDLED_CATALOGUE, 'utf8')) as { songs: Song[] }
 const library = await loadLibrary(BUNDLED_CHARTS)
 
-describe('the bundled charts', () => {
-  it('the bundled charts are sound', () => {
-    expect([library.errors, library.warnings]).toEqual([[], []])
-  })
+it('the bundled charts are sound', () => {
+  expect([library.errors, library.warnings]).toEqual([[], []])
+})
 
-  it('the bundled charts are those of the catalogue and no others, and say the same of themselves', () => {
-    const told = library.charts.map((chart) => {
-      const { musicId, level, title, artist, bpm, designer, counts, maxDxScore } = chart
-      return { musicId, level, title, artist, bpm, designer, notes: counts, maxDxScore, label: labelOf(chart) }
-    })
-    const expected = songs.flatMap(({ musicId, title, artist, bpm, charts }) =>
-      charts.map(({ level, designer, notes, maxDxScore, levelLabel }) => {
-        return { musicId, level, title, artist, bpm, designer, notes, maxDxScore, label: levelLabel }
-      }),
-    )
-    const inOrder = <T extends { musicId: number; level: number | null }>(rows: T[]) =>
-      rows.sort((a, b) => a.musicId - b.musicId || (a.level ?? 0) - (b.level ?? 0))
-    expect(inOrder(told)).toEqual(inOrder(expected))
-    expect(library.charts).toHaveLength(61)
+it('the bundled charts are those of the catalogue and no others, and say the same of themselves', () => {
+  const told = library.charts.map((chart) => {
+    const { musicId, level, title, artist, bpm, designer, counts, maxDxScore } = chart
+    return { musicId, level, title, artist, bpm, designer, notes: counts, maxDxScore, label: labelOf(chart) }
   })
+  const expected = songs.flatMap(({ musicId, title, artist, bpm, charts }) =>
+    charts.map(({ level, designer, notes, maxDxScore, levelLabel }) => {
+      return { musicId, level, title, artist, bpm, designer, notes, maxDxScore, label: levelLabel }
+    }),
+  )
+  const inOrder = <T extends { musicId: number; level: number | null }>(rows: T[]) =>
+    rows.sort((a, b) => a.musicId - b.musicId || (a.level ?? 0) - (b.level ?? 0))
+  expect(inOrder(told)).toEqual(inOrder(expected))
+  expect(library.charts).toHaveLength(61)
+})
 
-  it('the bundled charts ask no hand to be on two buttons that are one', () => {
-    for (const chart of library.charts) expect(clashes(chart), chart.chartKey).toEqual([])
-  })
+it('the bundled charts ask no hand to be on two buttons that are one', () => {
+  for (const chart of library.charts) expect(clashes(chart), chart.chartKey).toEqual([])
+})
 
-  it('the bundled charts can be drawn from beginning to end', () => {
-    for (const chart of library.charts) {
-      expect(drawStrip(chart, 480)).toContain('<rect')
-      for (let t = 0; t < chart.duration; t += 7.3)
-        expect(drawFrame(chart, t, 480)).not.toMatch(/NaN|undefined|Infinity/)
-    }
-  })
+it('the bundled charts can be drawn from beginning to end', () => {
+  for (const chart of library.charts) {
+    expect(drawStrip(chart, 480)).toContain('<rect')
+    for (let t = 0; t < chart.duration; t += 7.3) expect(drawFrame(chart, t, 480)).not.toMatch(/NaN|undefined|Infinity/)
+  }
 })
 
 /** What is behind `MASTER `. */
@@ -73,28 +70,26 @@ function clashes({ notes }: Chart): string[] {
   })
 }
 
-describe('the count of notes of a chart', () => {
-  it('the count of notes of a chart is what the score service judges by: three for each note are taken, and one more is refused', async () => {
-    const service = await createScoreService({
-      database: join(tempFolder(), 'score.db'),
-      catalogue: BUNDLED_CATALOGUE,
-      backendSecret: 'secret',
-    })
-    atEnd(() => service.close())
-    const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
-    const upsert = async ({ musicId, level }: Chart, dxScore: number) => {
-      const response = await fetch(`${url}/v1/music/upsert`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-backend-secret': 'secret', 'x-tollgate-user': 'alice' },
-        body: JSON.stringify({ musicList: [{ musicId, level, achievement: 100, dxScore }] }),
-      })
-      return { status: response.status, body: (await response.json()) as { returnCode: number } }
-    }
-    for (const chart of library.charts) {
-      const max = 3 * chart.counts.total
-      const name = `${chart.chartKey} ${max}`
-      expect(await upsert(chart, max), name).toMatchObject({ status: 200, body: { returnCode: 1 } })
-      expect(await upsert(chart, max + 1), name).toMatchObject({ status: 422, body: { returnCode: 5009 } })
-    }
+it('the count of notes of a chart is what the score service judges by: three for each note are taken, and one more is refused', async () => {
+  const service = await createScoreService({
+    database: join(tempFolder(), 'score.db'),
+    catalogue: BUNDLED_CATALOGUE,
+    backendSecret: 'secret',
   })
+  atEnd(() => service.close())
+  const { url } = await service.listen({ host: '127.0.0.1', port: 0 })
+  const upsert = async ({ musicId, level }: Chart, dxScore: number) => {
+    const response = await fetch(`${url}/v1/music/upsert`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-backend-secret': 'secret', 'x-tollgate-user': 'alice' },
+      body: JSON.stringify({ musicList: [{ musicId, level, achievement: 100, dxScore }] }),
+    })
+    return { status: response.status, body: (await response.json()) as { returnCode: number } }
+  }
+  for (const chart of library.charts) {
+    const max = 3 * chart.counts.total
+    const name = `${chart.chartKey} ${max}`
+    expect(await upsert(chart, max), name).toMatchObject({ status: 200, body: { returnCode: 1 } })
+    expect(await upsert(chart, max + 1), name).toMatchObject({ status: 422, body: { returnCode: 5009 } })
+  }
 })

@@ -19,105 +19,97 @@ const SONGS = {
 
 const keysOf = (json: { items: { chartKey: string }[] }) => json.items.map(({ chartKey }) => chartKey)
 
-describe('the list', () => {
-  it('the list has the newest songs first, each with its easiest chart first', async () => {
-    const { ask } = await startCharts({ songs: SONGS })
-    const { json } = await ask('/api/v1/charts')
-    expect(keysOf(json)).toEqual([
-      '100101:utage:7',
-      '205:dx:5',
-      '205:dx:6',
-      '418:standard:5',
-      '417:standard:2',
-      '417:standard:3',
-      '417:standard:4',
-      '417:standard:5',
-    ])
-    expect(json.items.map(({ level }: { level: number }) => level)).toEqual([10, 3, 4, 3, 0, 1, 2, 3])
-    expect(json.items[0].levelLabel).toBe('UTAGE 7')
-  })
-
-  it.each([
-    ['kind=dx', ['205:dx:5', '205:dx:6']],
-    ['kind=utage', ['100101:utage:7']],
-    ['difficulty=5', ['205:dx:5', '418:standard:5', '417:standard:5']],
-    ['kind=standard&difficulty=4', ['417:standard:4']],
-    ['q=LINK&difficulty=5', ['418:standard:5', '417:standard:5']],
-    ['q=mira&difficulty=5', ['417:standard:5']],
-    ['q=%EF%BC%AD%EF%BC%A9%EF%BC%B2%EF%BC%A1&difficulty=5', ['417:standard:5']],
-    ['q=somebody', ['418:standard:5']],
-    ['q=nothing', []],
-    ['q=%25', []],
-    ['sort=title&difficulty=5', ['205:dx:5', '417:standard:5', '418:standard:5']],
-    ['limit=3', ['100101:utage:7', '205:dx:5', '205:dx:6']],
-    ['limit=3&page=3', ['417:standard:4', '417:standard:5']],
-    ['page=99', []],
-  ])('the list has the charts that the query asks for: ?%s', async (query, keys) => {
-    const { ask } = await startCharts({ songs: SONGS })
-    expect(keysOf((await ask(`/api/v1/charts?${query}`)).json)).toEqual(keys)
-  })
-
-  it('the list says how many there are in all', async () => {
-    const { ask } = await startCharts({ songs: SONGS })
-    expect((await ask('/api/v1/charts?limit=1&difficulty=5')).json).toMatchObject({ total: 3, page: 1, limit: 1 })
-  })
+it('the list has the newest songs first, each with its easiest chart first', async () => {
+  const { ask } = await startCharts({ songs: SONGS })
+  const { json } = await ask('/api/v1/charts')
+  expect(keysOf(json)).toEqual([
+    '100101:utage:7',
+    '205:dx:5',
+    '205:dx:6',
+    '418:standard:5',
+    '417:standard:2',
+    '417:standard:3',
+    '417:standard:4',
+    '417:standard:5',
+  ])
+  expect(json.items.map(({ level }: { level: number }) => level)).toEqual([10, 3, 4, 3, 0, 1, 2, 3])
+  expect(json.items[0].levelLabel).toBe('UTAGE 7')
 })
 
-describe('the notes', () => {
-  it('the notes are those from one time to before another', async () => {
-    const { ask } = await startCharts()
-    const times = async (query: string) =>
-      (await ask(`/api/v1/charts/1466:dx:5/notes?${query}`)).json.notes.map(({ time }: { time: number }) => time)
-    expect(await times('from=1&to=2')).toEqual([1, 1, 1.5])
-    expect(await times('from=3')).toEqual([3, 3.25])
-    expect(await times('to=0.5')).toEqual([0])
-    expect(await times('from=2&to=2')).toEqual([])
-  })
+it.each([
+  ['kind=dx', ['205:dx:5', '205:dx:6']],
+  ['kind=utage', ['100101:utage:7']],
+  ['difficulty=5', ['205:dx:5', '418:standard:5', '417:standard:5']],
+  ['kind=standard&difficulty=4', ['417:standard:4']],
+  ['q=LINK&difficulty=5', ['418:standard:5', '417:standard:5']],
+  ['q=mira&difficulty=5', ['417:standard:5']],
+  ['q=%EF%BC%AD%EF%BC%A9%EF%BC%B2%EF%BC%A1&difficulty=5', ['417:standard:5']],
+  ['q=somebody', ['418:standard:5']],
+  ['q=nothing', []],
+  ['q=%25', []],
+  ['sort=title&difficulty=5', ['205:dx:5', '417:standard:5', '418:standard:5']],
+  ['limit=3', ['100101:utage:7', '205:dx:5', '205:dx:6']],
+  ['limit=3&page=3', ['417:standard:4', '417:standard:5']],
+  ['page=99', []],
+])('the list has the charts that the query asks for: ?%s', async (query, keys) => {
+  const { ask } = await startCharts({ songs: SONGS })
+  expect(keysOf((await ask(`/api/v1/charts?${query}`)).json)).toEqual(keys)
 })
 
-describe('a time', () => {
-  it('a time that the notes have can be asked for: as the moment of a frame, and as the first and the end of a part', async () => {
-    const odd = '&title=T\n&inote_5=(137){12}1,2,3,(191.7){7}4,5,6,{#0.0000001}7,8,1,{4}2,E'
-    const { ask } = await startCharts({ songs: { 11466: odd } })
-    const chart = '/api/v1/charts/1466:dx:5'
-    const all = (await ask(`${chart}/notes`)).json.notes as { time: number }[]
-    expect(all.length).toBe(10)
-    for (const [index, { time }] of all.entries()) {
-      const text = encodeURIComponent(JSON.stringify(time))
-      expect((await ask(`${chart}/preview.svg?t=${text}`)).status, text).toBe(200)
-      expect((await ask(`${chart}/notes?from=${text}`)).json.notes).toEqual(all.slice(index))
-      expect((await ask(`${chart}/notes?to=${text}`)).json.notes).toEqual(all.slice(0, index))
-    }
-  })
-
-  it.each(['0', '.5', '5.', '.5e1', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
-    'a time may be %s',
-    async (text) => {
-      const { ask } = await startCharts()
-      expect((await ask(`/api/v1/charts/1466:dx:5/preview.svg?t=${text}`)).status).toBe(200)
-    },
-  )
+it('the list says how many there are in all', async () => {
+  const { ask } = await startCharts({ songs: SONGS })
+  expect((await ask('/api/v1/charts?limit=1&difficulty=5')).json).toMatchObject({ total: 3, page: 1, limit: 1 })
 })
 
-describe('the maidata', () => {
-  it('the maidata is not sent again to a client that has it', async () => {
-    const { ask } = await startCharts()
-    const path = '/api/v1/charts/1466:dx:5/maidata'
-    const { etag = '' } = (await ask(path)).headers
-    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const response = await ask(path, { headers: { 'if-none-match': known } })
-      expect([response.status, response.text, response.headers.etag]).toEqual([304, '', etag])
-    }
-    for (const other of ['"other"', etag.slice(1, -1)]) {
-      expect((await ask(path, { headers: { 'if-none-match': other } })).status).toBe(200)
-    }
-  })
+it('the notes are those from one time to before another', async () => {
+  const { ask } = await startCharts()
+  const times = async (query: string) =>
+    (await ask(`/api/v1/charts/1466:dx:5/notes?${query}`)).json.notes.map(({ time }: { time: number }) => time)
+  expect(await times('from=1&to=2')).toEqual([1, 1, 1.5])
+  expect(await times('from=3')).toEqual([3, 3.25])
+  expect(await times('to=0.5')).toEqual([0])
+  expect(await times('from=2&to=2')).toEqual([])
+})
 
-  it('the maidata has its head without its body', async () => {
+it('a time that the notes have can be asked for: as the moment of a frame, and as the first and the end of a part', async () => {
+  const odd = '&title=T\n&inote_5=(137){12}1,2,3,(191.7){7}4,5,6,{#0.0000001}7,8,1,{4}2,E'
+  const { ask } = await startCharts({ songs: { 11466: odd } })
+  const chart = '/api/v1/charts/1466:dx:5'
+  const all = (await ask(`${chart}/notes`)).json.notes as { time: number }[]
+  expect(all.length).toBe(10)
+  for (const [index, { time }] of all.entries()) {
+    const text = encodeURIComponent(JSON.stringify(time))
+    expect((await ask(`${chart}/preview.svg?t=${text}`)).status, text).toBe(200)
+    expect((await ask(`${chart}/notes?from=${text}`)).json.notes).toEqual(all.slice(index))
+    expect((await ask(`${chart}/notes?to=${text}`)).json.notes).toEqual(all.slice(0, index))
+  }
+})
+
+it.each(['0', '.5', '5.', '.5e1', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
+  'a time may be %s',
+  async (text) => {
     const { ask } = await startCharts()
-    const { status, text, headers } = await ask('/api/v1/charts/1466:dx:5/maidata', { method: 'HEAD' })
-    expect([status, text, headers['content-length']]).toEqual([200, '', String(SAMPLE.length)])
-  })
+    expect((await ask(`/api/v1/charts/1466:dx:5/preview.svg?t=${text}`)).status).toBe(200)
+  },
+)
+
+it('the maidata is not sent again to a client that has it', async () => {
+  const { ask } = await startCharts()
+  const path = '/api/v1/charts/1466:dx:5/maidata'
+  const { etag = '' } = (await ask(path)).headers
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const response = await ask(path, { headers: { 'if-none-match': known } })
+    expect([response.status, response.text, response.headers.etag]).toEqual([304, '', etag])
+  }
+  for (const other of ['"other"', etag.slice(1, -1)]) {
+    expect((await ask(path, { headers: { 'if-none-match': other } })).status).toBe(200)
+  }
+})
+
+it('the maidata has its head without its body', async () => {
+  const { ask } = await startCharts()
+  const { status, text, headers } = await ask('/api/v1/charts/1466:dx:5/maidata', { method: 'HEAD' })
+  expect([status, text, headers['content-length']]).toEqual([200, '', String(SAMPLE.length)])
 })
 
 describe('a request that is not understood', () => {

@@ -19,32 +19,30 @@ function locked(file: string): DatabaseSync {
   return other
 }
 
-describe('openDatabase', () => {
-  it('openDatabase makes the schema once and leaves it alone the second time', () => {
-    const file = join(tempFolder(), 'score.db')
-    openDatabase(file, TABLES).close()
-    const { db } = open(file)
-    expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 1 })
-    expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
-  })
+it('openDatabase makes the schema once and leaves it alone the second time', () => {
+  const file = join(tempFolder(), 'score.db')
+  openDatabase(file, TABLES).close()
+  const { db } = open(file)
+  expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 1 })
+  expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
+})
 
-  it('openDatabase refuses a file of a newer version', () => {
-    const file = join(tempFolder(), 'score.db')
-    const newer = new DatabaseSync(file)
-    newer.exec('PRAGMA user_version = 99')
-    newer.close()
-    expect(() => openDatabase(file, TABLES)).toThrow('newer')
-  })
+it('openDatabase refuses a file of a newer version', () => {
+  const file = join(tempFolder(), 'score.db')
+  const newer = new DatabaseSync(file)
+  newer.exec('PRAGMA user_version = 99')
+  newer.close()
+  expect(() => openDatabase(file, TABLES)).toThrow('newer')
+})
 
-  it('openDatabase refuses the database of another program, and leaves it as it is', () => {
-    const file = join(tempFolder(), 'notes.db')
-    const foreign = new DatabaseSync(file)
-    foreign.exec('CREATE TABLE notes (text TEXT)')
-    foreign.close()
-    const before = readFileSync(file)
-    expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (another program made it): name a file`)
-    expect(readFileSync(file).equals(before)).toBe(true)
-  })
+it('openDatabase refuses the database of another program, and leaves it as it is', () => {
+  const file = join(tempFolder(), 'notes.db')
+  const foreign = new DatabaseSync(file)
+  foreign.exec('CREATE TABLE notes (text TEXT)')
+  foreign.close()
+  const before = readFileSync(file)
+  expect(() => openDatabase(file, TABLES)).toThrow(`cannot open ${file} (another program made it): name a file`)
+  expect(readFileSync(file).equals(before)).toBe(true)
 })
 
 it('a file that cannot be opened is named, with the cure', () => {
@@ -84,10 +82,8 @@ describe('write', () => {
   })
 })
 
-describe('read', () => {
-  it('read does not wait for a writer', async () => {
-    const { db, file } = open(undefined, 0)
-    locked(file)
-    expect(await db.read(() => db.prepare('SELECT 1 AS one').get())).toMatchObject({ one: 1 })
-  })
+it('read does not wait for a writer', async () => {
+  const { db, file } = open(undefined, 0)
+  locked(file)
+  expect(await db.read(() => db.prepare('SELECT 1 AS one').get())).toMatchObject({ one: 1 })
 })

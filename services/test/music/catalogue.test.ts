@@ -9,36 +9,34 @@ import { song } from '../score/harness.ts'
 const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
 const { rating, songs } = catalogueFile.parse(JSON.parse(text))
 
-describe('the bundled catalogue', () => {
-  it('the bundled catalogue has every kind of song that the rules keep apart', () => {
-    const ids = songs.map((song) => song.musicId)
-    expect(songs.length).toBeGreaterThanOrEqual(12)
-    expect(ids.some((id) => ids.includes(id + 10_000))).toBe(true)
-    expect(songs.some((song) => song.charts.some((chart) => chart.level === 4))).toBe(true)
-    expect(songs.some((song) => song.type === 'utage' && song.charts.every((chart) => !chart.buddy))).toBe(true)
-    expect(songs.some((song) => song.charts.some((chart) => chart.buddy))).toBe(true)
-    expect(new Set(songs.map((song) => song.title)).size).toBeLessThan(songs.length)
-    expect(songs.filter((song) => song.title === 'Link').map((song) => song.type)).toEqual(['standard', 'standard'])
-    expect(songs.some((song) => song.isNew) && songs.some((song) => !song.isNew)).toBe(true)
-  })
+it('the bundled catalogue has every kind of song that the rules keep apart', () => {
+  const ids = songs.map((song) => song.musicId)
+  expect(songs.length).toBeGreaterThanOrEqual(12)
+  expect(ids.some((id) => ids.includes(id + 10_000))).toBe(true)
+  expect(songs.some((song) => song.charts.some((chart) => chart.level === 4))).toBe(true)
+  expect(songs.some((song) => song.type === 'utage' && song.charts.every((chart) => !chart.buddy))).toBe(true)
+  expect(songs.some((song) => song.charts.some((chart) => chart.buddy))).toBe(true)
+  expect(new Set(songs.map((song) => song.title)).size).toBeLessThan(songs.length)
+  expect(songs.filter((song) => song.title === 'Link').map((song) => song.type)).toEqual(['standard', 'standard'])
+  expect(songs.some((song) => song.isNew) && songs.some((song) => !song.isNew)).toBe(true)
+})
 
-  it('the bundled catalogue has the sample chart with its documented maxima', async () => {
-    const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
-    expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.maxDxScore)).toEqual([708, 1329, 1956, 2934])
-    expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.constant)).toEqual([50, 82, 117, 139])
-    expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
-  })
+it('the bundled catalogue has the sample chart with its documented maxima', async () => {
+  const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
+  expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.maxDxScore)).toEqual([708, 1329, 1956, 2934])
+  expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.constant)).toEqual([50, 82, 117, 139])
+  expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
+})
 
-  it('the bundled catalogue says of which songs Diving-Fish cannot know one from the other', async () => {
-    const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
-    const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
-    expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])
-  })
+it('the bundled catalogue says of which songs Diving-Fish cannot know one from the other', async () => {
+  const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
+  const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
+  expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])
+})
 
-  it('the bundled catalogue gives standard charts no touch notes', () => {
-    const standard = songs.filter((song) => song.type === 'standard').flatMap((song) => song.charts)
-    expect(standard.every((chart) => chart.notes.touch === 0)).toBe(true)
-  })
+it('the bundled catalogue gives standard charts no touch notes', () => {
+  const standard = songs.filter((song) => song.type === 'standard').flatMap((song) => song.charts)
+  expect(standard.every((chart) => chart.notes.touch === 0)).toBe(true)
 })
 
 describe('loadCatalogue', () => {

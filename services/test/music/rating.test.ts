@@ -5,38 +5,36 @@ import { catalogueFile } from '../../music/catalogue-file.ts'
 import { chartRating, playerRating, scoreRating } from '../../music/rating.ts'
 import { song } from '../score/harness.ts'
 
-describe('chartRating', () => {
-  it.each([
-    [1_005_000, 139, 312],
-    [1_000_000, 139, 300],
-    [997_500, 139, 292],
-    [1_010_000, 85, 191],
-    [916_265, 60, 83],
-    [99_999, 150, 0],
-    [0, 150, 0],
-  ])('chartRating of achievement %i on constant %i is %i', (achievement, constant, rating) => {
-    expect(chartRating(achievement, constant)).toBe(rating)
-  })
+it.each([
+  [1_005_000, 139, 312],
+  [1_000_000, 139, 300],
+  [997_500, 139, 292],
+  [1_010_000, 85, 191],
+  [916_265, 60, 83],
+  [99_999, 150, 0],
+  [0, 150, 0],
+])('chartRating of achievement %i on constant %i is %i', (achievement, constant, rating) => {
+  expect(chartRating(achievement, constant)).toBe(rating)
+})
 
-  it('chartRating uses the lower factor just below each bound', () => {
-    const by = (achievement: number) => chartRating(achievement, 150)
-    const floor = (factor: number, achievement: number) => Math.floor((factor * 15 * achievement) / 1_000_000)
-    expect(by(799_998)).toBe(floor(12.0, 799_998))
-    expect(by(799_999)).toBe(floor(12.8, 799_999))
-    expect(by(969_999)).toBe(floor(17.6, 969_999))
-    expect(by(989_999)).toBe(floor(20.6, 989_999))
-    expect(by(999_999)).toBe(floor(21.4, 999_999))
-    expect(by(1_004_999)).toBe(floor(22.2, 1_004_999))
-  })
+it('chartRating uses the lower factor just below each bound', () => {
+  const by = (achievement: number) => chartRating(achievement, 150)
+  const floor = (factor: number, achievement: number) => Math.floor((factor * 15 * achievement) / 1_000_000)
+  expect(by(799_998)).toBe(floor(12.0, 799_998))
+  expect(by(799_999)).toBe(floor(12.8, 799_999))
+  expect(by(969_999)).toBe(floor(17.6, 969_999))
+  expect(by(989_999)).toBe(floor(20.6, 989_999))
+  expect(by(999_999)).toBe(floor(21.4, 999_999))
+  expect(by(1_004_999)).toBe(floor(22.2, 1_004_999))
+})
 
-  it('chartRating never falls when the achievement rises, and stops rising at 100.5 %', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1_009_999 }), fc.integer({ min: 10, max: 150 }), (a, constant) => {
-        expect(chartRating(a + 1, constant)).toBeGreaterThanOrEqual(chartRating(a, constant))
-      }),
-    )
-    expect(chartRating(1_010_000, 150)).toBe(chartRating(1_005_000, 150))
-  })
+it('chartRating never falls when the achievement rises, and stops rising at 100.5 %', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_009_999 }), fc.integer({ min: 10, max: 150 }), (a, constant) => {
+      expect(chartRating(a + 1, constant)).toBeGreaterThanOrEqual(chartRating(a, constant))
+    }),
+  )
+  expect(chartRating(1_010_000, 150)).toBe(chartRating(1_005_000, 150))
 })
 
 describe('playerRating', () => {

@@ -11,75 +11,71 @@ import { record, responseOf, SECRET, startScore } from './harness.ts'
 const UPSERT = '/v1/music/upsert'
 const POSTS = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path)
 
-describe('credentials', () => {
-  it.each(POSTS)('credentials are refused at %s if the secret is unknown or no user is named', async (path) => {
-    const { url, records } = await startScore()
-    const as = async (headers: Record<string, string>) =>
-      responseOf(await fetch(url + path, { method: 'POST', headers, body: 'not even JSON' }))
-    for (const headers of [
-      {},
-      { 'x-tollgate-user': 'alice' },
-      { 'x-tollgate-user': 'alice', 'x-backend-secret': '' },
-      { 'x-tollgate-user': 'alice', 'x-backend-secret': `${SECRET}x` },
-      { 'x-tollgate-user': 'alice', authorization: `Bearer ${SECRET}` },
-      { 'x-backend-secret': SECRET },
-      { 'x-backend-secret': SECRET, 'x-tollgate-user': '%ff' },
-      { 'x-backend-secret': SECRET, 'x-tollgate-user': 'a'.repeat(257) },
-    ]) {
-      const response = await as(headers as Record<string, string>)
-      expect([response.status, response.json]).toEqual([401, { error: 'unauthorized', msg: expect.any(String) }])
-      expect(response.headers.get('www-authenticate')).toBe('X-Backend-Secret')
-    }
-    expect(records.every(({ status }) => status === 401)).toBe(true)
-  })
-
-  it('credentials are asked for before a stranger learns which paths exist', async () => {
-    const { url } = await startScore()
-    expect((await fetch(`${url}/v1/nothing`)).status).toBe(401)
-  })
-
-  it('credentials need a secret to start', async () => {
-    const options = { database: `${tempFolder()}/score.db`, catalogue: BUNDLED_CATALOGUE, backendSecret: '' }
-    await expect(createScoreService(options)).rejects.toThrow('secret')
-  })
+it.each(POSTS)('credentials are refused at %s if the secret is unknown or no user is named', async (path) => {
+  const { url, records } = await startScore()
+  const as = async (headers: Record<string, string>) =>
+    responseOf(await fetch(url + path, { method: 'POST', headers, body: 'not even JSON' }))
+  for (const headers of [
+    {},
+    { 'x-tollgate-user': 'alice' },
+    { 'x-tollgate-user': 'alice', 'x-backend-secret': '' },
+    { 'x-tollgate-user': 'alice', 'x-backend-secret': `${SECRET}x` },
+    { 'x-tollgate-user': 'alice', authorization: `Bearer ${SECRET}` },
+    { 'x-backend-secret': SECRET },
+    { 'x-backend-secret': SECRET, 'x-tollgate-user': '%ff' },
+    { 'x-backend-secret': SECRET, 'x-tollgate-user': 'a'.repeat(257) },
+  ]) {
+    const response = await as(headers as Record<string, string>)
+    expect([response.status, response.json]).toEqual([401, { error: 'unauthorized', msg: expect.any(String) }])
+    expect(response.headers.get('www-authenticate')).toBe('X-Backend-Secret')
+  }
+  expect(records.every(({ status }) => status === 401)).toBe(true)
 })
 
-describe('routes of score', () => {
-  it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/update', '/v1//charge'])(
-    'routes of score do not include %s',
-    async (path) => {
-      const { post } = await startScore()
-      const response = await post(path)
-      expect([response.status, response.json]).toEqual([404, { error: 'not_found', msg: expect.any(String) }])
-    },
-  )
+it('credentials are asked for before a stranger learns which paths exist', async () => {
+  const { url } = await startScore()
+  expect((await fetch(`${url}/v1/nothing`)).status).toBe(401)
+})
 
-  it('routes of score name the method that a path knows', async () => {
+it('credentials need a secret to start', async () => {
+  const options = { database: `${tempFolder()}/score.db`, catalogue: BUNDLED_CATALOGUE, backendSecret: '' }
+  await expect(createScoreService(options)).rejects.toThrow('secret')
+})
+
+it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/update', '/v1//charge'])(
+  'routes of score do not include %s',
+  async (path) => {
     const { post } = await startScore()
-    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const response = await post(UPSERT, {}, { method })
-      expect([response.status, response.json.error, response.headers.get('allow')]).toEqual([
-        405,
-        'method_not_allowed',
-        'POST',
-      ])
-    }
-    const health = await post('/v1/health')
-    expect([health.status, health.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-  })
+    const response = await post(path)
+    expect([response.status, response.json]).toEqual([404, { error: 'not_found', msg: expect.any(String) }])
+  },
+)
 
-  it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert', '/v1/update-lx', '/v1/update-fish'])(
-    'routes of score report that %s is left out',
-    async (path) => {
-      const { post } = await startScore()
-      expect(await post(path)).toMatchObject({ status: 410, json: { error: 'capability_missing' } })
-    },
-  )
+it('routes of score name the method that a path knows', async () => {
+  const { post } = await startScore()
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+    const response = await post(UPSERT, {}, { method })
+    expect([response.status, response.json.error, response.headers.get('allow')]).toEqual([
+      405,
+      'method_not_allowed',
+      'POST',
+    ])
+  }
+  const health = await post('/v1/health')
+  expect([health.status, health.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+})
 
-  it('routes of score refuse a path that cannot be decoded', async () => {
+it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert', '/v1/update-lx', '/v1/update-fish'])(
+  'routes of score report that %s is left out',
+  async (path) => {
     const { post } = await startScore()
-    expect(await post('/v1/%zz')).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
-  })
+    expect(await post(path)).toMatchObject({ status: 410, json: { error: 'capability_missing' } })
+  },
+)
+
+it('routes of score refuse a path that cannot be decoded', async () => {
+  const { post } = await startScore()
+  expect(await post('/v1/%zz')).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
 })
 
 describe('bodies', () => {
@@ -178,73 +174,67 @@ describe('bodies', () => {
   })
 })
 
-describe('a database that another process has locked', () => {
-  const lock = (database: string) => {
-    const other = new DatabaseSync(database)
-    atEnd(() => other.close())
-    other.exec('BEGIN IMMEDIATE')
-    return other
+const lock = (database: string) => {
+  const other = new DatabaseSync(database)
+  atEnd(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  return other
+}
+
+it('a database that another process has locked is account_busy for writes, and does not stop reads', async () => {
+  const { database, post } = await startScore({ busyTimeout: 100 })
+  await post(UPSERT, record())
+  const other = lock(database)
+  const busy = { error: 'account_busy', msg: expect.any(String), returnCode: 4001, code: 4001 }
+  for (const [path, body] of [
+    [UPSERT, record({ dxScore: 1 })],
+    ['/v1/music/delete', { musicId: 11466, level: 3 }],
+    ['/v1/music/clear', { confirm: true }],
+    ['/v1/charge', { chargeId: 2 }],
+    ['/v1/ticket/clear', {}],
+  ] as const) {
+    const response = await post(path, body)
+    expect([path, response.status, response.json]).toEqual([path, 409, busy])
   }
-
-  it('a database that another process has locked is account_busy for writes, and does not stop reads', async () => {
-    const { database, post } = await startScore({ busyTimeout: 100 })
-    await post(UPSERT, record())
-    const other = lock(database)
-    const busy = { error: 'account_busy', msg: expect.any(String), returnCode: 4001, code: 4001 }
-    for (const [path, body] of [
-      [UPSERT, record({ dxScore: 1 })],
-      ['/v1/music/delete', { musicId: 11466, level: 3 }],
-      ['/v1/music/clear', { confirm: true }],
-      ['/v1/charge', { chargeId: 2 }],
-      ['/v1/ticket/clear', {}],
-    ] as const) {
-      const response = await post(path, body)
-      expect([path, response.status, response.json]).toEqual([path, 409, busy])
-    }
-    expect((await post('/v1/user/music')).json.businessData.userMusicList[0].userMusicDetailList[0]).toMatchObject({
-      deluxscoreMax: 2800,
-    })
-    other.exec('COMMIT')
-    expect((await post(UPSERT, record({ dxScore: 1 }))).json.businessData.updated).toBe(1)
+  expect((await post('/v1/user/music')).json.businessData.userMusicList[0].userMusicDetailList[0]).toMatchObject({
+    deluxscoreMax: 2800,
   })
-
-  it('a database that another process has locked is waited for, while other requests get their responses', async () => {
-    const { database, post } = await startScore()
-    await post('/v1/user/data')
-    const other = lock(database)
-    const waiting = post(UPSERT, record())
-    expect((await post('/v1/user/data')).status).toBe(200)
-    other.exec('COMMIT')
-    expect((await waiting).status).toBe(200)
-  })
+  other.exec('COMMIT')
+  expect((await post(UPSERT, record({ dxScore: 1 }))).json.businessData.updated).toBe(1)
 })
 
-describe('a failure that nobody foresaw', () => {
-  it('a failure that nobody foresaw shows the client nothing and the log everything', async () => {
-    const { database, post, errors } = await startScore()
-    const other = new DatabaseSync(database)
-    other.exec('DROP TABLE scores')
-    other.close()
-    const response = await post('/v1/user/music')
-    expect([response.status, response.json]).toEqual([500, { error: 'internal', msg: 'Internal error.' }])
-    expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('scores') }) }])
-  })
+it('a database that another process has locked is waited for, while other requests get their responses', async () => {
+  const { database, post } = await startScore()
+  await post('/v1/user/data')
+  const other = lock(database)
+  const waiting = post(UPSERT, record())
+  expect((await post('/v1/user/data')).status).toBe(200)
+  other.exec('COMMIT')
+  expect((await waiting).status).toBe(200)
 })
 
-describe('onRequest', () => {
-  it('onRequest has reported a request by the time its response arrives', async () => {
-    const { post, url, records } = await startScore()
-    await post('/v1/user/data?x=1', {}, { user: '雪' })
-    await post(UPSERT, '{')
-    await post('/v1/nothing')
-    await fetch(`${url}/v1/health`)
-    await fetch(`${url}/v1/charge`, { method: 'POST' })
-    expect(records).toEqual([
-      { method: 'POST', path: '/v1/user/data', user: '雪', status: 200 },
-      { method: 'POST', path: UPSERT, user: 'alice', status: 400 },
-      { method: 'POST', path: '/v1/nothing', user: 'alice', status: 404 },
-      { method: 'GET', path: '/v1/health', user: null, status: 200 },
-      { method: 'POST', path: '/v1/charge', user: null, status: 401 },
-    ])
-  })
+it('a failure that nobody foresaw shows the client nothing and the log everything', async () => {
+  const { database, post, errors } = await startScore()
+  const other = new DatabaseSync(database)
+  other.exec('DROP TABLE scores')
+  other.close()
+  const response = await post('/v1/user/music')
+  expect([response.status, response.json]).toEqual([500, { error: 'internal', msg: 'Internal error.' }])
+  expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('scores') }) }])
+})
+
+it('onRequest has reported a request by the time its response arrives', async () => {
+  const { post, url, records } = await startScore()
+  await post('/v1/user/data?x=1', {}, { user: '雪' })
+  await post(UPSERT, '{')
+  await post('/v1/nothing')
+  await fetch(`${url}/v1/health`)
+  await fetch(`${url}/v1/charge`, { method: 'POST' })
+  expect(records).toEqual([
+    { method: 'POST', path: '/v1/user/data', user: '雪', status: 200 },
+    { method: 'POST', path: UPSERT, user: 'alice', status: 400 },
+    { method: 'POST', path: '/v1/nothing', user: 'alice', status: 404 },
+    { method: 'GET', path: '/v1/health', user: null, status: 200 },
+    { method: 'POST', path: '/v1/charge', user: null, status: 401 },
+  ])
 })

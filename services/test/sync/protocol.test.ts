@@ -149,190 +149,184 @@ describe('with an open snapshot', () => {
   })
 })
 
-describe('an idle snapshot', () => {
-  it('an idle snapshot is open for 30 minutes after its last chunk, whatever else came', async () => {
-    const { sync, clock } = await withScores()
-    await sync(chunk('A', [ONE]))
-    clock.now += 29 * MINUTE
-    await sync(chunk('A', [TWO]))
-    clock.now += 29 * MINUTE
-    await sync(incremental([THREE]))
-    clock.now += MINUTE
-    expect((await sync(chunk('B', [ONE]))).status).toBe(409)
-    clock.now += 1
-    expect((await sync(chunk('B', [ONE]))).status).toBe(200)
-  })
-
-  it('an idle snapshot expires as long after as the configuration says', async () => {
-    const { sync, clock } = await startSync({ snapshotIdleMs: 1000 })
-    await sync(chunk('A', [ONE]))
-    clock.now += 1001
-    expect((await sync(chunk('B', [ONE]))).status).toBe(200)
-  })
-
-  it('an idle snapshot leaves what was written, and takes no chunk any more with an error that says so', async () => {
-    const { sync, clock, stored } = await withScores()
-    await sync(chunk('A', [THREE]))
-    clock.now = NOON + 31 * MINUTE
-    const before = await stored()
-    expect(Object.keys(before)).toEqual(['2001/3', '2002/3', '2003/3'])
-    for (const late of [chunk('A', [THREE]), chunk('A', [ONE]), finalChunk('A', [THREE]), finalChunk('A', [ONE])]) {
-      const response = await sync(late)
-      expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_expired', open_snapshot_id: null }])
-      expect(response.headers.get('retry-after')).toBeNull()
-    }
-    expect(await stored()).toEqual(before)
-    await sync(chunk('B', [ONE]))
-    expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: 'B' })
-    await sync(finalChunk('B', [TWO]))
-    expect((await sync(finalChunk('A', [ONE]))).json.detail).toBe('snapshot_expired')
-    expect(Object.keys(await stored())).toEqual(['2001/3', '2002/3'])
-  })
-
-  it('an idle snapshot stays expired when the clock goes back', async () => {
-    const { sync, clock, keys } = await withScores()
-    await sync(chunk('A', [ONE]))
-    clock.now += 31 * MINUTE
-    await sync(chunk('B', [TWO]))
-    clock.now = NOON
-    expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: null })
-    expect(await keys()).toEqual([2001, 2002])
-  })
-
-  it('an idle snapshot of a clock that was ahead for a moment blocks nobody for as long', async () => {
-    const { sync, clock } = await withScores()
-    clock.now += 24 * 60 * MINUTE
-    await sync(chunk('A', [ONE]))
-    clock.now = NOON
-    expect((await sync(chunk('B', [ONE]))).status).toBe(200)
-  })
-
-  it('an idle snapshot protects nothing of an incremental sync after it', async () => {
-    const { sync, clock, keys } = await withScores()
-    await sync(chunk('A', [ONE]))
-    clock.now += 31 * MINUTE
-    await sync(incremental([THREE]))
-    await sync(finalChunk('B', [TWO]))
-    expect(await keys()).toEqual([2002])
-  })
+it('an idle snapshot is open for 30 minutes after its last chunk, whatever else came', async () => {
+  const { sync, clock } = await withScores()
+  await sync(chunk('A', [ONE]))
+  clock.now += 29 * MINUTE
+  await sync(chunk('A', [TWO]))
+  clock.now += 29 * MINUTE
+  await sync(incremental([THREE]))
+  clock.now += MINUTE
+  expect((await sync(chunk('B', [ONE]))).status).toBe(409)
+  clock.now += 1
+  expect((await sync(chunk('B', [ONE]))).status).toBe(200)
 })
 
-describe('a finished snapshot', () => {
-  async function finished() {
-    const running = await withScores()
-    await running.sync(chunk('A', [TWO]))
-    await running.sync(finalChunk('A', [THREE], { nickname: 'Before' }))
-    return running
+it('an idle snapshot expires as long after as the configuration says', async () => {
+  const { sync, clock } = await startSync({ snapshotIdleMs: 1000 })
+  await sync(chunk('A', [ONE]))
+  clock.now += 1001
+  expect((await sync(chunk('B', [ONE]))).status).toBe(200)
+})
+
+it('an idle snapshot leaves what was written, and takes no chunk any more with an error that says so', async () => {
+  const { sync, clock, stored } = await withScores()
+  await sync(chunk('A', [THREE]))
+  clock.now = NOON + 31 * MINUTE
+  const before = await stored()
+  expect(Object.keys(before)).toEqual(['2001/3', '2002/3', '2003/3'])
+  for (const late of [chunk('A', [THREE]), chunk('A', [ONE]), finalChunk('A', [THREE]), finalChunk('A', [ONE])]) {
+    const response = await sync(late)
+    expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_expired', open_snapshot_id: null }])
+    expect(response.headers.get('retry-after')).toBeNull()
   }
+  expect(await stored()).toEqual(before)
+  await sync(chunk('B', [ONE]))
+  expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: 'B' })
+  await sync(finalChunk('B', [TWO]))
+  expect((await sync(finalChunk('A', [ONE]))).json.detail).toBe('snapshot_expired')
+  expect(Object.keys(await stored())).toEqual(['2001/3', '2002/3'])
+})
 
-  it('a finished snapshot takes each of its chunks again and writes nothing', async () => {
-    const { sync, player, clock } = await finished()
-    await sync(incremental([record(2003, { achievements: 100 })]))
-    const before = (await player(QQ)).text
-    clock.now += 5 * MINUTE
-    for (const repeat of [chunk('A', [TWO]), finalChunk('A', [THREE], { nickname: 'After' }), finalChunk('A', [TWO])]) {
-      expect((await sync(repeat)).json).toEqual({
-        status: 'ok',
-        snapshot_id: 'A',
-        imported: 0,
-        updated: 0,
-        skipped: 1,
-        stored_records: 2,
-        removed: 0,
-        errors: [],
-      })
-    }
-    expect((await player(QQ)).text).toBe(before)
-  })
+it('an idle snapshot stays expired when the clock goes back', async () => {
+  const { sync, clock, keys } = await withScores()
+  await sync(chunk('A', [ONE]))
+  clock.now += 31 * MINUTE
+  await sync(chunk('B', [TWO]))
+  clock.now = NOON
+  expect((await sync(finalChunk('A', [ONE]))).json).toEqual({ detail: 'snapshot_expired', open_snapshot_id: null })
+  expect(await keys()).toEqual([2001, 2002])
+})
 
-  it('a finished snapshot takes a chunk that comes late as an addition, which never lowers and deletes nothing', async () => {
-    const { sync, stored } = await finished()
-    const late = [ONE, record(2002, { achievements: 90, dxScore: 1001 })]
-    expect((await sync(chunk('A', late))).json).toEqual({
+it('an idle snapshot of a clock that was ahead for a moment blocks nobody for as long', async () => {
+  const { sync, clock } = await withScores()
+  clock.now += 24 * 60 * MINUTE
+  await sync(chunk('A', [ONE]))
+  clock.now = NOON
+  expect((await sync(chunk('B', [ONE]))).status).toBe(200)
+})
+
+it('an idle snapshot protects nothing of an incremental sync after it', async () => {
+  const { sync, clock, keys } = await withScores()
+  await sync(chunk('A', [ONE]))
+  clock.now += 31 * MINUTE
+  await sync(incremental([THREE]))
+  await sync(finalChunk('B', [TWO]))
+  expect(await keys()).toEqual([2002])
+})
+
+async function finished() {
+  const running = await withScores()
+  await running.sync(chunk('A', [TWO]))
+  await running.sync(finalChunk('A', [THREE], { nickname: 'Before' }))
+  return running
+}
+
+it('a finished snapshot takes each of its chunks again and writes nothing', async () => {
+  const { sync, player, clock } = await finished()
+  await sync(incremental([record(2003, { achievements: 100 })]))
+  const before = (await player(QQ)).text
+  clock.now += 5 * MINUTE
+  for (const repeat of [chunk('A', [TWO]), finalChunk('A', [THREE], { nickname: 'After' }), finalChunk('A', [TWO])]) {
+    expect((await sync(repeat)).json).toEqual({
       status: 'ok',
       snapshot_id: 'A',
-      imported: 1,
-      updated: 1,
-      skipped: 0,
-      stored_records: 3,
+      imported: 0,
+      updated: 0,
+      skipped: 1,
+      stored_records: 2,
       removed: 0,
       errors: [],
     })
-    expect((await sync(finalChunk('A', [record(2003, { achievements: 98 })]))).json).toMatchObject({ removed: 0 })
-    const after = await stored()
-    expect(after).toMatchObject({ '2001/3': {}, '2002/3': { achievements: 99.5, dxScore: 1001 } })
-    expect(after).toMatchObject({ '2003/3': { achievements: 99.5 } })
-    await sync(incremental([record(2001, { achievements: 100 })]))
-    expect((await sync(chunk('A', late))).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, skipped: 2 })
-    expect(await stored()).toMatchObject({ '2001/3': { achievements: 100 } })
-  })
-
-  it('a finished snapshot gives way to the next', async () => {
-    const { sync, keys } = await finished()
-    await sync(chunk('B', [ONE]))
-    await sync(finalChunk('B', [TWO]))
-    expect(await keys()).toEqual([2001, 2002])
-    // What the first has had is nothing that the second has had.
-    expect((await sync(chunk('B', [THREE]))).json).toMatchObject({ status: 'ok', imported: 1 })
-  })
-
-  it('a finished snapshot that is not the last one any more takes its chunks again, writes nothing and refuses others', async () => {
-    const { sync, stored, clock } = await finished()
-    const recent = [record(2001), record(2002, { achievements: 100 }), record(2004)]
-    const older = [chunk('A', [TWO]), finalChunk('A', [THREE])]
-    const holds = async (open: string | null) => {
-      const before = await stored()
-      for (const repeat of older) {
-        expect((await sync(repeat)).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, removed: 0 })
-      }
-      for (const late of [chunk('A', [record(2002, { achievements: 101 })]), finalChunk('A', [ONE, TWO])]) {
-        const response = await sync(late)
-        expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_closed', open_snapshot_id: open }])
-      }
-      expect(await stored()).toEqual(before)
-    }
-    await sync(chunk('B', recent))
-    await holds('B')
-    expect((await sync(finalChunk('B', [record(2005)]))).json).toMatchObject({ status: 'ok', stored_records: 4 })
-    await holds(null)
-    await sync(chunk('C', recent))
-    clock.now += 31 * MINUTE
-    await holds(null)
-    await sync({ qq: QQ, full_snapshot: true, records: recent })
-    await holds(null)
-    clock.now += 6 * DAY
-    await holds(null)
-    expect((await sync(chunk('D', recent))).json).toMatchObject({ status: 'partial' })
-    expect((await sync(finalChunk('D', recent))).json).toMatchObject({ status: 'ok' })
-  })
-
-  it('a finished snapshot is remembered by its hundreds', async () => {
-    const { sync, keys } = await withScores()
-    for (let index = 0; index < 300; index++) await sync(finalChunk(`S${index}`, [ONE]))
-    await sync(finalChunk('last', [ONE, TWO, THREE]))
-    expect((await sync(finalChunk('S0', [ONE]))).json).toMatchObject({ status: 'ok', removed: 0 })
-    expect(await keys()).toEqual([2001, 2002, 2003])
-  })
-
-  it('a finished snapshot stays finished after a snapshot without an id', async () => {
-    const { sync } = await finished()
-    await sync({ qq: QQ, full_snapshot: true, records: [ONE] })
-    expect((await sync(chunk('A', [TWO]))).json).toMatchObject({ status: 'ok', imported: 0, stored_records: 1 })
-    expect((await sync(chunk('A', [ONE]))).json.detail).toBe('snapshot_closed')
-  })
+  }
+  expect((await player(QQ)).text).toBe(before)
 })
 
-describe('a chunk of another snapshot', () => {
-  it('a chunk of another snapshot gets an error that says how long to wait', async () => {
-    const { sync, clock } = await withScores()
-    await sync(chunk('A', [ONE]))
-    clock.now += 10 * MINUTE + 1
-    const refused = await sync(chunk('B', [TWO]))
-    const wait = Number(refused.headers.get('retry-after'))
-    expect([refused.status, wait]).toEqual([409, 20 * 60])
-    clock.now += wait * 1000
-    expect((await sync(chunk('B', [TWO]))).status).toBe(200)
+it('a finished snapshot takes a chunk that comes late as an addition, which never lowers and deletes nothing', async () => {
+  const { sync, stored } = await finished()
+  const late = [ONE, record(2002, { achievements: 90, dxScore: 1001 })]
+  expect((await sync(chunk('A', late))).json).toEqual({
+    status: 'ok',
+    snapshot_id: 'A',
+    imported: 1,
+    updated: 1,
+    skipped: 0,
+    stored_records: 3,
+    removed: 0,
+    errors: [],
   })
+  expect((await sync(finalChunk('A', [record(2003, { achievements: 98 })]))).json).toMatchObject({ removed: 0 })
+  const after = await stored()
+  expect(after).toMatchObject({ '2001/3': {}, '2002/3': { achievements: 99.5, dxScore: 1001 } })
+  expect(after).toMatchObject({ '2003/3': { achievements: 99.5 } })
+  await sync(incremental([record(2001, { achievements: 100 })]))
+  expect((await sync(chunk('A', late))).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, skipped: 2 })
+  expect(await stored()).toMatchObject({ '2001/3': { achievements: 100 } })
+})
+
+it('a finished snapshot gives way to the next', async () => {
+  const { sync, keys } = await finished()
+  await sync(chunk('B', [ONE]))
+  await sync(finalChunk('B', [TWO]))
+  expect(await keys()).toEqual([2001, 2002])
+  // What the first has had is nothing that the second has had.
+  expect((await sync(chunk('B', [THREE]))).json).toMatchObject({ status: 'ok', imported: 1 })
+})
+
+it('a finished snapshot that is not the last one any more takes its chunks again, writes nothing and refuses others', async () => {
+  const { sync, stored, clock } = await finished()
+  const recent = [record(2001), record(2002, { achievements: 100 }), record(2004)]
+  const older = [chunk('A', [TWO]), finalChunk('A', [THREE])]
+  const holds = async (open: string | null) => {
+    const before = await stored()
+    for (const repeat of older) {
+      expect((await sync(repeat)).json).toMatchObject({ status: 'ok', imported: 0, updated: 0, removed: 0 })
+    }
+    for (const late of [chunk('A', [record(2002, { achievements: 101 })]), finalChunk('A', [ONE, TWO])]) {
+      const response = await sync(late)
+      expect([response.status, response.json]).toEqual([409, { detail: 'snapshot_closed', open_snapshot_id: open }])
+    }
+    expect(await stored()).toEqual(before)
+  }
+  await sync(chunk('B', recent))
+  await holds('B')
+  expect((await sync(finalChunk('B', [record(2005)]))).json).toMatchObject({ status: 'ok', stored_records: 4 })
+  await holds(null)
+  await sync(chunk('C', recent))
+  clock.now += 31 * MINUTE
+  await holds(null)
+  await sync({ qq: QQ, full_snapshot: true, records: recent })
+  await holds(null)
+  clock.now += 6 * DAY
+  await holds(null)
+  expect((await sync(chunk('D', recent))).json).toMatchObject({ status: 'partial' })
+  expect((await sync(finalChunk('D', recent))).json).toMatchObject({ status: 'ok' })
+})
+
+it('a finished snapshot is remembered by its hundreds', async () => {
+  const { sync, keys } = await withScores()
+  for (let index = 0; index < 300; index++) await sync(finalChunk(`S${index}`, [ONE]))
+  await sync(finalChunk('last', [ONE, TWO, THREE]))
+  expect((await sync(finalChunk('S0', [ONE]))).json).toMatchObject({ status: 'ok', removed: 0 })
+  expect(await keys()).toEqual([2001, 2002, 2003])
+})
+
+it('a finished snapshot stays finished after a snapshot without an id', async () => {
+  const { sync } = await finished()
+  await sync({ qq: QQ, full_snapshot: true, records: [ONE] })
+  expect((await sync(chunk('A', [TWO]))).json).toMatchObject({ status: 'ok', imported: 0, stored_records: 1 })
+  expect((await sync(chunk('A', [ONE]))).json.detail).toBe('snapshot_closed')
+})
+
+it('a chunk of another snapshot gets an error that says how long to wait', async () => {
+  const { sync, clock } = await withScores()
+  await sync(chunk('A', [ONE]))
+  clock.now += 10 * MINUTE + 1
+  const refused = await sync(chunk('B', [TWO]))
+  const wait = Number(refused.headers.get('retry-after'))
+  expect([refused.status, wait]).toEqual([409, 20 * 60])
+  clock.now += wait * 1000
+  expect((await sync(chunk('B', [TWO]))).status).toBe(200)
 })
 
 describe('numbered chunks', () => {
@@ -429,46 +423,44 @@ it('an id without full_snapshot is refused', async () => {
   expect([response.status, response.json]).toEqual([400, { detail: 'snapshot_id needs full_snapshot' }])
 })
 
-describe('writes', () => {
-  const GOOD = record(2001, { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' })
-  const MIXED = record(2001, { achievements: 99, dxScore: 950, fc: 'ap', fs: 'sync' })
+const GOOD = record(2001, { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' })
+const MIXED = record(2001, { achievements: 99, dxScore: 950, fc: 'ap', fs: 'sync' })
 
-  it('writes of an incremental sync keep the best of each field', async () => {
-    const { sync, stored } = await startSync()
-    expect((await sync(incremental([GOOD]))).json).toMatchObject({ imported: 1 })
-    expect((await sync(incremental([MIXED]))).json).toMatchObject({ updated: 1 })
-    expect((await sync(incremental([GOOD, MIXED]))).json).toMatchObject({ skipped: 2 })
-    expect(await stored()).toMatchObject({
-      '2001/3': { achievements: 100, dxScore: 950, fc: 'ap', fs: 'fsd', rate: 'sss' },
-    })
+it('writes of an incremental sync keep the best of each field', async () => {
+  const { sync, stored } = await startSync()
+  expect((await sync(incremental([GOOD]))).json).toMatchObject({ imported: 1 })
+  expect((await sync(incremental([MIXED]))).json).toMatchObject({ updated: 1 })
+  expect((await sync(incremental([GOOD, MIXED]))).json).toMatchObject({ skipped: 2 })
+  expect(await stored()).toMatchObject({
+    '2001/3': { achievements: 100, dxScore: 950, fc: 'ap', fs: 'fsd', rate: 'sss' },
   })
+})
 
-  it('writes of a snapshot overwrite, also what is better', async () => {
-    const { sync, stored } = await startSync()
-    await sync(incremental([GOOD]))
-    expect((await sync(chunk('A', [MIXED]))).json).toMatchObject({ updated: 1 })
-    expect(await stored()).toMatchObject({ '2001/3': { achievements: 99, dxScore: 950, fc: 'ap', fs: 'sync' } })
-  })
+it('writes of a snapshot overwrite, also what is better', async () => {
+  const { sync, stored } = await startSync()
+  await sync(incremental([GOOD]))
+  expect((await sync(chunk('A', [MIXED]))).json).toMatchObject({ updated: 1 })
+  expect(await stored()).toMatchObject({ '2001/3': { achievements: 99, dxScore: 950, fc: 'ap', fs: 'sync' } })
+})
 
-  it.each([
-    [[GOOD, MIXED]],
-    [[MIXED, GOOD]],
-    [[MIXED, record(2001, { achievements: 100, dxScore: 899, fc: 'app', fs: 'fsdp' }), GOOD, MIXED]],
-  ])('writes of one key in one request, or in several chunks, keep the larger record', async (records) => {
-    const { sync, stored } = await startSync()
-    const larger = { '2001/3': { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' } }
-    expect((await sync(incremental(records))).json).toMatchObject({ imported: 1, skipped: records.length - 1 })
-    expect(await stored()).toMatchObject(larger)
-    await sync(incremental([record(2001, { achievements: 101 })]))
-    for (const each of records) await sync(chunk('A', [each]))
-    await sync(finalChunk('A', [MIXED]))
-    expect(await stored()).toMatchObject(larger)
-  })
+it.each([
+  [[GOOD, MIXED]],
+  [[MIXED, GOOD]],
+  [[MIXED, record(2001, { achievements: 100, dxScore: 899, fc: 'app', fs: 'fsdp' }), GOOD, MIXED]],
+])('writes of one key in one request, or in several chunks, keep the larger record', async (records) => {
+  const { sync, stored } = await startSync()
+  const larger = { '2001/3': { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' } }
+  expect((await sync(incremental(records))).json).toMatchObject({ imported: 1, skipped: records.length - 1 })
+  expect(await stored()).toMatchObject(larger)
+  await sync(incremental([record(2001, { achievements: 101 })]))
+  for (const each of records) await sync(chunk('A', [each]))
+  await sync(finalChunk('A', [MIXED]))
+  expect(await stored()).toMatchObject(larger)
+})
 
-  it('writes may say DX below 10000, or the id of the DX chart, for one chart', async () => {
-    const { sync, stored } = await startSync()
-    await sync(incremental([record(2001, { type: 'DX' })]))
-    expect((await sync(incremental([record(12001, { type: 'DX' })]))).json).toMatchObject({ skipped: 1 })
-    expect(Object.keys(await stored())).toEqual(['12001/3'])
-  })
+it('writes may say DX below 10000, or the id of the DX chart, for one chart', async () => {
+  const { sync, stored } = await startSync()
+  await sync(incremental([record(2001, { type: 'DX' })]))
+  expect((await sync(incremental([record(12001, { type: 'DX' })]))).json).toMatchObject({ skipped: 1 })
+  expect(Object.keys(await stored())).toEqual(['12001/3'])
 })

@@ -21,150 +21,144 @@ const PATHS = [
 ]
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlLW9mLW5vYm9keQ'
 
-describe('credentials', () => {
-  const strangers: Record<string, string>[] = [
-    {},
-    { 'bot-token': '' },
-    { 'bot-token': `${TOKEN}x` },
-    { 'bot-token': TOKEN.slice(1) },
-    { 'bot-token': TOKEN.toUpperCase() },
-    { 'bot-token': `${TOKEN}, ${TOKEN}` },
-    { 'bot-token': JWT },
-    { 'bot-token': 'gw_0123456789abcdefghijklmnopqrstuvwxyzABCD' },
-    { 'bot-token': 'mk_live_8Jq0Zl3o' },
-    { authorization: `Bearer ${TOKEN}` },
-    { authorization: `Bot-Token ${TOKEN}` },
-    { 'x-bot-token': TOKEN },
-    { cookie: `Bot-Token=${TOKEN}` },
-  ]
+const strangers: Record<string, string>[] = [
+  {},
+  { 'bot-token': '' },
+  { 'bot-token': `${TOKEN}x` },
+  { 'bot-token': TOKEN.slice(1) },
+  { 'bot-token': TOKEN.toUpperCase() },
+  { 'bot-token': `${TOKEN}, ${TOKEN}` },
+  { 'bot-token': JWT },
+  { 'bot-token': 'gw_0123456789abcdefghijklmnopqrstuvwxyzABCD' },
+  { 'bot-token': 'mk_live_8Jq0Zl3o' },
+  { authorization: `Bearer ${TOKEN}` },
+  { authorization: `Bot-Token ${TOKEN}` },
+  { 'x-bot-token': TOKEN },
+  { cookie: `Bot-Token=${TOKEN}` },
+]
 
-  it.each(PATHS)('credentials are refused to every stranger with one and the same response: %s', async (path) => {
-    const { url } = await startSync()
-    const responses = []
-    for (const headers of strangers) {
-      const method = path === SYNC ? 'POST' : 'GET'
-      const body = method === 'POST' ? { body: 'not even JSON' } : {}
-      const answer = await responseOf(await fetch(url() + path, { method, headers, ...body }))
-      const { date: _, ...rest } = Object.fromEntries(answer.headers)
-      responses.push(JSON.stringify([answer.status, answer.text, rest]))
-    }
-    expect(responses[0]).toContain('[401,"{\\"detail\\":\\"Bot-Token 无效\\"}"')
-    expect(responses[0]).toContain('"www-authenticate":"Bot-Token"')
-    expect(new Set(responses).size).toBe(1)
-  })
-
-  it('credentials are taken if they are one of several tokens', async () => {
-    const { send } = await startSync({ botTokens: ['first', TOKEN, '令牌'] })
-    const statusOf = async (token: string) =>
-      (await send(`/api/bot/player/${QQ}`, { headers: { 'bot-token': token } })).status
-    expect([await statusOf('first'), await statusOf(TOKEN), await statusOf('second')]).toEqual([404, 404, 401])
-  })
-
-  it('credentials are judged before the body has come', async () => {
-    const { url } = await startSync()
-    const socket = connect(Number(new URL(url()).port), '127.0.0.1')
-    atEnd(() => socket.destroy())
-    socket.write(
-      `POST ${SYNC} HTTP/1.1\r\nhost: sync\r\nbot-token: ${JWT}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`,
-    )
-    const [head] = await once(socket, 'data')
-    expect(String(head)).toMatch(/^HTTP\/1\.1 401 /)
-  })
-
-  it('credentials are never kept', async () => {
-    const { sync, send, database, errors, close } = await startSync()
-    await sync(chunk('A', [record()]))
-    await send(SYNC, { method: 'POST', body: '{', headers: { 'bot-token': 'a-wrong-token-of-somebody' } })
-    await close()
-    const folder = dirname(database)
-    const files = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'latin1'))
-    expect(files.join('').length).toBeGreaterThan(1000)
-    expect(files.join('')).not.toContain(TOKEN)
-    expect(files.join('')).not.toContain('a-wrong-token-of-somebody')
-    expect(errors).toEqual([])
-  })
-
-  it.each([[[]], [['']], [['one', '']]])('credentials do not start a service if they are %j', async (botTokens) => {
-    const options = { database: `${tempFolder()}/sync.db`, catalogue: BUNDLED_CATALOGUE, botTokens }
-    await expect(createSyncService(options)).rejects.toThrow('bot token')
-  })
-})
-
-describe('pages of other origins', () => {
-  const PAGE = 'http://127.0.0.1:8080'
-  const preflight = { origin: PAGE, 'access-control-request-method': 'POST' }
-
-  async function headersOf(path: string, method: string, headers: Record<string, string>) {
-    const { url } = await startSync({ allowedOrigins: [PAGE] })
-    const response = await fetch(url() + path, { method, headers })
-    return { status: response.status, get: (name: string) => response.headers.get(`access-control-${name}`) }
+it.each(PATHS)('credentials are refused to every stranger with one and the same response: %s', async (path) => {
+  const { url } = await startSync()
+  const responses = []
+  for (const headers of strangers) {
+    const method = path === SYNC ? 'POST' : 'GET'
+    const body = method === 'POST' ? { body: 'not even JSON' } : {}
+    const answer = await responseOf(await fetch(url() + path, { method, headers, ...body }))
+    const { date: _, ...rest } = Object.fromEntries(answer.headers)
+    responses.push(JSON.stringify([answer.status, answer.text, rest]))
   }
-
-  it('pages of other origins may read the document, whoever they are, and need no credential', async () => {
-    const answer = await headersOf('/openapi.json', 'GET', { origin: 'https://anywhere.example' })
-    expect([answer.status, answer.get('allow-origin'), answer.get('allow-credentials')]).toEqual([200, '*', null])
-  })
-
-  it('pages of other origins are answered about the document as everybody is, since it may come from a cache', async () => {
-    const answer = await headersOf('/openapi.json', 'GET', {})
-    expect([answer.status, answer.get('allow-origin'), answer.get('expose-headers')]).toEqual([200, '*', null])
-  })
-
-  it('pages of other origins that the configuration allows may ask with a token, and see why they are refused', async () => {
-    const asked = await headersOf(SYNC, 'OPTIONS', preflight)
-    expect([asked.status, asked.get('allow-origin'), asked.get('allow-methods'), asked.get('allow-headers')]).toEqual([
-      204,
-      PAGE,
-      'POST',
-      'Bot-Token, Content-Type',
-    ])
-    const refused = await headersOf(SYNC, 'POST', { origin: PAGE })
-    expect([refused.status, refused.get('allow-origin'), refused.get('allow-credentials')]).toEqual([401, PAGE, null])
-  })
-
-  it.each(['https://evil.example', 'null', `${PAGE}.evil.example`, 'http://127.0.0.1:80801'])(
-    'pages of other origins are not allowed by %s',
-    async (origin) => {
-      const asked = await headersOf(SYNC, 'OPTIONS', { ...preflight, origin })
-      expect([asked.status, asked.get('allow-origin')]).toEqual([401, null])
-      const sent = await headersOf(SYNC, 'POST', { origin, 'bot-token': TOKEN })
-      expect(sent.get('allow-origin')).toBeNull()
-    },
-  )
+  expect(responses[0]).toContain('[401,"{\\"detail\\":\\"Bot-Token 无效\\"}"')
+  expect(responses[0]).toContain('"www-authenticate":"Bot-Token"')
+  expect(new Set(responses).size).toBe(1)
 })
 
-describe('routes of sync', () => {
-  it.each(['/', '/api/bot', '/api/bot/sync/', '/api/bot/player', '/api/bot/player/10000/x', '/API/bot/sync'])(
-    'routes of sync do not include %s',
-    async (path) => {
-      const { send } = await startSync()
-      const answer = await send(path)
-      expect([answer.status, answer.json]).toEqual([404, { detail: 'Not Found' }])
-    },
+it('credentials are taken if they are one of several tokens', async () => {
+  const { send } = await startSync({ botTokens: ['first', TOKEN, '令牌'] })
+  const statusOf = async (token: string) =>
+    (await send(`/api/bot/player/${QQ}`, { headers: { 'bot-token': token } })).status
+  expect([await statusOf('first'), await statusOf(TOKEN), await statusOf('second')]).toEqual([404, 404, 401])
+})
+
+it('credentials are judged before the body has come', async () => {
+  const { url } = await startSync()
+  const socket = connect(Number(new URL(url()).port), '127.0.0.1')
+  atEnd(() => socket.destroy())
+  socket.write(
+    `POST ${SYNC} HTTP/1.1\r\nhost: sync\r\nbot-token: ${JWT}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`,
   )
+  const [head] = await once(socket, 'data')
+  expect(String(head)).toMatch(/^HTTP\/1\.1 401 /)
+})
 
-  it('routes of sync name the methods that a path knows', async () => {
-    const { send } = await startSync()
-    for (const [path, method, allow] of [
-      [SYNC, 'GET', 'POST'],
-      [SYNC, 'PUT', 'POST'],
-      [`/api/bot/player/${QQ}`, 'DELETE', 'GET, HEAD'],
-      [`/api/bot/player/${QQ}/trend`, 'POST', 'GET, HEAD'],
-      ['/openapi.json', 'POST', 'GET, HEAD'],
-    ] as const) {
-      const answer = await send(path, { method })
-      expect([answer.status, answer.json, answer.headers.get('allow')]).toEqual([
-        405,
-        { detail: 'Method Not Allowed' },
-        allow,
-      ])
-    }
-  })
+it('credentials are never kept', async () => {
+  const { sync, send, database, errors, close } = await startSync()
+  await sync(chunk('A', [record()]))
+  await send(SYNC, { method: 'POST', body: '{', headers: { 'bot-token': 'a-wrong-token-of-somebody' } })
+  await close()
+  const folder = dirname(database)
+  const files = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'latin1'))
+  expect(files.join('').length).toBeGreaterThan(1000)
+  expect(files.join('')).not.toContain(TOKEN)
+  expect(files.join('')).not.toContain('a-wrong-token-of-somebody')
+  expect(errors).toEqual([])
+})
 
-  it('routes of sync refuse a path that cannot be decoded', async () => {
+it.each([[[]], [['']], [['one', '']]])('credentials do not start a service if they are %j', async (botTokens) => {
+  const options = { database: `${tempFolder()}/sync.db`, catalogue: BUNDLED_CATALOGUE, botTokens }
+  await expect(createSyncService(options)).rejects.toThrow('bot token')
+})
+
+const PAGE = 'http://127.0.0.1:8080'
+const preflight = { origin: PAGE, 'access-control-request-method': 'POST' }
+
+async function headersOf(path: string, method: string, headers: Record<string, string>) {
+  const { url } = await startSync({ allowedOrigins: [PAGE] })
+  const response = await fetch(url() + path, { method, headers })
+  return { status: response.status, get: (name: string) => response.headers.get(`access-control-${name}`) }
+}
+
+it('pages of other origins may read the document, whoever they are, and need no credential', async () => {
+  const answer = await headersOf('/openapi.json', 'GET', { origin: 'https://anywhere.example' })
+  expect([answer.status, answer.get('allow-origin'), answer.get('allow-credentials')]).toEqual([200, '*', null])
+})
+
+it('pages of other origins are answered about the document as everybody is, since it may come from a cache', async () => {
+  const answer = await headersOf('/openapi.json', 'GET', {})
+  expect([answer.status, answer.get('allow-origin'), answer.get('expose-headers')]).toEqual([200, '*', null])
+})
+
+it('pages of other origins that the configuration allows may ask with a token, and see why they are refused', async () => {
+  const asked = await headersOf(SYNC, 'OPTIONS', preflight)
+  expect([asked.status, asked.get('allow-origin'), asked.get('allow-methods'), asked.get('allow-headers')]).toEqual([
+    204,
+    PAGE,
+    'POST',
+    'Bot-Token, Content-Type',
+  ])
+  const refused = await headersOf(SYNC, 'POST', { origin: PAGE })
+  expect([refused.status, refused.get('allow-origin'), refused.get('allow-credentials')]).toEqual([401, PAGE, null])
+})
+
+it.each(['https://evil.example', 'null', `${PAGE}.evil.example`, 'http://127.0.0.1:80801'])(
+  'pages of other origins are not allowed by %s',
+  async (origin) => {
+    const asked = await headersOf(SYNC, 'OPTIONS', { ...preflight, origin })
+    expect([asked.status, asked.get('allow-origin')]).toEqual([401, null])
+    const sent = await headersOf(SYNC, 'POST', { origin, 'bot-token': TOKEN })
+    expect(sent.get('allow-origin')).toBeNull()
+  },
+)
+
+it.each(['/', '/api/bot', '/api/bot/sync/', '/api/bot/player', '/api/bot/player/10000/x', '/API/bot/sync'])(
+  'routes of sync do not include %s',
+  async (path) => {
     const { send } = await startSync()
-    expect(await send('/api/bot/player/%zz')).toMatchObject({ status: 400, json: { detail: 'malformed URL' } })
-  })
+    const answer = await send(path)
+    expect([answer.status, answer.json]).toEqual([404, { detail: 'Not Found' }])
+  },
+)
+
+it('routes of sync name the methods that a path knows', async () => {
+  const { send } = await startSync()
+  for (const [path, method, allow] of [
+    [SYNC, 'GET', 'POST'],
+    [SYNC, 'PUT', 'POST'],
+    [`/api/bot/player/${QQ}`, 'DELETE', 'GET, HEAD'],
+    [`/api/bot/player/${QQ}/trend`, 'POST', 'GET, HEAD'],
+    ['/openapi.json', 'POST', 'GET, HEAD'],
+  ] as const) {
+    const answer = await send(path, { method })
+    expect([answer.status, answer.json, answer.headers.get('allow')]).toEqual([
+      405,
+      { detail: 'Method Not Allowed' },
+      allow,
+    ])
+  }
+})
+
+it('routes of sync refuse a path that cannot be decoded', async () => {
+  const { send } = await startSync()
+  expect(await send('/api/bot/player/%zz')).toMatchObject({ status: 400, json: { detail: 'malformed URL' } })
 })
 
 describe('a body', () => {
@@ -403,17 +397,15 @@ describe('two requests at once', () => {
   })
 })
 
-describe('a failure that nobody foresaw', () => {
-  it('a failure that nobody foresaw shows the client nothing and the log everything but the token', async () => {
-    const { sync, database, errors, stored } = await startSync()
-    await sync(incremental([record()]))
-    const other = new DatabaseSync(database)
-    other.exec('ALTER TABLE history RENAME TO gone')
-    other.close()
-    const answer = await sync(incremental([record(2002)]))
-    expect([answer.status, answer.json]).toEqual([500, { detail: 'Internal Server Error' }])
-    expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('history') }) }])
-    expect(String((errors[0] as { err: Error }).err.stack)).not.toContain(TOKEN)
-    expect(Object.keys(await stored())).toEqual(['2001/3'])
-  })
+it('a failure that nobody foresaw shows the client nothing and the log everything but the token', async () => {
+  const { sync, database, errors, stored } = await startSync()
+  await sync(incremental([record()]))
+  const other = new DatabaseSync(database)
+  other.exec('ALTER TABLE history RENAME TO gone')
+  other.close()
+  const answer = await sync(incremental([record(2002)]))
+  expect([answer.status, answer.json]).toEqual([500, { detail: 'Internal Server Error' }])
+  expect(errors).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining('history') }) }])
+  expect(String((errors[0] as { err: Error }).err.stack)).not.toContain(TOKEN)
+  expect(Object.keys(await stored())).toEqual(['2001/3'])
 })

@@ -11,50 +11,48 @@ const ALL: readonly Leniency[] = ['bare_lf', 'control_bytes', 'identity_coding',
 const read = (text: string, lenient: readonly Leniency[], size = text.length) =>
   readResponse(latin1(text), [size], true, false, lenient)
 
-describe('a fault that is let pass', () => {
-  it.each<[Leniency, string, readonly string[]]>([
-    ['bare_lf', 'HTTP/1.1 200 OK\nX-A: 1\r\nContent-Length: 2\n\nok', ['X-A', '1', 'Content-Length', '2']],
-    ['bare_lf', `${OK}X-A: 1\r\nContent-Length: 2\r\n\nok`, ['X-A', '1', 'Content-Length', '2']],
-    ['bare_lf', `${OK}X-A: 1\r\nContent-Length: 2\n\r\nok`, ['X-A', '1', 'Content-Length', '2']],
-    ['control_bytes', `HTTP/1.1 200 \x01\r\nX-A: a\x01\x7fb\x1b\r\n\r\nok`, ['X-A', 'a  b']],
-    ['identity_coding', `${OK}Transfer-Encoding: Identity\r\nContent-Length: 2\r\n\r\nok`, ['Content-Length', '2']],
-    ['identity_coding', `${OK}Transfer-Encoding: identity\r\n\r\nok`, []],
-    ['line_without_colon', `${OK}nonsense\r\nContent-Length: 2\r\n\r\nok`, ['Content-Length', '2']],
-    [
-      'equal_lengths',
-      `${OK}Content-Length: 2\r\nX-A: 1\r\ncontent-length : 2\r\n\r\nok`,
-      ['Content-Length', '2', 'X-A', '1'],
-    ],
-    ['equal_lengths', `${OK}Content-Length: 2,\t2\r\n\r\nok`, ['Content-Length', '2']],
-  ])(
-    'a fault that is let pass passes by its name only, and never twice on a connection: %s in %j',
-    (name, text, fields) => {
-      for (const size of [text.length, 1, 7]) {
-        const { heard, error } = read(text, [name], size)
-        expect(error).toBeNull()
-        expect(heard.response()).toEqual({ status: 200, fields, body: 'ok', trailers: [] })
-        expect(heard.head?.needed).toEqual([name])
-        expect(readResponse(latin1(text), [size], false, false, [name]).reader.persistent).toBe(false)
-        const others = ALL.filter((other) => other !== name)
-        expect(read(text, others, size).heard.response()).toBeNull()
-      }
-    },
-  )
+it.each<[Leniency, string, readonly string[]]>([
+  ['bare_lf', 'HTTP/1.1 200 OK\nX-A: 1\r\nContent-Length: 2\n\nok', ['X-A', '1', 'Content-Length', '2']],
+  ['bare_lf', `${OK}X-A: 1\r\nContent-Length: 2\r\n\nok`, ['X-A', '1', 'Content-Length', '2']],
+  ['bare_lf', `${OK}X-A: 1\r\nContent-Length: 2\n\r\nok`, ['X-A', '1', 'Content-Length', '2']],
+  ['control_bytes', `HTTP/1.1 200 \x01\r\nX-A: a\x01\x7fb\x1b\r\n\r\nok`, ['X-A', 'a  b']],
+  ['identity_coding', `${OK}Transfer-Encoding: Identity\r\nContent-Length: 2\r\n\r\nok`, ['Content-Length', '2']],
+  ['identity_coding', `${OK}Transfer-Encoding: identity\r\n\r\nok`, []],
+  ['line_without_colon', `${OK}nonsense\r\nContent-Length: 2\r\n\r\nok`, ['Content-Length', '2']],
+  [
+    'equal_lengths',
+    `${OK}Content-Length: 2\r\nX-A: 1\r\ncontent-length : 2\r\n\r\nok`,
+    ['Content-Length', '2', 'X-A', '1'],
+  ],
+  ['equal_lengths', `${OK}Content-Length: 2,\t2\r\n\r\nok`, ['Content-Length', '2']],
+])(
+  'a fault that is let pass passes by its name only, and never twice on a connection: %s in %j',
+  (name, text, fields) => {
+    for (const size of [text.length, 1, 7]) {
+      const { heard, error } = read(text, [name], size)
+      expect(error).toBeNull()
+      expect(heard.response()).toEqual({ status: 200, fields, body: 'ok', trailers: [] })
+      expect(heard.head?.needed).toEqual([name])
+      expect(readResponse(latin1(text), [size], false, false, [name]).reader.persistent).toBe(false)
+      const others = ALL.filter((other) => other !== name)
+      expect(read(text, others, size).heard.response()).toBeNull()
+    }
+  },
+)
 
-  it('a fault that is let pass is named beside others of the same head, and of an interim one', () => {
-    const { heard } = read('HTTP/1.1 200 OK\nnonsense\nX-A: \x01\n\nok', ALL)
-    expect(heard.head?.needed).toEqual(['bare_lf', 'control_bytes', 'line_without_colon'])
-    const text = `HTTP/1.1 103 Early Hints\nLink: </a>\n\n${OK}Content-Length: 2\r\n\r\nok`
-    const { heard: behind, reader } = readResponse(latin1(text), undefined, false, false, ALL)
-    expect(behind.response()).toMatchObject({ body: 'ok' })
-    expect(reader.persistent).toBe(false)
-  })
+it('a fault that is let pass is named beside others of the same head, and of an interim one', () => {
+  const { heard } = read('HTTP/1.1 200 OK\nnonsense\nX-A: \x01\n\nok', ALL)
+  expect(heard.head?.needed).toEqual(['bare_lf', 'control_bytes', 'line_without_colon'])
+  const text = `HTTP/1.1 103 Early Hints\nLink: </a>\n\n${OK}Content-Length: 2\r\n\r\nok`
+  const { heard: behind, reader } = readResponse(latin1(text), undefined, false, false, ALL)
+  expect(behind.response()).toMatchObject({ body: 'ok' })
+  expect(reader.persistent).toBe(false)
+})
 
-  it('a fault that is let pass is not needed by a response that is well formed, whose connection goes on', () => {
-    const { heard, reader } = readResponse(latin1(`${OK}Content-Length: 2\r\n\r\nok`), undefined, false, false, ALL)
-    expect(heard.head?.needed).toEqual([])
-    expect(reader.persistent).toBe(true)
-  })
+it('a fault that is let pass is not needed by a response that is well formed, whose connection goes on', () => {
+  const { heard, reader } = readResponse(latin1(`${OK}Content-Length: 2\r\n\r\nok`), undefined, false, false, ALL)
+  expect(heard.head?.needed).toEqual([])
+  expect(reader.persistent).toBe(true)
 })
 
 describe('whatever is let pass', () => {

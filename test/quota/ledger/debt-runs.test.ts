@@ -40,42 +40,40 @@ function owedFor(...admitted: readonly (readonly [Charge, Decision])[]): Runs {
   return owed
 }
 
-describe('what is owed', () => {
-  it('what is owed is the sum of what was admitted in one run of a window', () => {
-    const all = decision([AT, AT], [AT - 5])
-    expect(owedFor([charge(3), all], [charge(4), all])).toEqual({
-      personal: [
-        { seconds: 60, startedAt: AT, used: 7 },
-        { seconds: 3600, startedAt: AT, used: 7 },
-      ],
-      organisation: [],
-      global: [{ seconds: 60, startedAt: AT - 5, used: 7 }],
-    })
+it('what is owed is the sum of what was admitted in one run of a window', () => {
+  const all = decision([AT, AT], [AT - 5])
+  expect(owedFor([charge(3), all], [charge(4), all])).toEqual({
+    personal: [
+      { seconds: 60, startedAt: AT, used: 7 },
+      { seconds: 3600, startedAt: AT, used: 7 },
+    ],
+    organisation: [],
+    global: [{ seconds: 60, startedAt: AT - 5, used: 7 }],
   })
+})
 
-  it('what is owed is what was admitted in the last run, in whatever order the runs come', () => {
-    const early = [charge(3), decision([AT, AT], [AT])] as const
-    const late = [charge(4), decision([AT + 60_000, AT], [AT + 60_000])] as const
-    for (const admitted of [
-      [early, late],
-      [late, early],
-    ]) {
-      const { personal, global } = owedFor(...admitted)
-      expect([personal.map(({ used }) => used), global.map(({ used }) => used)]).toEqual([[4, 7], [4]])
-    }
-  })
+it('what is owed is what was admitted in the last run, in whatever order the runs come', () => {
+  const early = [charge(3), decision([AT, AT], [AT])] as const
+  const late = [charge(4), decision([AT + 60_000, AT], [AT + 60_000])] as const
+  for (const admitted of [
+    [early, late],
+    [late, early],
+  ]) {
+    const { personal, global } = owedFor(...admitted)
+    expect([personal.map(({ used }) => used), global.map(({ used }) => used)]).toEqual([[4, 7], [4]])
+  }
+})
 
-  it('what is owed is over when the last of the windows has ended', () => {
-    const owed = owedFor([charge(3), decision([AT, AT], [AT])])
-    expect([AT + 60_000, AT + 3_599_999, AT + 3_600_000].map((at) => isOver(owed, at))).toEqual([false, false, true])
-  })
+it('what is owed is over when the last of the windows has ended', () => {
+  const owed = owedFor([charge(3), decision([AT, AT], [AT])])
+  expect([AT + 60_000, AT + 3_599_999, AT + 3_600_000].map((at) => isOver(owed, at))).toEqual([false, false, true])
+})
 
-  it('what is owed gets less by a charge that is given back, in the runs that still count', () => {
-    const early = [charge(3), decision([AT, AT], [AT])] as const
-    const owed = owedFor(early, [charge(4), decision([AT + 60_000, AT], [AT + 60_000])])
-    removeRuns(owed, runsOf(...early))
-    expect([owed.personal.map(({ used }) => used), owed.global.map(({ used }) => used)]).toEqual([[4, 4], [4]])
-  })
+it('what is owed gets less by a charge that is given back, in the runs that still count', () => {
+  const early = [charge(3), decision([AT, AT], [AT])] as const
+  const owed = owedFor(early, [charge(4), decision([AT + 60_000, AT], [AT + 60_000])])
+  removeRuns(owed, runsOf(...early))
+  expect([owed.personal.map(({ used }) => used), owed.global.map(({ used }) => used)]).toEqual([[4, 4], [4]])
 })
 
 describe('what is owed in a calendar window', () => {
@@ -105,60 +103,56 @@ describe('what is owed in a calendar window', () => {
   })
 })
 
-describe('what is owed to the books', () => {
-  it('what is owed to the books lasts until it is paid, also when the day on which it was admitted is over', () => {
-    const window = bookWindow('UTC')
-    const limits: Limits = { personal: [limit(60)], organisation: null, global: null, books: window }
-    const owed = owedFor([charge(3, limits), decision([AT], null)])
-    const later = AT + 3 * 86_400_000
-    expect(isOver(owed, later)).toBe(false)
-    expect(partsOf(owed, charge(1, limits), later)).toMatchObject([
-      { cost: 3, limits: { personal: [{ window: { seconds: window.seconds, calendar: window.calendar } }] } },
-    ])
-  })
+it('what is owed to the books lasts until it is paid, also when the day on which it was admitted is over', () => {
+  const window = bookWindow('UTC')
+  const limits: Limits = { personal: [limit(60)], organisation: null, global: null, books: window }
+  const owed = owedFor([charge(3, limits), decision([AT], null)])
+  const later = AT + 3 * 86_400_000
+  expect(isOver(owed, later)).toBe(false)
+  expect(partsOf(owed, charge(1, limits), later)).toMatchObject([
+    { cost: 3, limits: { personal: [{ window: { seconds: window.seconds, calendar: window.calendar } }] } },
+  ])
 })
 
-describe('the charges that pay it', () => {
-  it('the charges that pay it are one for each different amount, and name the windows that still run', () => {
-    const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
-    expect(partsOf(owed, charge(1), AT + 60_000)).toMatchObject([
-      {
-        user: 'alice',
-        organisation: null,
-        category: 'read',
-        cost: 4,
-        forced: true,
-        limits: { personal: [limitName(60)], organisation: null, global: null },
-      },
-      { cost: 7, forced: true, limits: { personal: [limitName(3600)], organisation: null, global: null } },
-    ])
-    expect(partsOf(owed, charge(1), AT + 3_600_000)).toEqual([])
-  })
+it('the charges that pay it are one for each different amount, and name the windows that still run', () => {
+  const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
+  expect(partsOf(owed, charge(1), AT + 60_000)).toMatchObject([
+    {
+      user: 'alice',
+      organisation: null,
+      category: 'read',
+      cost: 4,
+      forced: true,
+      limits: { personal: [limitName(60)], organisation: null, global: null },
+    },
+    { cost: 7, forced: true, limits: { personal: [limitName(3600)], organisation: null, global: null } },
+  ])
+  expect(partsOf(owed, charge(1), AT + 3_600_000)).toEqual([])
+})
 
-  it('the charges that pay it hold no more windows than a charge may have', () => {
-    const many = Array.from({ length: MOST_WINDOWS + 1 }, (_, i) => limit(60 + i))
-    const owed = owedFor([
-      charge(3, { personal: many, organisation: null, global: null }),
-      decision(
-        many.map(() => AT),
-        null,
-      ),
-    ])
-    expect(partsOf(owed, charge(1), AT).map(({ limits }) => limits.personal.length)).toEqual([MOST_WINDOWS, 1])
-  })
+it('the charges that pay it hold no more windows than a charge may have', () => {
+  const many = Array.from({ length: MOST_WINDOWS + 1 }, (_, i) => limit(60 + i))
+  const owed = owedFor([
+    charge(3, { personal: many, organisation: null, global: null }),
+    decision(
+      many.map(() => AT),
+      null,
+    ),
+  ])
+  expect(partsOf(owed, charge(1), AT).map(({ limits }) => limits.personal.length)).toEqual([MOST_WINDOWS, 1])
+})
 
-  it('the charges that pay it are given back in the windows whose runs the charge was part of', () => {
-    const early = { charge: charge(3), decision: decision([AT, AT], [AT]) }
-    const late = { charge: charge(4), decision: decision([AT + 60_000, AT], [AT + 60_000]) }
-    const owed = owedFor([early.charge, early.decision], [late.charge, late.decision])
-    const [four, seven] = partsOf(owed, charge(1), AT + 60_000) as [Charge, Charge]
-    const byStore = decision([AT + 61_000], [AT + 61_000])
-    expect(refundOf(owed, four, byStore, early)).toEqual([])
-    expect(refundOf(owed, four, byStore, late)).toEqual([{ amount: 4, charge: four, decision: byStore }])
-    expect(refundOf(owed, seven, decision([AT + 61_000], null), early)).toMatchObject([
-      { charge: { cost: 3, limits: { personal: [limitName(3600)], organisation: null, global: null } } },
-    ])
-  })
+it('the charges that pay it are given back in the windows whose runs the charge was part of', () => {
+  const early = { charge: charge(3), decision: decision([AT, AT], [AT]) }
+  const late = { charge: charge(4), decision: decision([AT + 60_000, AT], [AT + 60_000]) }
+  const owed = owedFor([early.charge, early.decision], [late.charge, late.decision])
+  const [four, seven] = partsOf(owed, charge(1), AT + 60_000) as [Charge, Charge]
+  const byStore = decision([AT + 61_000], [AT + 61_000])
+  expect(refundOf(owed, four, byStore, early)).toEqual([])
+  expect(refundOf(owed, four, byStore, late)).toEqual([{ amount: 4, charge: four, decision: byStore }])
+  expect(refundOf(owed, seven, decision([AT + 61_000], null), early)).toMatchObject([
+    { charge: { cost: 3, limits: { personal: [limitName(3600)], organisation: null, global: null } } },
+  ])
 })
 
 function limitName(seconds: number) {

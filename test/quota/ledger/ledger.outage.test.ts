@@ -72,35 +72,33 @@ async function heal(open: Ledger): Promise<void> {
   await until(() => open.outage() === null)
 }
 
-describe('the question whether the store takes charges', () => {
-  it('the question whether the store takes charges ends with the response, and leaves nothing behind', async () => {
-    const open = ledger()
-    await Promise.all([open.ask(), open.ask()])
-    expect(open.outage()).toBeNull()
-    expect(store.distinct()).toEqual([0])
-    expect((await open.charge(charge())).accepted).toBe(true)
-    await sleep(60)
-    expect([open.outage(), store.distinct()]).toEqual([null, [0, 1]])
-  })
+it('the question whether the store takes charges ends with the response, and leaves nothing behind', async () => {
+  const open = ledger()
+  await Promise.all([open.ask(), open.ask()])
+  expect(open.outage()).toBeNull()
+  expect(store.distinct()).toEqual([0])
+  expect((await open.charge(charge())).accepted).toBe(true)
+  await sleep(60)
+  expect([open.outage(), store.distinct()]).toEqual([null, [0, 1]])
+})
 
-  it.each(['not_applied', 'silent'] as const)(
-    'the question whether the store takes charges opens the circuit without any charge: %s',
-    async (fault) => {
-      const open = ledger()
-      store.otherwise = fault
-      await open.ask()
-      expect(open.outage()).not.toBeNull()
-      expect(reported('store_out')).toHaveLength(1)
-    },
-  )
-
-  it('a batch under way also settles the question whether the store takes charges', async () => {
+it.each(['not_applied', 'silent'] as const)(
+  'the question whether the store takes charges opens the circuit without any charge: %s',
+  async (fault) => {
     const open = ledger()
-    const charged = open.charge(charge())
+    store.otherwise = fault
     await open.ask()
-    expect((await charged).accepted).toBe(true)
-    expect(store.distinct()[0]).toBe(1)
-  })
+    expect(open.outage()).not.toBeNull()
+    expect(reported('store_out')).toHaveLength(1)
+  },
+)
+
+it('a batch under way also settles the question whether the store takes charges', async () => {
+  const open = ledger()
+  const charged = open.charge(charge())
+  await open.ask()
+  expect((await charged).accepted).toBe(true)
+  expect(store.distinct()[0]).toBe(1)
 })
 
 describe('the circuit', () => {

@@ -432,63 +432,61 @@ describe('close', () => {
   })
 })
 
-describe('a charge that may come again', () => {
-  const once = { key: 'k', body: 'a body', forMs: 60_000, replays: 3 }
-  const keyed = (cost: number, more = {}): Charge => ({ ...charge(cost), once: { ...once, ...more } })
+const once = { key: 'k', body: 'a body', forMs: 60_000, replays: 3 }
+const keyed = (cost: number, more = {}): Charge => ({ ...charge(cost), once: { ...once, ...more } })
 
-  it.each(['request_lost', 'reply_lost', 'odd_error'] as const)(
-    'a charge that may come again is charged once if the store and its repetition are in trouble (%s)',
-    async (fault) => {
-      store.faults = [fault, fault]
-      const open = ledger()
-      const [first, again] = await Promise.all([open.charge(keyed(7)), open.charge(keyed(7))])
-      expect([first.once?.kind, again.once?.kind]).toEqual(['charged', 'replayed'])
-      expect(store.used('alice')).toBe(7)
-    },
-  )
-
-  it('a charge that may come again is asked of the store although its user was refused a moment ago', async () => {
+it.each(['request_lost', 'reply_lost', 'odd_error'] as const)(
+  'a charge that may come again is charged once if the store and its repetition are in trouble (%s)',
+  async (fault) => {
+    store.faults = [fault, fault]
     const open = ledger()
-    await open.charge(keyed(1000))
-    expect(await open.charge(charge(1))).toMatchObject({ accepted: false })
-    expect(await open.charge(keyed(1000))).toMatchObject({ accepted: true, once: { kind: 'replayed' } })
-  })
-
-  it('a charge that may come again and has the key of another refuses nothing but itself', async () => {
-    const open = ledger()
-    await open.charge(keyed(7))
-    expect(await open.charge(keyed(7, { body: 'another' }))).toMatchObject({
-      accepted: false,
-      once: { kind: 'reused' },
-    })
-    expect(await open.charge(charge(7))).toMatchObject({ accepted: true })
-  })
-
-  it('a charge that may come again is charged when it comes again, if its first caller had gone before the store decided', async () => {
-    store.otherwise = 'reply_lost'
-    const open = ledger({ deadlineMs: 30 })
-    expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })
-    store.otherwise = 'none'
-    await until(() => store.used('alice') === 0)
-    expect(await open.charge(keyed(7))).toMatchObject({ once: { kind: 'charged' } })
+    const [first, again] = await Promise.all([open.charge(keyed(7)), open.charge(keyed(7))])
+    expect([first.once?.kind, again.once?.kind]).toEqual(['charged', 'replayed'])
     expect(store.used('alice')).toBe(7)
-  })
+  },
+)
 
-  it('a charge that may come again stays charged if its repetition came before it was given back', async () => {
-    store.otherwise = 'reply_lost'
-    const open = ledger({ deadlineMs: 30 })
-    expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })
-    store.otherwise = 'none'
-    // By another gateway, which has the store while this one lacks it.
-    const other = ledger({ instance: 'other' })
-    const repeated = await other.charge(keyed(7))
-    expect(repeated.once?.kind).toBe('replayed')
-    await open.close(1000)
-    expect(store.used('alice')).toBe(7)
-    other.refund({ charge: keyed(7), decision: repeated })
-    await other.close(1000)
-    expect(store.used('alice')).toBe(0)
+it('a charge that may come again is asked of the store although its user was refused a moment ago', async () => {
+  const open = ledger()
+  await open.charge(keyed(1000))
+  expect(await open.charge(charge(1))).toMatchObject({ accepted: false })
+  expect(await open.charge(keyed(1000))).toMatchObject({ accepted: true, once: { kind: 'replayed' } })
+})
+
+it('a charge that may come again and has the key of another refuses nothing but itself', async () => {
+  const open = ledger()
+  await open.charge(keyed(7))
+  expect(await open.charge(keyed(7, { body: 'another' }))).toMatchObject({
+    accepted: false,
+    once: { kind: 'reused' },
   })
+  expect(await open.charge(charge(7))).toMatchObject({ accepted: true })
+})
+
+it('a charge that may come again is charged when it comes again, if its first caller had gone before the store decided', async () => {
+  store.otherwise = 'reply_lost'
+  const open = ledger({ deadlineMs: 30 })
+  expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })
+  store.otherwise = 'none'
+  await until(() => store.used('alice') === 0)
+  expect(await open.charge(keyed(7))).toMatchObject({ once: { kind: 'charged' } })
+  expect(store.used('alice')).toBe(7)
+})
+
+it('a charge that may come again stays charged if its repetition came before it was given back', async () => {
+  store.otherwise = 'reply_lost'
+  const open = ledger({ deadlineMs: 30 })
+  expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })
+  store.otherwise = 'none'
+  // By another gateway, which has the store while this one lacks it.
+  const other = ledger({ instance: 'other' })
+  const repeated = await other.charge(keyed(7))
+  expect(repeated.once?.kind).toBe('replayed')
+  await open.close(1000)
+  expect(store.used('alice')).toBe(7)
+  other.refund({ charge: keyed(7), decision: repeated })
+  await other.close(1000)
+  expect(store.used('alice')).toBe(0)
 })
 
 it('a store that leaves out a decision is an error to the caller concerned', async () => {

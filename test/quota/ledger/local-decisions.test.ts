@@ -48,68 +48,64 @@ function pay(): void {
   outage.settled(payment, [])
 }
 
-describe('the local clock', () => {
-  it("the local clock is the store's, in whole milliseconds, carried on by our own", async () => {
-    expect(local.time()).toBe(AUGUST + 5000)
-    clock += 250
-    expect(local.time()).toBe(AUGUST + 5250)
-    expect((await decide(1)).at).toBe(AUGUST + 5250)
-  })
-
-  it('the local clock is set right only when an outage begins', () => {
-    storeAhead += HOUR_MS
-    expect(local.time()).toBe(AUGUST + 5000)
-    beginOutage()
-    expect(local.time()).toBe(AUGUST + HOUR_MS + 5000)
-    storeAhead -= 2 * HOUR_MS
-    beginOutage()
-    expect(local.time()).toBe(AUGUST - HOUR_MS + 5000)
-  })
-
-  it('the local clock stays as it is while something is owed: the right time would end windows that still run', async () => {
-    await decide(4)
-    storeAhead += 2 * HOUR_MS
-    beginOutage()
-    expect(local.time()).toBe(AUGUST + 5000)
-    pay()
-    beginOutage()
-    expect(local.time()).toBe(AUGUST + 2 * HOUR_MS + 5000)
-  })
-
-  it('the local clock moves the local counters with it, so that no share is handed out twice', async () => {
-    await decide(10)
-    pay()
-    storeAhead += 2 * HOUR_MS
-    beginOutage()
-    expect(await decide(1)).toMatchObject({ accepted: false, personal: [{ used: 10 }] })
-    clock += HOUR_MS
-    expect(await decide(1)).toMatchObject({ accepted: true, personal: [{ used: 1 }] })
-  })
+it("the local clock is the store's, in whole milliseconds, carried on by our own", async () => {
+  expect(local.time()).toBe(AUGUST + 5000)
+  clock += 250
+  expect(local.time()).toBe(AUGUST + 5250)
+  expect((await decide(1)).at).toBe(AUGUST + 5250)
 })
 
-describe('a charge while the store is out', () => {
-  it('a charge while the store is out is owed if it is accepted, and not if it is refused', async () => {
-    expect(await decide(4)).toMatchObject({ accepted: true })
-    expect(outage.owed()).toBe(4)
-    expect(await decide(7)).toMatchObject({ accepted: false })
-    expect(outage.owed()).toBe(4)
-  })
+it('the local clock is set right only when an outage begins', () => {
+  storeAhead += HOUR_MS
+  expect(local.time()).toBe(AUGUST + 5000)
+  beginOutage()
+  expect(local.time()).toBe(AUGUST + HOUR_MS + 5000)
+  storeAhead -= 2 * HOUR_MS
+  beginOutage()
+  expect(local.time()).toBe(AUGUST - HOUR_MS + 5000)
+})
 
-  it('a charge while the store is out fails if it cannot be decided here', async () => {
-    await expect(decide(1, 'write')).rejects.toBe(DOWN)
-    await expect(decide(11)).rejects.toBe(DOWN)
-  })
+it('the local clock stays as it is while something is owed: the right time would end windows that still run', async () => {
+  await decide(4)
+  storeAhead += 2 * HOUR_MS
+  beginOutage()
+  expect(local.time()).toBe(AUGUST + 5000)
+  pay()
+  beginOutage()
+  expect(local.time()).toBe(AUGUST + 2 * HOUR_MS + 5000)
+})
 
-  it('a charge while the store is out is reported with its verdict, also if there is none', async () => {
-    await decide(8)
-    await decide(8)
-    await decide(1, 'write').catch(() => {})
-    expect(seen).toEqual([
-      { type: 'outage_charge', category: 'read', verdict: 'accepted' },
-      { type: 'outage_charge', category: 'read', verdict: 'refused' },
-      { type: 'outage_charge', category: 'write', verdict: 'unable' },
-    ])
-  })
+it('the local clock moves the local counters with it, so that no share is handed out twice', async () => {
+  await decide(10)
+  pay()
+  storeAhead += 2 * HOUR_MS
+  beginOutage()
+  expect(await decide(1)).toMatchObject({ accepted: false, personal: [{ used: 10 }] })
+  clock += HOUR_MS
+  expect(await decide(1)).toMatchObject({ accepted: true, personal: [{ used: 1 }] })
+})
+
+it('a charge while the store is out is owed if it is accepted, and not if it is refused', async () => {
+  expect(await decide(4)).toMatchObject({ accepted: true })
+  expect(outage.owed()).toBe(4)
+  expect(await decide(7)).toMatchObject({ accepted: false })
+  expect(outage.owed()).toBe(4)
+})
+
+it('a charge while the store is out fails if it cannot be decided here', async () => {
+  await expect(decide(1, 'write')).rejects.toBe(DOWN)
+  await expect(decide(11)).rejects.toBe(DOWN)
+})
+
+it('a charge while the store is out is reported with its verdict, also if there is none', async () => {
+  await decide(8)
+  await decide(8)
+  await decide(1, 'write').catch(() => {})
+  expect(seen).toEqual([
+    { type: 'outage_charge', category: 'read', verdict: 'accepted' },
+    { type: 'outage_charge', category: 'read', verdict: 'refused' },
+    { type: 'outage_charge', category: 'write', verdict: 'unable' },
+  ])
 })
 
 describe('when an outage begins', () => {

@@ -25,36 +25,34 @@ function accepted(open: OutageAllowance, asked: Charge, at = AT): number {
   }
 }
 
-describe('the share of an organisation', () => {
-  it('the share of an organisation is used up by its users together, and not by those of another', () => {
-    const open = allowance()
-    const tight = (user: string, organisation: string) => {
-      const { limits, ...rest } = chargeIn(organisation, 6, user)
-      return { ...rest, limits: { ...limits, organisation: limits.personal } }
-    }
-    const verdicts = [tight('a', 'acme'), tight('b', 'acme'), tight('c', 'other')].map((each) => open.decide(each, AT))
-    expect(verdicts.map((each) => each?.accepted)).toEqual([true, false, true])
-    expect(verdicts[1]?.organisation?.[0]?.used).toBe(6)
-  })
+it('the share of an organisation is used up by its users together, and not by those of another', () => {
+  const open = allowance()
+  const tight = (user: string, organisation: string) => {
+    const { limits, ...rest } = chargeIn(organisation, 6, user)
+    return { ...rest, limits: { ...limits, organisation: limits.personal } }
+  }
+  const verdicts = [tight('a', 'acme'), tight('b', 'acme'), tight('c', 'other')].map((each) => open.decide(each, AT))
+  expect(verdicts.map((each) => each?.accepted)).toEqual([true, false, true])
+  expect(verdicts[1]?.organisation?.[0]?.used).toBe(6)
+})
 
-  it('the share of an organisation is free again when its windows are emptied, and those of others are not', () => {
-    const open = allowance()
-    const tight = (organisation: string) => {
-      const { limits, ...rest } = chargeIn(organisation, 6, `${organisation} ${Math.random()}`)
-      return { ...rest, limits: { ...limits, organisation: limits.personal } }
-    }
-    for (const organisation of ['acme', 'other']) open.decide(tight(organisation), AT)
-    open.empty('read', [HOUR.seconds, DAY.seconds], 'acme')
-    expect([tight('acme'), tight('other')].map((each) => open.decide(each, AT)?.accepted)).toEqual([true, false])
-  })
+it('the share of an organisation is free again when its windows are emptied, and those of others are not', () => {
+  const open = allowance()
+  const tight = (organisation: string) => {
+    const { limits, ...rest } = chargeIn(organisation, 6, `${organisation} ${Math.random()}`)
+    return { ...rest, limits: { ...limits, organisation: limits.personal } }
+  }
+  for (const organisation of ['acme', 'other']) open.decide(tight(organisation), AT)
+  open.empty('read', [HOUR.seconds, DAY.seconds], 'acme')
+  expect([tight('acme'), tight('other')].map((each) => open.decide(each, AT)?.accepted)).toEqual([true, false])
+})
 
-  it('the share of an organisation is free again in the run that a refund names', () => {
-    const open = allowance()
-    const asked = chargeIn('acme', 6)
-    const decision = open.decide(asked, AT) as Decision
-    open.giveBack({ charge: asked, decision }, open.moved)
-    expect(open.decide(chargeIn('acme', 4, 'bob'), AT)?.organisation?.[0]?.used).toBe(4)
-  })
+it('the share of an organisation is free again in the run that a refund names', () => {
+  const open = allowance()
+  const asked = chargeIn('acme', 6)
+  const decision = open.decide(asked, AT) as Decision
+  open.giveBack({ charge: asked, decision }, open.moved)
+  expect(open.decide(chargeIn('acme', 4, 'bob'), AT)?.organisation?.[0]?.used).toBe(4)
 })
 
 describe('while the store is out', () => {

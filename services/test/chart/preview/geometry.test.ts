@@ -43,22 +43,20 @@ function passing(line: Line, name: string): { where: number; distance: number } 
   return { where: distances.indexOf(distance), distance }
 }
 
-describe('the screen', () => {
-  it('the screen has its buttons clockwise from the upper right', () => {
-    const sides = ['1', '2', '3', '4', '5', '6', '7', '8'].map((button) => {
-      const { x, y } = placeOf(button)
-      return (y < CENTRE.y ? 'upper ' : 'lower ') + (x > CENTRE.x ? 'right' : 'left')
-    })
-    const quarters = ['upper right', 'lower right', 'lower left', 'upper left']
-    expect(sides).toEqual(quarters.flatMap((quarter) => [quarter, quarter]))
+it('the screen has its buttons clockwise from the upper right', () => {
+  const sides = ['1', '2', '3', '4', '5', '6', '7', '8'].map((button) => {
+    const { x, y } = placeOf(button)
+    return (y < CENTRE.y ? 'upper ' : 'lower ') + (x > CENTRE.x ? 'right' : 'left')
   })
+  const quarters = ['upper right', 'lower right', 'lower left', 'upper left']
+  expect(sides).toEqual(quarters.flatMap((quarter) => [quarter, quarter]))
+})
 
-  it('the screen has the sensors D1 and E1 at the top and C in the middle', () => {
-    expect(sensorPoint('C')).toEqual(CENTRE)
-    for (const sensor of ['D1', 'E1']) expect(sensorPoint(sensor).x).toBeCloseTo(CENTRE.x, 9)
-    expect(sensorPoint('D1').y).toBeLessThan(sensorPoint('E1').y)
-    expect(sensorPoint('A1').x).toBeGreaterThan(CENTRE.x)
-  })
+it('the screen has the sensors D1 and E1 at the top and C in the middle', () => {
+  expect(sensorPoint('C')).toEqual(CENTRE)
+  for (const sensor of ['D1', 'E1']) expect(sensorPoint(sensor).x).toBeCloseTo(CENTRE.x, 9)
+  expect(sensorPoint('D1').y).toBeLessThan(sensorPoint('E1').y)
+  expect(sensorPoint('A1').x).toBeGreaterThan(CENTRE.x)
 })
 
 describe('a slide', () => {
@@ -117,24 +115,22 @@ describe('a slide', () => {
   })
 })
 
-describe('the star of a slide', () => {
-  const progress = (text: string, now: number) => {
-    const slide = slideOf(text)
-    return slide.paths.map((path) => progressOf(slide, path, now))
-  }
+const progress = (text: string, now: number) => {
+  const slide = slideOf(text)
+  return slide.paths.map((path) => progressOf(slide, path, now))
+}
 
-  it('the star of a slide waits, moves at one speed, and arrives', () => {
-    expect([0, 1, 1.5, 2, 3, 9].map((now) => progress('1-5[4:2]', now)[0])).toEqual([0, 0, 0.25, 0.5, 1, 1])
-  })
+it('the star of a slide waits, moves at one speed, and arrives', () => {
+  expect([0, 1, 1.5, 2, 3, 9].map((now) => progress('1-5[4:2]', now)[0])).toEqual([0, 0, 0.25, 0.5, 1, 1])
+})
 
-  it('the star of a slide keeps its speed over the bends of a chain that has one duration', () => {
-    expect(progress('1-4q7-2[1:1]', 3)).toEqual([0.5])
-  })
+it('the star of a slide keeps its speed over the bends of a chain that has one duration', () => {
+  expect(progress('1-4q7-2[1:1]', 3)).toEqual([0.5])
+})
 
-  it('the star of a slide is at the end of each slide of a chain when that one is over', () => {
-    const [middle = 0] = progress('1-5[4:1]-2[4:3]', 2)
-    const [first = [], second = []] = ['1-5[4:1]', '5-2[4:3]'].map((text) => lines(text)[0] ?? [])
-    expect(middle).toBeCloseTo(lengthOf(first) / (lengthOf(first) + lengthOf(second)), 9)
-    expect(progress('1-5[4:1]-2[4:3]', 5)).toEqual([1])
-  })
+it('the star of a slide is at the end of each slide of a chain when that one is over', () => {
+  const [middle = 0] = progress('1-5[4:1]-2[4:3]', 2)
+  const [first = [], second = []] = ['1-5[4:1]', '5-2[4:3]'].map((text) => lines(text)[0] ?? [])
+  expect(middle).toBeCloseTo(lengthOf(first) / (lengthOf(first) + lengthOf(second)), 9)
+  expect(progress('1-5[4:1]-2[4:3]', 5)).toEqual([1])
 })

@@ -85,101 +85,97 @@ describe('a preview', () => {
   })
 })
 
-describe('a frame', () => {
-  it('a frame has the ring with its buttons and the sensors, whatever is played', async () => {
-    const { of, text } = await frameOf(',,,1', 0)
-    expect(of('number').map(({ text: number }) => number)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
-    expect(of('name')).toHaveLength(33)
-    expect(of('note')).toEqual([])
-    expect(text).toContain('0:00.00 / 0:03.00')
-  })
-
-  it('a frame lets a tap grow in the middle, travel outwards, and leave at its time', async () => {
-    const radius = async (t: number, speed = '') => {
-      const { of } = await frameOf(`,,,${speed}3`, t)
-      const [tap] = of('tap')
-      return tap === undefined ? null : Math.hypot(Number(tap.attributes.cx) - 200, Number(tap.attributes.cy) - 200)
-    }
-    expect(await radius(2.1)).toBeNull()
-    expect(await radius(2.3)).toBeCloseTo(37.5, 0)
-    expect(await radius(2.7)).toBeCloseTo(150 - 112.5 / 2, 0)
-    expect(await radius(2.85, '<HS*2>')).toBeCloseTo(150 - 112.5 / 2, 0)
-    expect(await radius(2.999)).toBeCloseTo(150, 0)
-    expect(await radius(3.001)).toBeNull()
-    expect((await frameOf(',,,3', 3.05)).of('hit')).toHaveLength(1)
-    expect((await frameOf(',,,3', 3.3)).of('hit')).toEqual([])
-  })
-
-  it('a frame lets notes of another scroll speed come sooner or later', async () => {
-    const seen = async (speed: string, t: number) => (await frameOf(`,,,${speed}3`, t)).of('tap').length > 0
-    expect(await seen('', 2)).toBe(false)
-    expect(await seen('<HS*0.5>', 2)).toBe(true)
-    expect(await seen('<HS*4>', 2.7)).toBe(false)
-  })
-
-  it('a frame has a colour for each kind of note', async () => {
-    const colours = async (notes: string) => {
-      const { of } = await frameOf(`,,,${notes}`, 2.9)
-      return ['tap', 'each', 'break', 'star', 'ex', 'tie', 'touch'].filter((name) => of(name).length > 0)
-    }
-    expect(await colours('1')).toEqual(['tap'])
-    expect(await colours('1x')).toEqual(['tap', 'ex'])
-    expect(await colours('1b')).toEqual(['break'])
-    expect(await colours('1$')).toEqual(['star'])
-    expect(await colours('1/3')).toEqual(['each', 'tie'])
-    expect(await colours('1`3')).toEqual(['tap'])
-    expect(await colours('C')).toEqual(['touch'])
-  })
-
-  it('a frame holds on to a hold until its end', async () => {
-    expect((await frameOf(',,,1h[4:2]', 2.9)).of('held')).toEqual([])
-    expect((await frameOf(',,,1h[4:2]', 4.9)).of('held')).toHaveLength(1)
-    expect((await frameOf(',,,1h[4:2]', 5.01)).of('held')).toEqual([])
-    expect((await frameOf(',,,Ch[4:2]', 4)).of('held')).toHaveLength(1)
-  })
-
-  it('a frame lets the star of a slide wait, trace the track, and take it up as it goes', async () => {
-    const marks = async (t: number) => {
-      const track = (await frameOf(',,1-5[4:2]', t)).of('track')[0]
-      return track === undefined ? null : (track.attributes.d?.match(/M/g)?.length ?? 0)
-    }
-    const whole = await marks(2)
-    expect(whole).toBeGreaterThan(15)
-    expect(await marks(1.2)).toBeNull()
-    expect(await marks(2.9)).toBe(whole)
-    expect(await marks(4)).toBeLessThan((whole ?? 0) / 1.8)
-    expect(await marks(5.01)).toBeNull()
-  })
-
-  it('a frame has three stars for a fan, and one for each slide from one star', async () => {
-    expect((await frameOf(',,1w5[4:2]', 4)).of('track')).toHaveLength(3)
-    expect((await frameOf(',,1-5[4:2]*-4[4:2]*<7[4:2]', 4)).of('track')).toHaveLength(3)
-  })
-
-  it('a frame shows no head if the slide has none', async () => {
-    expect((await frameOf(',,1-5[4:2]', 1.9)).of('star').length).toBeGreaterThan(1)
-    expect((await frameOf(',,1?-5[4:2]', 1.9)).of('star')).toHaveLength(1)
-  })
+it('a frame has the ring with its buttons and the sensors, whatever is played', async () => {
+  const { of, text } = await frameOf(',,,1', 0)
+  expect(of('number').map(({ text: number }) => number)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
+  expect(of('name')).toHaveLength(33)
+  expect(of('note')).toEqual([])
+  expect(text).toContain('0:00.00 / 0:03.00')
 })
 
-describe('a strip', () => {
-  it('a strip has a bar for each part that has notes, in the colours of their kinds', async () => {
-    const { ask } = await startWith('T', '(60){4}1,2b,3h[4:1],C,1-5[4:1],,1,1,E')
-    const xml = readXml((await ask(CHART)).text)
-    const bars = (kind: string) => inkOf(xml, kind).length
-    expect(['tap', 'break', 'hold', 'touch', 'slide'].map(bars)).toEqual([4, 1, 1, 1, 1])
-    const heights = inkOf(xml, 'tap').map(({ attributes }) => Number(attributes.height))
-    expect(Math.max(...heights)).toBe(Math.min(...heights))
-  })
+it('a frame lets a tap grow in the middle, travel outwards, and leave at its time', async () => {
+  const radius = async (t: number, speed = '') => {
+    const { of } = await frameOf(`,,,${speed}3`, t)
+    const [tap] = of('tap')
+    return tap === undefined ? null : Math.hypot(Number(tap.attributes.cx) - 200, Number(tap.attributes.cy) - 200)
+  }
+  expect(await radius(2.1)).toBeNull()
+  expect(await radius(2.3)).toBeCloseTo(37.5, 0)
+  expect(await radius(2.7)).toBeCloseTo(150 - 112.5 / 2, 0)
+  expect(await radius(2.85, '<HS*2>')).toBeCloseTo(150 - 112.5 / 2, 0)
+  expect(await radius(2.999)).toBeCloseTo(150, 0)
+  expect(await radius(3.001)).toBeNull()
+  expect((await frameOf(',,,3', 3.05)).of('hit')).toHaveLength(1)
+  expect((await frameOf(',,,3', 3.3)).of('hit')).toEqual([])
+})
 
-  it('a strip has bars as high as there are notes', async () => {
-    const { ask } = await startWith('T', '(60){4}1/2,3,4/5/6/7,E')
-    const bars = inkOf(readXml((await ask(CHART)).text), 'tap')
-    expect(bars.map(({ attributes }) => Number(attributes.height))).toEqual([35, 17.5, 70])
-  })
+it('a frame lets notes of another scroll speed come sooner or later', async () => {
+  const seen = async (speed: string, t: number) => (await frameOf(`,,,${speed}3`, t)).of('tap').length > 0
+  expect(await seen('', 2)).toBe(false)
+  expect(await seen('<HS*0.5>', 2)).toBe(true)
+  expect(await seen('<HS*4>', 2.7)).toBe(false)
+})
 
-  it('a strip is drawn of a chart that is over as it begins', async () => {
-    const { ask } = await startWith('T', '(60)1,E')
-    expect(inkOf(readXml((await ask(CHART)).text), 'tap')).toHaveLength(1)
-  })
+it('a frame has a colour for each kind of note', async () => {
+  const colours = async (notes: string) => {
+    const { of } = await frameOf(`,,,${notes}`, 2.9)
+    return ['tap', 'each', 'break', 'star', 'ex', 'tie', 'touch'].filter((name) => of(name).length > 0)
+  }
+  expect(await colours('1')).toEqual(['tap'])
+  expect(await colours('1x')).toEqual(['tap', 'ex'])
+  expect(await colours('1b')).toEqual(['break'])
+  expect(await colours('1$')).toEqual(['star'])
+  expect(await colours('1/3')).toEqual(['each', 'tie'])
+  expect(await colours('1`3')).toEqual(['tap'])
+  expect(await colours('C')).toEqual(['touch'])
+})
+
+it('a frame holds on to a hold until its end', async () => {
+  expect((await frameOf(',,,1h[4:2]', 2.9)).of('held')).toEqual([])
+  expect((await frameOf(',,,1h[4:2]', 4.9)).of('held')).toHaveLength(1)
+  expect((await frameOf(',,,1h[4:2]', 5.01)).of('held')).toEqual([])
+  expect((await frameOf(',,,Ch[4:2]', 4)).of('held')).toHaveLength(1)
+})
+
+it('a frame lets the star of a slide wait, trace the track, and take it up as it goes', async () => {
+  const marks = async (t: number) => {
+    const track = (await frameOf(',,1-5[4:2]', t)).of('track')[0]
+    return track === undefined ? null : (track.attributes.d?.match(/M/g)?.length ?? 0)
+  }
+  const whole = await marks(2)
+  expect(whole).toBeGreaterThan(15)
+  expect(await marks(1.2)).toBeNull()
+  expect(await marks(2.9)).toBe(whole)
+  expect(await marks(4)).toBeLessThan((whole ?? 0) / 1.8)
+  expect(await marks(5.01)).toBeNull()
+})
+
+it('a frame has three stars for a fan, and one for each slide from one star', async () => {
+  expect((await frameOf(',,1w5[4:2]', 4)).of('track')).toHaveLength(3)
+  expect((await frameOf(',,1-5[4:2]*-4[4:2]*<7[4:2]', 4)).of('track')).toHaveLength(3)
+})
+
+it('a frame shows no head if the slide has none', async () => {
+  expect((await frameOf(',,1-5[4:2]', 1.9)).of('star').length).toBeGreaterThan(1)
+  expect((await frameOf(',,1?-5[4:2]', 1.9)).of('star')).toHaveLength(1)
+})
+
+it('a strip has a bar for each part that has notes, in the colours of their kinds', async () => {
+  const { ask } = await startWith('T', '(60){4}1,2b,3h[4:1],C,1-5[4:1],,1,1,E')
+  const xml = readXml((await ask(CHART)).text)
+  const bars = (kind: string) => inkOf(xml, kind).length
+  expect(['tap', 'break', 'hold', 'touch', 'slide'].map(bars)).toEqual([4, 1, 1, 1, 1])
+  const heights = inkOf(xml, 'tap').map(({ attributes }) => Number(attributes.height))
+  expect(Math.max(...heights)).toBe(Math.min(...heights))
+})
+
+it('a strip has bars as high as there are notes', async () => {
+  const { ask } = await startWith('T', '(60){4}1/2,3,4/5/6/7,E')
+  const bars = inkOf(readXml((await ask(CHART)).text), 'tap')
+  expect(bars.map(({ attributes }) => Number(attributes.height))).toEqual([35, 17.5, 70])
+})
+
+it('a strip is drawn of a chart that is over as it begins', async () => {
+  const { ask } = await startWith('T', '(60)1,E')
+  expect(inkOf(readXml((await ask(CHART)).text), 'tap')).toHaveLength(1)
 })

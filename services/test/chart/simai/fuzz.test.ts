@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { runs } from '../../../../test/setup/runs.ts'
 import { parseMaidata } from '../../../chart/simai/maidata.ts'
 import { countNotes } from '../../../chart/simai/notes.ts'
@@ -92,111 +92,107 @@ const soup = fc
   )
   .map((pieces) => pieces.join(''))
 
-describe('the parser', () => {
-  it('the parser reads any text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), mustAnswer), { numRuns: runs(200) })
-  })
+it('the parser reads any text', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), mustAnswer), { numRuns: runs(200) })
+})
 
-  it('the parser reads any mixture of the notation', () => {
-    fc.assert(
-      fc.property(soup, (body) => mustAnswer(`&title=T\n&inote_5=(120)${body}`)),
-      { numRuns: runs(1500) },
-    )
-    fc.assert(
-      fc.property(soup, (text) => mustAnswer(`&title=T\n${text}`)),
-      { numRuns: runs(500) },
-    )
-  })
+it('the parser reads any mixture of the notation', () => {
+  fc.assert(
+    fc.property(soup, (body) => mustAnswer(`&title=T\n&inote_5=(120)${body}`)),
+    { numRuns: runs(1500) },
+  )
+  fc.assert(
+    fc.property(soup, (text) => mustAnswer(`&title=T\n${text}`)),
+    { numRuns: runs(500) },
+  )
+})
 
-  it('the parser reads a chart of which a part is cut out, doubled or replaced', () => {
-    const at = fc.nat({ max: VALID.length })
-    fc.assert(
-      fc.property(
-        at,
-        at,
-        fc.oneof(fc.constant(''), soup, fc.string({ maxLength: 5 })),
-        fc.boolean(),
-        (a, b, put, twice) => {
-          const [from, to] = [Math.min(a, b), Math.max(a, b)]
-          const part = twice ? VALID.slice(from, to).repeat(2) : ''
-          mustAnswer(VALID.slice(0, from) + part + put + VALID.slice(to))
-        },
-      ),
-      { numRuns: runs(1500) },
-    )
-  })
+it('the parser reads a chart of which a part is cut out, doubled or replaced', () => {
+  const at = fc.nat({ max: VALID.length })
+  fc.assert(
+    fc.property(
+      at,
+      at,
+      fc.oneof(fc.constant(''), soup, fc.string({ maxLength: 5 })),
+      fc.boolean(),
+      (a, b, put, twice) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b)]
+        const part = twice ? VALID.slice(from, to).repeat(2) : ''
+        mustAnswer(VALID.slice(0, from) + part + put + VALID.slice(to))
+      },
+    ),
+    { numRuns: runs(1500) },
+  )
+})
 
-  it('the parser keeps the chart and all its notes if a character that is no part of the notation is put in, anywhere', () => {
-    fc.assert(
-      fc.property(fc.nat({ max: BODY.length }), fc.constantFrom(...FOREIGN), (at, stray) => {
-        fc.pre(!(stray === '|' && /(^|[\n|])$|^\|/.test(around(at))))
-        expect(notesOf(BODY.slice(0, at) + stray + BODY.slice(at))).toEqual(notesOf(BODY))
-      }),
-      { numRuns: runs(1500) },
-    )
-  })
+it('the parser keeps the chart and all its notes if a character that is no part of the notation is put in, anywhere', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: BODY.length }), fc.constantFrom(...FOREIGN), (at, stray) => {
+      fc.pre(!(stray === '|' && /(^|[\n|])$|^\|/.test(around(at))))
+      expect(notesOf(BODY.slice(0, at) + stray + BODY.slice(at))).toEqual(notesOf(BODY))
+    }),
+    { numRuns: runs(1500) },
+  )
+})
 
-  it('the parser keeps all notes of other commas if any character but a comma is put into a group of notes', () => {
-    fc.assert(
-      fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 20 }), fc.constantFrom(...ODD), (n, at, odd) => {
-        const group = GROUPS[n] ?? ''
-        const place = Math.min(at, group.length)
-        const changed = GROUPS.with(n, group.slice(0, place) + odd + group.slice(place))
-        const others = (notes: unknown[]) => notes.filter((note) => Math.floor((note as Timed).time) !== n)
-        expect(others(notesOf(`(60){4}${changed.join(',')},E`))).toEqual(
-          others(notesOf(`(60){4}${GROUPS.join(',')},E`)),
-        )
-      }),
-      { numRuns: runs(3000) },
-    )
-  })
+it('the parser keeps all notes of other commas if any character but a comma is put into a group of notes', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 20 }), fc.constantFrom(...ODD), (n, at, odd) => {
+      const group = GROUPS[n] ?? ''
+      const place = Math.min(at, group.length)
+      const changed = GROUPS.with(n, group.slice(0, place) + odd + group.slice(place))
+      const others = (notes: unknown[]) => notes.filter((note) => Math.floor((note as Timed).time) !== n)
+      expect(others(notesOf(`(60){4}${changed.join(',')},E`))).toEqual(others(notesOf(`(60){4}${GROUPS.join(',')},E`)))
+    }),
+    { numRuns: runs(3000) },
+  )
+})
 
-  it('the parser keeps all notes if an empty each is put beside any of them', () => {
-    fc.assert(
-      fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 9 }), fc.boolean(), (n, part, before) => {
-        const parts = (GROUPS[n] ?? '').split('/')
-        const place = part % parts.length
-        const odd = parts.with(place, before ? `/${parts[place]}` : `${parts[place]}/`).join('/')
-        const changed = GROUPS.with(n, odd)
-        expect(notesOf(`(60){4}${changed.join(',')},E`)).toEqual(notesOf(`(60){4}${GROUPS.join(',')},E`))
-      }),
-      { numRuns: runs(500) },
-    )
-  })
+it('the parser keeps all notes if an empty each is put beside any of them', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 9 }), fc.boolean(), (n, part, before) => {
+      const parts = (GROUPS[n] ?? '').split('/')
+      const place = part % parts.length
+      const odd = parts.with(place, before ? `/${parts[place]}` : `${parts[place]}/`).join('/')
+      const changed = GROUPS.with(n, odd)
+      expect(notesOf(`(60){4}${changed.join(',')},E`)).toEqual(notesOf(`(60){4}${GROUPS.join(',')},E`))
+    }),
+    { numRuns: runs(500) },
+  )
+})
 
-  it('the parser reads what is long', () => {
-    const size = 150_000
-    for (const piece of [
-      '1',
-      ',',
-      '(',
-      '[',
-      '{',
-      '|',
-      '||',
-      '&',
-      '\n',
-      ' ',
-      '`',
-      '/',
-      '*',
-      '-1',
-      '1/',
-      '1`',
-      '<',
-      '\r',
-      '(1)',
-      '{7}',
-      '1-4',
-    ]) {
-      mustAnswer(`&title=T\n&inote_5=(120)1${piece.repeat(size / piece.length)}`)
-      mustAnswer(`&title=T\n${piece.repeat(size / piece.length)}`)
-    }
-  })
+it('the parser reads what is long', () => {
+  const size = 150_000
+  for (const piece of [
+    '1',
+    ',',
+    '(',
+    '[',
+    '{',
+    '|',
+    '||',
+    '&',
+    '\n',
+    ' ',
+    '`',
+    '/',
+    '*',
+    '-1',
+    '1/',
+    '1`',
+    '<',
+    '\r',
+    '(1)',
+    '{7}',
+    '1-4',
+  ]) {
+    mustAnswer(`&title=T\n&inote_5=(120)1${piece.repeat(size / piece.length)}`)
+    mustAnswer(`&title=T\n${piece.repeat(size / piece.length)}`)
+  }
+})
 
-  it('the parser reads thousands of lengths that have no common one', () => {
-    const body = Array.from({ length: 15_000 }, (_, i) => `{${1000 + i}}1,`).join('')
-    const { charts } = parseMaidata(`&title=T\n&inote_5=(120)${body}E`)
-    expect(charts[0]?.notes).toHaveLength(15_000)
-  })
+it('the parser reads thousands of lengths that have no common one', () => {
+  const body = Array.from({ length: 15_000 }, (_, i) => `{${1000 + i}}1,`).join('')
+  const { charts } = parseMaidata(`&title=T\n&inote_5=(120)${body}E`)
+  expect(charts[0]?.notes).toHaveLength(15_000)
 })

@@ -173,26 +173,24 @@ describe('a touch', () => {
   })
 })
 
-describe('notes of one moment', () => {
-  const inEach = (body: string) => read(body).map(({ time, position, each }) => `${time} ${position} ${each}`)
+const inEach = (body: string) => read(body).map(({ time, position, each }) => `${time} ${position} ${each}`)
 
-  it('notes of one moment are an EACH, whether they are parted or written together', () => {
-    expect(inEach('1/2,34,567,E1/8h,E')).toEqual([
-      '0 1 true',
-      '0 2 true',
-      '0.5 3 true',
-      '0.5 4 true',
-      '1 5 true',
-      '1 6 true',
-      '1 7 true',
-      '1.5 E1 true',
-      '1.5 8 true',
-    ])
-  })
+it('notes of one moment are an EACH, whether they are parted or written together', () => {
+  expect(inEach('1/2,34,567,E1/8h,E')).toEqual([
+    '0 1 true',
+    '0 2 true',
+    '0.5 3 true',
+    '0.5 4 true',
+    '1 5 true',
+    '1 6 true',
+    '1 7 true',
+    '1.5 E1 true',
+    '1.5 8 true',
+  ])
+})
 
-  it('notes of one moment are none where a backtick puts a millisecond between them', () => {
-    expect(inEach('1`2`3/4,5,E')).toEqual(['0 1 false', '0.001 2 false', '0.002 3 true', '0.002 4 true', '0.5 5 false'])
-  })
+it('notes of one moment are none where a backtick puts a millisecond between them', () => {
+  expect(inEach('1`2`3/4,5,E')).toEqual(['0 1 false', '0.001 2 false', '0.002 3 true', '0.002 4 true', '0.5 5 false'])
 })
 
 describe('time', () => {
@@ -221,20 +219,18 @@ describe('time', () => {
   })
 })
 
-describe('what means nothing', () => {
-  it('what means nothing is white space, and comments up to the end of their line', () => {
-    const spaced = '|| 9 , (\n 1 - 4 [\t4 : 1 ] , || 3,3,3\r\n E\u30001 , E || after\n'
-    expect(read(spaced)).toEqual(read('1-4[4:1],E1,E'))
-  })
+it('what means nothing is white space, and comments up to the end of their line', () => {
+  const spaced = '|| 9 , (\n 1 - 4 [\t4 : 1 ] , || 3,3,3\r\n E\u30001 , E || after\n'
+  expect(read(spaced)).toEqual(read('1-4[4:1],E1,E'))
+})
 
-  it('what means nothing is a scroll speed, for the notes themselves', () => {
-    const { charts } = parseMaidata('&title=T\n&inote_5=(120)1,<HS*1.5>2,<HS*0.5>3>5[4:1],<HS*1>4,E')
-    expect(charts[0]?.notes.map(({ scroll }) => scroll)).toEqual([1, 1.5, 0.5, 1])
-  })
+it('what means nothing is a scroll speed, for the notes themselves', () => {
+  const { charts } = parseMaidata('&title=T\n&inote_5=(120)1,<HS*1.5>2,<HS*0.5>3>5[4:1],<HS*1>4,E')
+  expect(charts[0]?.notes.map(({ scroll }) => scroll)).toEqual([1, 1.5, 0.5, 1])
+})
 
-  it('what means nothing is a missing E at the end', () => {
-    expect(read('1,2')).toEqual(read('1,2,E'))
-  })
+it('what means nothing is a missing E at the end', () => {
+  expect(read('1,2')).toEqual(read('1,2,E'))
 })
 
 describe('counting', () => {

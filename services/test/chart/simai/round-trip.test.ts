@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { parseMaidata } from '../../../chart/simai/maidata.ts'
 import { countNotes } from '../../../chart/simai/notes.ts'
 
@@ -195,50 +195,48 @@ function nearly(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'number' ? expect.closeTo(each, 9) : each))
 }
 
-describe('a chart that is printed and read again', () => {
-  it('a chart that is printed and read again has the same notes at the same times, and the same counts', () => {
-    fc.assert(
-      fc.property(
-        fc.array(comma, { minLength: 1, maxLength: 20 }),
-        fc.array(gap, { minLength: 8, maxLength: 8 }),
-        (commas, gaps) => {
-          let [bpm, divisor, now, seam] = [120, 4, 0, 0]
-          const space = () => gaps[seam++ % gaps.length] ?? ''
-          const expected: object[] = []
-          const counts = { tap: 0, hold: 0, slide: 0, touch: 0, break: 0 }
-          let text = '(120){4}'
-          for (const { bpm: tempo, divisor: lengthOfComma, groups } of commas) {
-            if (tempo !== null) {
-              bpm = tempo
-              text += `(${tempo})${space()}`
-            }
-            if (lengthOfComma !== null) {
-              divisor = lengthOfComma
-              text += `{${lengthOfComma}}${space()}`
-            }
-            text += groups.map((notes) => notes.map((each) => each.text + space()).join('/')).join('`')
-            for (const [index, notes] of groups.entries()) {
-              for (const each of notes) {
-                expected.push({ time: now + index / 1000, ...each.note(bpm), each: notes.length > 1 })
-                for (const [kind, count] of Object.entries(each.counts)) counts[kind as keyof typeof counts] += count
-              }
-            }
-            now += 240 / bpm / divisor
-            text += `,${space()}`
+it('a chart that is printed and read again has the same notes at the same times, and the same counts', () => {
+  fc.assert(
+    fc.property(
+      fc.array(comma, { minLength: 1, maxLength: 20 }),
+      fc.array(gap, { minLength: 8, maxLength: 8 }),
+      (commas, gaps) => {
+        let [bpm, divisor, now, seam] = [120, 4, 0, 0]
+        const space = () => gaps[seam++ % gaps.length] ?? ''
+        const expected: object[] = []
+        const counts = { tap: 0, hold: 0, slide: 0, touch: 0, break: 0 }
+        let text = '(120){4}'
+        for (const { bpm: tempo, divisor: lengthOfComma, groups } of commas) {
+          if (tempo !== null) {
+            bpm = tempo
+            text += `(${tempo})${space()}`
           }
-          const { charts, errors, warnings } = parseMaidata(`&title=T\n&inote_5=${text}E\n`)
-          if (expected.length === 0) {
-            expect(errors).toMatchObject([{ problem: 'the chart has no note' }])
-            return
+          if (lengthOfComma !== null) {
+            divisor = lengthOfComma
+            text += `{${lengthOfComma}}${space()}`
           }
-          expect([errors, warnings], text).toEqual([[], []])
-          const notes = charts[0]?.notes.map(({ note }) => note) ?? []
-          expect(notes, text).toEqual(nearly(expected))
-          const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-          expect(countNotes(notes)).toEqual({ ...counts, total })
-        },
-      ),
-      { numRuns: 400, examples: [[BESIDE_A_HALF, Array(8).fill('')]] },
-    )
-  })
+          text += groups.map((notes) => notes.map((each) => each.text + space()).join('/')).join('`')
+          for (const [index, notes] of groups.entries()) {
+            for (const each of notes) {
+              expected.push({ time: now + index / 1000, ...each.note(bpm), each: notes.length > 1 })
+              for (const [kind, count] of Object.entries(each.counts)) counts[kind as keyof typeof counts] += count
+            }
+          }
+          now += 240 / bpm / divisor
+          text += `,${space()}`
+        }
+        const { charts, errors, warnings } = parseMaidata(`&title=T\n&inote_5=${text}E\n`)
+        if (expected.length === 0) {
+          expect(errors).toMatchObject([{ problem: 'the chart has no note' }])
+          return
+        }
+        expect([errors, warnings], text).toEqual([[], []])
+        const notes = charts[0]?.notes.map(({ note }) => note) ?? []
+        expect(notes, text).toEqual(nearly(expected))
+        const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+        expect(countNotes(notes)).toEqual({ ...counts, total })
+      },
+    ),
+    { numRuns: 400, examples: [[BESIDE_A_HALF, Array(8).fill('')]] },
+  )
 })

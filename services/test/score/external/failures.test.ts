@@ -196,79 +196,70 @@ describe('Diving-Fish', () => {
   })
 })
 
-describe('Retry-After of a platform', () => {
-  it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])(
-    'Retry-After of a platform is passed on: %s',
-    async (value) => {
-      const { updateLxns, trouble } = await startUpdates()
-      trouble(answer(429, {}, { 'retry-after': value }))
-      expect((await updateLxns()).headers.get('retry-after')).toBe(value)
-    },
-  )
+it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])('Retry-After of a platform is passed on: %s', async (value) => {
+  const { updateLxns, trouble } = await startUpdates()
+  trouble(answer(429, {}, { 'retry-after': value }))
+  expect((await updateLxns()).headers.get('retry-after')).toBe(value)
+})
 
-  it.each(['soon', '-1', '1.5', '9999999999', 'Thu, 99 Aug 2026 14:06:26 GMT', '2026-08-06', '1, 2', ''])(
-    'Retry-After of a platform is not passed on if no client could read it: %s',
-    async (value) => {
-      const { updateLxns, trouble } = await startUpdates()
-      trouble(answer(429, {}, { 'retry-after': value }))
-      const { status, headers } = await updateLxns()
-      expect([status, headers.get('retry-after')]).toEqual([424, null])
-    },
-  )
-
-  it('Retry-After of a platform is not needed, and is sent with nothing but a 429', async () => {
+it.each(['soon', '-1', '1.5', '9999999999', 'Thu, 99 Aug 2026 14:06:26 GMT', '2026-08-06', '1, 2', ''])(
+  'Retry-After of a platform is not passed on if no client could read it: %s',
+  async (value) => {
     const { updateLxns, trouble } = await startUpdates()
-    trouble(answer(429, {}))
-    expect((await updateLxns()).headers.get('retry-after')).toBeNull()
-    trouble(answer(503, {}, { 'retry-after': '5' }))
-    expect((await updateLxns()).headers.get('retry-after')).toBeNull()
-  })
+    trouble(answer(429, {}, { 'retry-after': value }))
+    const { status, headers } = await updateLxns()
+    expect([status, headers.get('retry-after')]).toEqual([424, null])
+  },
+)
+
+it('Retry-After of a platform is not needed, and is sent with nothing but a 429', async () => {
+  const { updateLxns, trouble } = await startUpdates()
+  trouble(answer(429, {}))
+  expect((await updateLxns()).headers.get('retry-after')).toBeNull()
+  trouble(answer(503, {}, { 'retry-after': '5' }))
+  expect((await updateLxns()).headers.get('retry-after')).toBeNull()
 })
 
-describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('a redirect of %i is not followed, and counts as no response', async (status) => {
-    const { lxns, fish, updateLxns } = await startUpdates()
-    lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
-    expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
-    expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
-  })
-
-  it('a redirect counts as no response even if its body would do as one', async () => {
-    const { updateLxns, updateFish, trouble } = await startUpdates()
-    trouble(answer(300, { success: true, data: [], records: [] }))
-    expect([(await updateLxns()).status, (await updateFish()).status]).toEqual([502, 502])
-  })
+it.each([301, 302, 303, 307, 308])('a redirect of %i is not followed, and counts as no response', async (status) => {
+  const { lxns, fish, updateLxns } = await startUpdates()
+  lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
+  expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
+  expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
 })
 
-describe('a pull that finds no connection', () => {
-  it('a pull that finds no connection is made once more', async () => {
-    const { lxns, updateLxns } = await startUpdates()
-    lxns.trouble = [troubles.reset]
-    expect((await updateLxns()).status).toBe(200)
-    lxns.trouble = [troubles.cutOff]
-    expect((await updateLxns()).status).toBe(200)
-    expect(lxns.requests.length).toBe(4)
-  })
+it('a redirect counts as no response even if its body would do as one', async () => {
+  const { updateLxns, updateFish, trouble } = await startUpdates()
+  trouble(answer(300, { success: true, data: [], records: [] }))
+  expect([(await updateLxns()).status, (await updateFish()).status]).toEqual([502, 502])
+})
 
-  it('a pull that finds no connection is not made a third time', async () => {
-    const { lxns, updateLxns } = await startUpdates()
-    lxns.trouble = troubles.reset
-    expect((await updateLxns()).status).toBe(502)
-    expect(lxns.requests.length).toBe(2)
-  })
+it('a pull that finds no connection is made once more', async () => {
+  const { lxns, updateLxns } = await startUpdates()
+  lxns.trouble = [troubles.reset]
+  expect((await updateLxns()).status).toBe(200)
+  lxns.trouble = [troubles.cutOff]
+  expect((await updateLxns()).status).toBe(200)
+  expect(lxns.requests.length).toBe(4)
+})
 
-  it.each([
-    ['an answer of failure', html(500), 502],
-    ['what is not HTTP', troubles.notHttp, 502],
-    ['a body that is too large', troubles.huge, 502],
-    ['silence', troubles.slowHead, 504],
-  ])('a pull that finds no connection is not made again after %s', async (_what, trouble, status) => {
-    const limits = status === 504 ? { read_timeout: '100ms' } : { max_response: '1MiB' }
-    const { lxns, updateLxns } = await startUpdates({ limits })
-    lxns.trouble = trouble
-    expect((await updateLxns()).status).toBe(status)
-    expect(lxns.requests.length).toBe(1)
-  })
+it('a pull that finds no connection is not made a third time', async () => {
+  const { lxns, updateLxns } = await startUpdates()
+  lxns.trouble = troubles.reset
+  expect((await updateLxns()).status).toBe(502)
+  expect(lxns.requests.length).toBe(2)
+})
+
+it.each([
+  ['an answer of failure', html(500), 502],
+  ['what is not HTTP', troubles.notHttp, 502],
+  ['a body that is too large', troubles.huge, 502],
+  ['silence', troubles.slowHead, 504],
+])('a pull that finds no connection is not made again after %s', async (_what, trouble, status) => {
+  const limits = status === 504 ? { read_timeout: '100ms' } : { max_response: '1MiB' }
+  const { lxns, updateLxns } = await startUpdates({ limits })
+  lxns.trouble = trouble
+  expect((await updateLxns()).status).toBe(status)
+  expect(lxns.requests.length).toBe(1)
 })
 
 /** A server below HTTP. @returns its port */
@@ -336,23 +327,21 @@ describe('the connection', () => {
   })
 })
 
-describe('a client that leaves', () => {
-  it.each([
-    ['before the head', troubles.slowHead],
-    ['within the body', troubles.drip],
-  ])('a client that leaves ends the request to the platform, %s', async (_when, trouble) => {
-    const { lxns, updateLxns, records } = await startUpdates()
-    lxns.trouble = trouble
-    const asked = Promise.withResolvers<Fake['requests'][number]>()
-    lxns.meanwhile = asked.resolve
-    const client = new AbortController()
-    const update = updateLxns({}, { signal: client.signal })
-    const { gone } = await asked.promise
-    client.abort()
-    await expect(update).rejects.toThrow()
-    // Long before read_timeout, which is 30 s and would fail the test.
-    await gone
-    await expect.poll(() => records.map(({ status }) => status), PATIENT).toEqual([499])
-    expect(lxns.requests.length).toBe(1)
-  })
+it.each([
+  ['before the head', troubles.slowHead],
+  ['within the body', troubles.drip],
+])('a client that leaves ends the request to the platform, %s', async (_when, trouble) => {
+  const { lxns, updateLxns, records } = await startUpdates()
+  lxns.trouble = trouble
+  const asked = Promise.withResolvers<Fake['requests'][number]>()
+  lxns.meanwhile = asked.resolve
+  const client = new AbortController()
+  const update = updateLxns({}, { signal: client.signal })
+  const { gone } = await asked.promise
+  client.abort()
+  await expect(update).rejects.toThrow()
+  // Long before read_timeout, which is 30 s and would fail the test.
+  await gone
+  await expect.poll(() => records.map(({ status }) => status), PATIENT).toEqual([499])
+  expect(lxns.requests.length).toBe(1)
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { MAX_ACHIEVEMENT, parsePercent } from '../../../music/achievement.ts'
 import { fish } from '../../../score/external/fish.ts'
 import { lxns } from '../../../score/external/lxns.ts'
@@ -39,53 +39,51 @@ const overTheWire = (sent: object) =>
   JSON.parse(JSON.stringify(sent), ((key: string, value: unknown, { source }: { source?: string }) =>
     key === 'achievements' ? source : value) as never)
 
-describe('a score', () => {
-  it.each([lxns, fish])('a score is the same after a way to $title and back', (platform) => {
-    fc.assert(
-      fc.property(score, (sent) => {
-        // Diving-Fish adds the number of the song that it found by title and type.
-        const wire = {
-          ...(platform.write(sent, onFile) as object),
-          ...(platform === fish && { song_id: sent.musicId }),
-        }
-        const back = platform.read(overTheWire(wire))
-        expect(back && { ...back, achievement: parsePercent(back.achievements, MAX_ACHIEVEMENT) }).toEqual({
-          musicId: sent.musicId,
-          level: sent.level,
-          achievements: expect.any(String),
-          achievement: sent.achievement,
-          dxScore: sent.deluxscoreMax,
-          comboStatus: sent.comboStatus,
-          syncStatus: sent.syncStatus,
-        })
-      }),
-    )
-  })
-
-  it.each([lxns, fish])(
-    'a score of any form at all is read or refused by $title, and named, without an error',
-    (platform) => {
-      const odd = fc.oneof(
-        fc.anything(),
-        fc.record(
-          Object.fromEntries(
-            ['id', 'song_id', 'type', 'level_index', 'achievements', 'fc', 'fs', 'dx_score', 'dxScore'].map((key) => [
-              key,
-              fc.oneof(fc.anything(), fc.integer(), fc.constantFrom('dx', 'DX', 'utage', 'standard', 'SD')),
-            ]),
-          ),
-          { requiredKeys: [] },
-        ),
-      )
-      fc.assert(
-        fc.property(odd, (record) => {
-          platform.read(record)
-          const { id, type, level_index } = platform.nameOf(record)
-          expect(id === null || Number.isInteger(id)).toBe(true)
-          expect(type === null || /^\w{1,16}$/.test(type)).toBe(true)
-          expect(level_index === null || Number.isInteger(level_index)).toBe(true)
-        }),
-      )
-    },
+it.each([lxns, fish])('a score is the same after a way to $title and back', (platform) => {
+  fc.assert(
+    fc.property(score, (sent) => {
+      // Diving-Fish adds the number of the song that it found by title and type.
+      const wire = {
+        ...(platform.write(sent, onFile) as object),
+        ...(platform === fish && { song_id: sent.musicId }),
+      }
+      const back = platform.read(overTheWire(wire))
+      expect(back && { ...back, achievement: parsePercent(back.achievements, MAX_ACHIEVEMENT) }).toEqual({
+        musicId: sent.musicId,
+        level: sent.level,
+        achievements: expect.any(String),
+        achievement: sent.achievement,
+        dxScore: sent.deluxscoreMax,
+        comboStatus: sent.comboStatus,
+        syncStatus: sent.syncStatus,
+      })
+    }),
   )
 })
+
+it.each([lxns, fish])(
+  'a score of any form at all is read or refused by $title, and named, without an error',
+  (platform) => {
+    const odd = fc.oneof(
+      fc.anything(),
+      fc.record(
+        Object.fromEntries(
+          ['id', 'song_id', 'type', 'level_index', 'achievements', 'fc', 'fs', 'dx_score', 'dxScore'].map((key) => [
+            key,
+            fc.oneof(fc.anything(), fc.integer(), fc.constantFrom('dx', 'DX', 'utage', 'standard', 'SD')),
+          ]),
+        ),
+        { requiredKeys: [] },
+      ),
+    )
+    fc.assert(
+      fc.property(odd, (record) => {
+        platform.read(record)
+        const { id, type, level_index } = platform.nameOf(record)
+        expect(id === null || Number.isInteger(id)).toBe(true)
+        expect(type === null || /^\w{1,16}$/.test(type)).toBe(true)
+        expect(level_index === null || Number.isInteger(level_index)).toBe(true)
+      }),
+    )
+  },
+)
