@@ -127,24 +127,23 @@ describe('the circuit', () => {
   })
 
   it('the circuit stays closed if the store responds and too many wait', async () => {
-    const slow = createLedger({
+    const slow = ledger({
       store: {
         settle: async (batch) => {
           await sleep(50)
           return store.settle(batch)
         },
       },
-      instance: 'test',
       deadlineMs: 200,
       maxBatch: 1,
       outageShare: () => 0.1,
-      observe: (o) => seen.push(o),
     })
     const all = await Promise.all(Array.from({ length: 30 }, () => failure(slow.charge(charge()))))
     expect(all.filter((each) => each === 'no failure').length).toBeGreaterThan(2)
     expect(all.at(-1)).toMatchObject({ reason: 'timeout' })
     expect(reported('store_out')).toEqual([])
     expect(reported('outage_charge')).toEqual([])
+    await slow.close(1000)
   })
 
   it('nobody waits for more than four times the deadline and a round trip, even if the batch is under way', async () => {
@@ -188,6 +187,7 @@ describe('the circuit', () => {
       expect(all.every(({ accepted }) => accepted)).toBe(true)
     }
     expect(reported('store_out')).toHaveLength(1)
+    await far.close(1000)
   })
 
   it('the circuit stays closed if this process was held up and nobody waits any more', async () => {

@@ -88,17 +88,15 @@ describe('a ledger', () => {
   })
 
   it('a charge that waits behind others is not given up while the store keeps responding', async () => {
-    const slow = createLedger({
+    const slow = ledger({
       store: {
         settle: async (batch) => {
           await sleep(200)
           return store.settle(batch)
         },
       },
-      instance: 'test',
       deadlineMs: 600,
       maxBatch: 1,
-      observe: () => {},
     })
     const decisions = await Promise.all(Array.from({ length: 5 }, () => slow.charge(charge())))
     expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
