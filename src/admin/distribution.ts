@@ -1,5 +1,5 @@
 import type { DistributionResponse } from '../contract/api.ts'
-import { everyStep } from '../control/in-steps.ts'
+import { everyStep } from '../lib/steps.ts'
 import { type Counter, usageOf } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { promised, type Window } from '../quota/window.ts'
@@ -39,7 +39,7 @@ export async function distribution(options: DistributionOptions): Promise<Distri
   /** By id, because a scan may return an owner twice. */
   const used = new Map<string, number>()
   let at = 0
-  for await (const step of everyStep((cursor) => stepOf(options, cursor), signal)) {
+  for await (const step of everyStep((cursor: string | null) => stepOf(options, cursor), signal)) {
     for (const { id, counter, payer } of step.some) {
       if (used.has(id) || (plan !== null && policy.planOf(payer)?.name !== plan)) continue
       const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)

@@ -1,6 +1,6 @@
 import type { PreviewResponse } from '../contract/api.ts'
-import { everyStep } from '../control/in-steps.ts'
 import { inSlices } from '../lib/slices.ts'
+import { everyStep } from '../lib/steps.ts'
 import type { HistoryStore, OwnerHistory } from '../quota/history-store.ts'
 import { type Policy, payerOf } from '../quota/policy.ts'
 import { endOf, type Limit } from '../quota/window.ts'
@@ -40,7 +40,7 @@ export async function lookBack(options: LookBackOptions): Promise<LookBack> {
   const seen = new Set<string>()
   const slices = inSlices()
   let range: Range = { from: 0, to: 0 }
-  for await (const step of everyStep((cursor) => desk.store.scanHistory('personal', cursor), signal)) {
+  for await (const step of everyStep((cursor: string | null) => desk.store.scanHistory('personal', cursor), signal)) {
     if (range.to === 0) range = { from: step.at - spanMs, to: step.at }
     const policy = next()
     const owners = step.owners.filter(({ id }) => !seen.has(id) && !exempt.has(id) && !policy.isShadowed(id))

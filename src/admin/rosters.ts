@@ -1,6 +1,7 @@
-import { everyStep, planIn } from '../control/in-steps.ts'
+import { planIn } from '../control/in-steps.ts'
 import { type InTurn, oneAtATimeWithRest } from '../lib/serialize.ts'
 import { inSlices } from '../lib/slices.ts'
+import { everyStep } from '../lib/steps.ts'
 import { type Counter, isInUse } from '../quota/counter.ts'
 import type { Payer } from '../quota/policy.ts'
 import type { Used, UsedStep } from '../quota/quota-store.ts'
@@ -199,7 +200,7 @@ export class Rosters {
     visit: (step: S) => Promise<void>,
   ): Promise<boolean> {
     let [seen, steps] = [0, 0]
-    for await (const step of everyStep((cursor) => this.inTurn(() => scan(cursor)), signal)) {
+    for await (const step of everyStep((cursor: string | null) => this.inTurn(() => scan(cursor)), signal)) {
       await visit(step)
       seen += step.owners.length
       if (step.next !== null && (seen >= LOOKED_AT || ++steps >= MOST_STEPS)) return false

@@ -1,4 +1,5 @@
 import { sameJson } from '../lib/json.ts'
+import { everyStep } from '../lib/steps.ts'
 import { type LimitValue, NO_LIMIT, valueIn } from '../quota/limit-value.ts'
 import {
   type Layer,
@@ -10,7 +11,6 @@ import {
   type QuotaSettings,
 } from '../quota/policy.ts'
 import type { UsageStore } from '../quota/quota-store.ts'
-import { everyStep } from './in-steps.ts'
 import type { Hiding, Unfollowed } from './unfollowed.ts'
 
 /** Finds whom a limit affects that is set at run time. A plan, an override or the mode may override it for everybody. */
@@ -82,7 +82,7 @@ async function* knownPayers({
 }: KnownPayersOptions): AsyncGenerator<readonly Payer[]> {
   const seen = new Set(exempt)
   const unseen = (ids: Iterable<string>) => [...ids].filter((id) => !seen.has(id) && seen.add(id))
-  for await (const { owners } of everyStep((cursor) => store.scanUsers(cursor), signal)) {
+  for await (const { owners } of everyStep((cursor: string | null) => store.scanUsers(cursor), signal)) {
     yield payersOf(unseen(owners.map(({ id }) => id)))
   }
   const left = unseen(overridden)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { isObject } from '../lib/json.ts'
+import { everyStep } from '../lib/steps.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { isImported } from './access-key-record.ts'
 import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-store.ts'
@@ -85,14 +86,8 @@ export function createAccessKeys({
 
   async function readAll(): Promise<void> {
     const all = new Held()
-    let from: string | null = null
-    do {
-      const step = await store.readTokens(from)
-      for (const record of step.records) all.put(record)
-      from = step.next
-      // The embedded store makes each step synchronously, and 100,000 keys would delay everybody for half a second.
-      await new Promise((resolve) => setImmediate(resolve))
-    } while (from !== null)
+    const steps = everyStep((from: string | null) => store.readTokens(from))
+    for await (const { records } of steps) for (const record of records) all.put(record)
     held = all
     isWhole = true
     changed.clear()

@@ -1,3 +1,4 @@
+import { breath, everyStep } from '../lib/steps.ts'
 import { type Counter, isInUse } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import type { UsedStep } from '../quota/quota-store.ts'
@@ -17,21 +18,6 @@ export interface InStepsOptions {
 
 /** How many overrides one step looks at. */
 const AT_ONCE = 200
-
-/** All steps of a scan, with the event loop and the store free in between. @throws as the scan, or the reason of the signal */
-export async function* everyStep<S extends { readonly next: string | null }>(
-  scan: (cursor: string | null) => Promise<S>,
-  signal?: AbortSignal,
-): AsyncGenerator<S, void> {
-  for (let cursor: string | null = null; ; ) {
-    signal?.throwIfAborted()
-    const step: S = await scan(cursor)
-    yield step
-    cursor = step.next
-    await breath()
-    if (cursor === null) return
-  }
-}
 
 /** All owners with usage or an override, in steps. An owner without an override may come twice. */
 export async function* inSteps(
@@ -60,8 +46,4 @@ export async function* inSteps(
 /** The plan of a user, which an override may replace. */
 export function planIn(policy: Policy, payer: Payer): string | null {
   return policy.planOf(payer)?.name ?? payer.plan
-}
-
-function breath(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

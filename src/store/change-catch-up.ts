@@ -9,6 +9,7 @@ import type {
   UserOverride,
   Versioned,
 } from '../control/state.ts'
+import { everyStep } from '../lib/steps.ts'
 
 /** What both stores do in the same way with changes by administrators. */
 
@@ -73,11 +74,6 @@ export async function readInSteps(
 /** Reads all steps. */
 export async function readAll<T>(read: ReadOverrides<T>): Promise<Map<string, Versioned<T>>> {
   const overrides = new Map<string, Versioned<T>>()
-  let from: string | null = null
-  do {
-    const step: OverridesStep<T> = await read(from)
-    for (const [id, override] of step.overrides) overrides.set(id, override)
-    from = step.next
-  } while (from !== null)
+  for await (const step of everyStep(read)) for (const [id, override] of step.overrides) overrides.set(id, override)
   return overrides
 }

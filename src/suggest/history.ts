@@ -4,6 +4,7 @@ import { parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import type { Environment } from '../config/substitute.ts'
 import { dearest } from '../inputs/price.ts'
+import { everyStep } from '../lib/steps.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
 import type { SeriesRow } from '../usage/series.ts'
@@ -63,8 +64,8 @@ async function peaksOf(
 ): Promise<{ readonly peaks: PeaksOfUsers; readonly began: number }> {
   const peaks = new Map<string, number[]>()
   let began = to
-  for (let cursor: string | null = null; ; ) {
-    const { owners, next } = await store.scanHistory('personal', cursor)
+  const steps = everyStep((cursor: string | null) => store.scanHistory('personal', cursor))
+  for await (const { owners } of steps) {
     for (const owner of owners) {
       const own = new Map<string, number>()
       owner.eachRun(from, to, (category, seconds, startedAt, tokens) => {
@@ -78,8 +79,6 @@ async function peaksOf(
         peaks.set(key, list)
       }
     }
-    if (next === null) break
-    cursor = next
   }
   for (const list of peaks.values()) list.sort((a, b) => a - b)
   return { peaks, began }

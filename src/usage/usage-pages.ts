@@ -1,4 +1,5 @@
 import { inSlices } from '../lib/slices.ts'
+import { everyStep } from '../lib/steps.ts'
 import { createTop } from '../lib/top.ts'
 import type { OwnerHistory } from '../quota/history-store.ts'
 import type { OwnerTerms } from './beyond.ts'
@@ -111,10 +112,7 @@ export async function* allOfRuns(
 ): AsyncGenerator<readonly UsageRow[]> {
   const seen = new Set<string>()
   const slices = inSlices()
-  let step: string | null = null
-  do {
-    signal.throwIfAborted()
-    const { at, owners, terms, next }: OwnerStep = await steps(step)
+  for await (const { at, owners, terms } of everyStep(steps, signal)) {
     for (const owner of owners) {
       const own = terms?.get(owner.id)
       const runs = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found, own)
@@ -126,8 +124,7 @@ export async function* allOfRuns(
       }
       if (slices.isOver()) await slices.next()
     }
-    step = next
-  } while (step !== null)
+  }
 }
 
 /** One page of the rows of one user or organisation. @param at the store's time of the reading @param terms of the owner */

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { store as storeCommand } from '../../src/cli/store.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteCopyable } from '../../src/store/sqlite/copy.ts'
@@ -69,12 +70,9 @@ async function filled(file: string, users: number): Promise<void> {
 
 async function users(store: Store): Promise<Set<string>> {
   const found = new Set<string>()
-  let cursor: string | null = null
-  do {
-    const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-    for (const { id } of step.owners) found.add(id)
-    cursor = step.next
-  } while (cursor !== null)
+  for await (const { owners } of everyStep((from: string | null) => store.scanUsers(from))) {
+    for (const { id } of owners) found.add(id)
+  }
   return found
 }
 

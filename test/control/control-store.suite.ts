@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { importsOf, revocationOf, revocationsOf, rotationOf } from '../../src/control/access-key-changes.ts'
 import { hashAccessKey, importedRecord, mintToken } from '../../src/control/access-key-record.ts'
-import type {
-  AccessKeyRecord,
-  AccessKeyStore,
-  AccessKeysStep,
-  FoundAccessKey,
-} from '../../src/control/access-key-store.ts'
+import type { AccessKeyRecord, AccessKeyStore, FoundAccessKey } from '../../src/control/access-key-store.ts'
 import type {
   AccessKeysImported,
   AccessKeysRevoked,
@@ -26,6 +21,7 @@ import {
   UNCHANGED,
   type UserOverride,
 } from '../../src/control/state.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
 import type { QuotaStore } from '../../src/quota/quota-store.ts'
@@ -79,13 +75,10 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       await revoke(kept[7] as AccessKeyRecord, 5000)
       const read = new Map<string, AccessKeyRecord>()
       let steps = 0
-      let from: string | null = null
-      do {
-        const step: AccessKeysStep = await under.store.readTokens(from)
-        for (const each of step.records) read.set(each.id, each)
-        from = step.next
+      for await (const { records } of everyStep((from: string | null) => under.store.readTokens(from))) {
+        for (const each of records) read.set(each.id, each)
         steps++
-      } while (from !== null)
+      }
       expect(steps).toBeGreaterThan(1)
       expect(read).toEqual(new Map(kept.map((each, i) => [each.id, i === 7 ? { ...each, revokedAt: 5000 } : each])))
     })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lookBack } from '../../src/admin/look-back.ts'
 import type { Change, QuotaReset } from '../../src/control/control-store.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { Retention } from '../../src/quota/history.ts'
@@ -412,12 +413,9 @@ export function historyStoreSuite(open: OpenHistory): void {
             }
           }
           const everyone = async (scope: HistoryScope, found: Map<string, Read[]>) => {
-            let cursor: string | null = null
-            do {
-              const step: Awaited<ReturnType<HistoryStore['scanHistory']>> = await history.scanHistory(scope, cursor)
-              for (const owner of step.owners) found.set(owner.id, allRuns(owner))
-              cursor = step.next
-            } while (cursor !== null)
+            for await (const { owners } of everyStep((from: string | null) => history.scanHistory(scope, from))) {
+              for (const owner of owners) found.set(owner.id, allRuns(owner))
+            }
             return found
           }
           const found = await everyone('personal', new Map())

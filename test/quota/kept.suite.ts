@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { everyStep } from '../../src/lib/steps.ts'
 import { bookWindow } from '../../src/quota/books.ts'
 import type { Batch, Limits } from '../../src/quota/charge.ts'
 import { NO_RETENTION, type Retention } from '../../src/quota/history.ts'
@@ -55,15 +56,12 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
     const tokens = new Set<number>()
     const read = await history.readHistory(scope, id)
     read.history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, _seconds, _startedAt, some) => tokens.add(some))
-    let cursor: string | null = null
     const scanned = new Set<number>()
-    do {
-      const step: Awaited<ReturnType<HistoryStore['scanHistory']>> = await history.scanHistory(scope, cursor)
-      for (const owner of step.owners) {
+    for await (const { owners } of everyStep((from: string | null) => history.scanHistory(scope, from))) {
+      for (const owner of owners) {
         if (owner.id === id) owner.eachRun(0, Number.MAX_SAFE_INTEGER, (_c, _s, _at, some) => scanned.add(some))
       }
-      cursor = step.next
-    } while (cursor !== null)
+    }
     expect(scanned).toEqual(tokens)
     return [...tokens].sort((a, b) => b - a)
   }

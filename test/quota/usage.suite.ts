@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { everyStep } from '../../src/lib/steps.ts'
 import type { Charge } from '../../src/quota/charge.ts'
 import type { QuotaStore, UsageStore, Used } from '../../src/quota/quota-store.ts'
 import { limits } from './quota-store.suite.ts'
@@ -101,12 +102,9 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       await under.store.settle({ instance: 'usage', sequence: ++sequence, refunds: [], charges })
       await charge(['alice', 'bob'])
       const found = new Map<string, Used['counters']>()
-      let cursor: string | null = null
-      do {
-        const step: Awaited<ReturnType<UsageStore['scanOrganisations']>> = await under.store.scanOrganisations(cursor)
-        for (const { id, counters } of step.owners) found.set(id, counters)
-        cursor = step.next
-      } while (cursor !== null)
+      for await (const { owners } of everyStep((from: string | null) => under.store.scanOrganisations(from))) {
+        for (const { id, counters } of owners) found.set(id, counters)
+      }
       expect([...found.keys()].sort()).toEqual([...STRANGE_IDS].sort())
       for (const counters of found.values()) expect(counters.get('read')?.map(({ used }) => used)).toEqual([1, 1])
       expect(names(await scan()).sort()).toEqual(['alice', 'bob'])

@@ -8,6 +8,7 @@ import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
 import { chargedScopes } from '../../src/quota/charged-scopes.ts'
 import type { Counter } from '../../src/quota/counter.ts'
@@ -232,14 +233,11 @@ async function usage(store: Store, user: string): Promise<unknown> {
 
 async function scan(store: Store): Promise<unknown> {
   const found = new Map<string, unknown>()
-  let cursor: string | null = null
-  do {
-    const { owners, next } = await store.scanUsers(cursor)
+  for await (const { owners } of everyStep((from: string | null) => store.scanUsers(from))) {
     for (const { id, counters } of owners) {
       found.set(id, sorted([...counters].map(([category, counter]) => [category, used(counter)] as const)))
     }
-    cursor = next
-  } while (cursor !== null)
+  }
   return sorted(found)
 }
 

@@ -9,6 +9,7 @@ import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { AuditBounds, ControlStore } from '../../src/control/control-store.ts'
 import type { OrganisationOverride, UserOverride } from '../../src/control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
@@ -116,23 +117,8 @@ async function copy(from: Place, to: Place, force = false) {
 /** All that a store gives to read, in an order of its own. */
 async function readings(place: Place) {
   const store = await place.store()
-  const users = new Map<string, Record<string, Counter>>()
-  let cursor: string | null = null
-  do {
-    const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-    for (const { id, counters } of step.owners) {
-      users.set(id, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
-    }
-    cursor = step.next
-  } while (cursor !== null)
-  const organisations = new Map<string, Record<string, Counter>>()
-  do {
-    const step: Awaited<ReturnType<Store['scanOrganisations']>> = await store.scanOrganisations(cursor)
-    for (const { id, counters } of step.owners) {
-      organisations.set(id, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
-    }
-    cursor = step.next
-  } while (cursor !== null)
+  const users = await countersOf(store.scanUsers)
+  const organisations = await countersOf(store.scanOrganisations)
   const { global } = await store.readUsage('nobody', CATEGORIES)
   const control = await store.readControl()
   return {
@@ -158,6 +144,16 @@ async function knownUsers(place: Place): Promise<Map<string, string>> {
     if (portion.kind === 'known') for (const one of portion.entries) known.set(one.id, one.text)
   }
   return known
+}
+
+async function countersOf(scan: Store['scanUsers']): Promise<Map<string, Record<string, Counter>>> {
+  const found = new Map<string, Record<string, Counter>>()
+  for await (const { owners } of everyStep(scan)) {
+    for (const { id, counters } of owners) {
+      found.set(id, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
+    }
+  }
+  return found
 }
 
 function sorted(counter: Counter): Counter {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BUCKET_MS, bucketStart } from '../../src/failures/histogram.ts'
+import { everyStep } from '../../src/lib/steps.ts'
 import type { Calendar } from '../../src/quota/calendar.ts'
 import { periodOf } from '../../src/quota/calendar.ts'
 import type { HistoryStore } from '../../src/quota/history-store.ts'
@@ -368,15 +369,8 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       const all = Array.from({ length: 620 }, (_, i) => episode({ user: `u${i}`, last: now - (i % 2) }))
       for (let i = 0; i < all.length; i += MOST_CHANGES) await add({ episodes: all.slice(i, i + MOST_CHANGES) })
       const found: Episode[] = []
-      let cursor: Place | null = null
-      do {
-        const page: Awaited<ReturnType<UsageLogStore['readRefusals']>> = await store.readRefusals(
-          { category: 'write' },
-          { cursor, limit: 103 },
-        )
-        found.push(...page.episodes)
-        cursor = page.next
-      } while (cursor !== null)
+      const read = (cursor: Place | null) => store.readRefusals({ category: 'write' }, { cursor, limit: 103 })
+      for await (const { episodes } of everyStep(read)) found.push(...episodes)
       expect(found.map(({ user }) => user).sort()).toEqual(all.map(({ user }) => user).sort())
       expect(found.map(({ last }) => last)).toEqual(found.map(({ last }) => last).toSorted((a, b) => b - a))
     })

@@ -7,10 +7,12 @@ import {
   type FoundAccessKey,
 } from '../../control/access-key-store.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
+import { everyStep } from '../../lib/steps.ts'
 import type { RecordList, Records } from '../records.ts'
-import { call, lookedUp, pairsOf, reading, transaction, UNREADABLE } from './calls.ts'
+import { lookedUp, reading, run, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
+import { stepOfHash } from './scanned-keys.ts'
 
 /** Writes an access key, by its SHA-256, and the SHA-256 by its id. For a copy; control.lua writes the same. */
 export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
@@ -18,9 +20,6 @@ export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, 
   multi.hset(keys.tokens, record.hash, JSON.stringify(kept)).hset(keys.tokenIds, record.id, record.hash)
   if (usedAt !== undefined) multi.hset(keys.tokenUses, record.hash, usedAt)
 }
-
-/** How many access keys one step of HSCAN looks at. */
-const STEP = 500
 
 export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records): AccessKeyStore {
   const records = lists.list<string, AccessKeyRecord>({
@@ -37,11 +36,8 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   })
 
   async function readTokens(from: string | null): Promise<AccessKeysStep> {
-    const [next, flat] = await call(
-      () => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP),
-      () => ['0', ['', UNREADABLE]],
-    )
-    return { records: records.readAll(pairsOf(flat)), next: next === '0' ? null : next }
+    const { pairs, next } = await stepOfHash(redis, keys.tokens, from)
+    return { records: records.readAll(pairs), next }
   }
 
   async function findTokens(ids: readonly string[]): Promise<readonly FoundAccessKey[]> {
@@ -94,22 +90,18 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   }
 
   async function noteUses(uses: ReadonlyMap<string, number>): Promise<void> {
-    if (uses.size > 0) await call(() => redis.noteUses(keys.tokens, keys.tokenUses, ...[...uses].flat()))
+    if (uses.size > 0) await run(redis, 'noteUses', [keys.tokens, keys.tokenUses], [...uses].flat())
   }
 
   async function removeTokens(endedBefore: number): Promise<void> {
-    let from: string | null = null
-    do {
-      const step: AccessKeysStep = await readTokens(from)
-      const ended = step.records.filter((record) => endOfToken(record) < endedBefore)
-      if (ended.length > 0) {
-        await transaction(redis, (multi) => {
-          for (const { hash, id } of ended)
-            multi.hdel(keys.tokens, hash).hdel(keys.tokenIds, id).hdel(keys.tokenUses, hash)
-        })
-      }
-      from = step.next
-    } while (from !== null)
+    for await (const { records } of everyStep(readTokens)) {
+      const ended = records.filter((record) => endOfToken(record) < endedBefore)
+      if (ended.length === 0) continue
+      await transaction(redis, (multi) => {
+        for (const { hash, id } of ended)
+          multi.hdel(keys.tokens, hash).hdel(keys.tokenIds, id).hdel(keys.tokenUses, hash)
+      })
+    }
   }
 
   return { findTokens, findTokenByHash, readTokens, listTokens, removeTokens, noteUses }

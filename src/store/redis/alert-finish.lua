@@ -20,8 +20,6 @@ if not text then return 0 end
 local is_json, known = pcall(cjson.decode, text)
 if not is_json or type(known) ~= 'table' then return 0 end
 if known.state ~= 'pending' or known.attempts ~= tonumber(ARGV[2]) then return 0 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 known.state = state
 if ARGV[5] ~= '' then known.error = ARGV[5] end

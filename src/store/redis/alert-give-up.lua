@@ -18,8 +18,6 @@ for _, key in ipairs({ due, all, done }) do
   if not reply_of('ZCARD', key) then return 0 end
 end
 if not reply_of('HLEN', events) then return 0 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local count = 0
 for _, id in ipairs(redis.call('ZRANGE', due, 0, -1)) do

@@ -11,8 +11,6 @@
   Output   for each '1' (stored), '0' (claimed before, or by a later run) or '2' (no room)
 ]]
 local most, margin, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- The start of the last claimed run of a place, and its threshold. A run in the future began while the clock was ahead.
 local function is_claimed(key, run, threshold)

@@ -8,8 +8,6 @@
            An alert of which a key is of another type has one without an id: with 'due' for a happening where it is the zset
 ]]
 local lease = tonumber(ARGV[1])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local taken = { string.format('%.0f', now) }
 
 for i = 1, #KEYS / 2 do

@@ -14,7 +14,7 @@ import {
 import { isNumber, isText, isTime, oneOf, optional, shapeOf } from '../../lib/shape.ts'
 import { happeningOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { call, reading, UNREADABLE } from './calls.ts'
+import { call, reading, run, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
@@ -23,31 +23,29 @@ import type { Keys } from './keys.ts'
 export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): AlertStore {
   const kept = keptAlerts(redis, keys, lists)
   const { records, due } = kept
+  const keysOf = (alert: string): string[] =>
+    [keys.alertDue, keys.alertAll, keys.alertDone, keys.alertEvents].map((key) => key(alert))
 
   return {
     async raiseAlerts(events) {
       if (events.length === 0) return []
       const names = events.flatMap(({ claim, happening: { alert } }) => [
-        keys.claim(claim.place),
-        keys.alertDue(alert),
-        keys.alertAll(alert),
-        keys.alertEvents(alert),
+        ...[keys.claim(claim.place), keys.alertDue(alert), keys.alertAll(alert), keys.alertEvents(alert)],
       ])
-      const args = events.flatMap(({ claim: { run, threshold, endsAt }, id, happening, target }) => [
-        ...[run, threshold, endsAt].map(String),
-        ...[id, JSON.stringify(happening), happening.alert, target],
+      const args = events.flatMap(({ claim, id, happening, target }) => [
+        ...[claim.run, claim.threshold, claim.endsAt, id, JSON.stringify(happening), happening.alert, target],
       ])
       names.push(keys.alertTargets)
-      const bounds = [MOST_PENDING, CLAIM_MARGIN_MS, KEEP_EVENTS_MS].map(String)
-      const letters = await call(() => redis.raiseAlerts(names.length, ...names, ...bounds, ...args))
+      const bounds = [MOST_PENDING, CLAIM_MARGIN_MS, KEEP_EVENTS_MS]
+      const letters = await run<string>(redis, 'raiseAlerts', names, [...bounds, ...args])
       return events.map((_, i) => RAISED[letters[i] as keyof typeof RAISED])
     },
 
     async takeAlerts(wanted, leaseMs) {
       const names = wanted.flatMap(({ alert }) => [keys.alertDue(alert), keys.alertEvents(alert)])
       if (names.length === 0) return []
-      const most = wanted.map((one) => String(one.most))
-      const [now, ...flat] = await call(() => redis.takeAlerts(names.length, ...names, String(leaseMs), ...most))
+      const args = [leaseMs, ...wanted.map(({ most }) => most)]
+      const [now, ...flat] = await run<string[]>(redis, 'takeAlerts', names, args)
       return chunks(flat).flatMap(([position = '', id = '', happening = '', text = '']) => {
         const { alert } = wanted[Number(position) - 1] as Wanted
         if (id === '' && happening === 'due') return due.lost(alert, [])
@@ -59,11 +57,10 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
     },
 
     async finishAlert({ id, alert, attempt }, outcome) {
-      const names = [keys.alertDue(alert), keys.alertAll(alert), keys.alertDone(alert), keys.alertEvents(alert)]
       const inMs = outcome.state === 'pending' ? outcome.inMs : 0
       const error = outcome.state === 'delivered' ? '' : (outcome.error ?? '')
-      const args = [id, attempt, outcome.state, inMs, error, MOST_DONE, KEEP_EVENTS_MS].map(String)
-      await call(() => redis.finishAlert(...names, ...args))
+      const args = [id, attempt, outcome.state, inMs, error, MOST_DONE, KEEP_EVENTS_MS]
+      await run(redis, 'finishAlert', keysOf(alert), args)
     },
 
     readAlerts: (alerts, most) => Promise.all(alerts.map((alert) => readAlert(redis, keys, kept, alert, most))),
@@ -86,9 +83,8 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
     },
 
     async giveUpAlerts(alert, ageMs, error) {
-      const ofAlert = [keys.alertDue(alert), keys.alertAll(alert), keys.alertDone(alert), keys.alertEvents(alert)]
-      const args = [alert, ageMs, error, MOST_DONE, KEEP_EVENTS_MS].map(String)
-      return call(() => redis.giveUpAlerts(...ofAlert, keys.alertTargets, ...args))
+      const args = [alert, ageMs, error, MOST_DONE, KEEP_EVENTS_MS]
+      return run(redis, 'giveUpAlerts', [...keysOf(alert), keys.alertTargets], args)
     },
   }
 }

@@ -13,8 +13,6 @@
   ARGV[5]  how many silences are kept
 ]]
 local forget, keep, most = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function text(number) return string.format('%.0f', number) end
 
 local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}

@@ -1,5 +1,5 @@
 import { StoreError } from '../../quota/quota-store.ts'
-import type { RedisClient } from './client.ts'
+import type { RedisClient, ScriptName } from './client.ts'
 import { asStoreError, isOfAnotherType, wasNeverSent } from './store-errors.ts'
 
 /**
@@ -46,7 +46,17 @@ export function pinging(redis: RedisClient, key: string): () => Promise<void> {
   }
 }
 
-type Commands = ReturnType<RedisClient['multi']>
+/** Runs a script of ours. @throws StoreError */
+export function run<T>(
+  redis: RedisClient,
+  script: ScriptName,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<T> {
+  return call(() => redis[script](keys.length, ...keys, ...args) as Promise<T>)
+}
+
+export type Commands = ReturnType<RedisClient['multi']>
 
 /** Runs commands as one transaction and returns their replies in order. @throws StoreError */
 export async function transaction<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
@@ -65,6 +75,24 @@ export async function reading<T>(
   otherwise?: (place: number) => unknown,
 ): Promise<T> {
   return repliesTo(redis.isCluster ? redis.multi() : redis.pipeline(), fill, otherwise)
+}
+
+export async function timeOf(redis: RedisClient): Promise<number> {
+  return (await readingAt(redis, () => {}))[0]
+}
+
+/** As `reading`, with the time of Redis before the replies, in milliseconds since the epoch. */
+export async function readingAt<T extends readonly unknown[]>(
+  redis: RedisClient,
+  fill: (commands: Commands) => void,
+  otherwise?: (place: number) => unknown,
+): Promise<[at: number, ...replies: T]> {
+  const [time, ...replies] = await reading<[[string, string], ...T]>(
+    redis,
+    (commands) => fill(commands.time()),
+    otherwise && ((place) => otherwise(place - 1)),
+  )
+  return [milliseconds(time), ...replies]
 }
 
 async function repliesTo<T>(

@@ -24,47 +24,31 @@ export const CHARGE_LUA = inWords(
 const LATEST_END = script('./latest-end.lua')
 export const CONTROL_LUA = inWords(SECTION + FORMS + LATEST_END + script('./control.lua'))
 
-/** For scripts that skip keys of another type. */
-const TYPES = script('./types.lua')
+/** The time of Redis, and how to skip a key of another type. */
+const COMMON = script('./common.lua')
 
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
-  addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
-  addUsage: { lua: TYPES + script('./forgotten.lua') + script('./flush.lua') },
+  addTally: { lua: script('./tally.lua') },
+  addUsage: { lua: COMMON + script('./forgotten.lua') + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
-  beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
-  noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
-  noteUses: { lua: script('./note-uses.lua'), numberOfKeys: 2 },
-  putLater: { lua: script('./put-later.lua'), numberOfKeys: 1 },
-  forgetRuns: { lua: inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
-  scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
-  noteTimes: { lua: TYPES + script('./note-times.lua') },
-  raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
-  takeAlerts: { lua: TYPES + script('./alert-take.lua') },
-  finishAlert: { lua: script('./alert-finish.lua'), numberOfKeys: 4 },
-  giveUpAlerts: { lua: TYPES + script('./alert-give-up.lua'), numberOfKeys: 5 },
+  beat: { lua: COMMON + script('./beat.lua') },
+  noteCounted: { lua: COMMON + script('./note-counted.lua') },
+  noteUses: { lua: script('./note-uses.lua') },
+  putLater: { lua: script('./put-later.lua') },
+  forgetRuns: { lua: COMMON + inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
+  scanKeys: { lua: script('./scan.lua') },
+  noteTimes: { lua: COMMON + script('./note-times.lua') },
+  raiseAlerts: { lua: COMMON + script('./alert-raise.lua') },
+  takeAlerts: { lua: COMMON + script('./alert-take.lua') },
+  finishAlert: { lua: COMMON + script('./alert-finish.lua') },
+  giveUpAlerts: { lua: COMMON + script('./alert-give-up.lua') },
 }
 
-interface Scripts {
-  /** Texts in the reply are Buffers. */
-  settleBatchBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  addTally(key: string, ...counts: number[]): Promise<unknown>
-  addUsage(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  beat(
-    ...args: [...keys: [string, string, string], instance: string, report: string, ...bounds: number[]]
-  ): Promise<unknown>
-  noteTimes(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
-  raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
-  takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
-  finishAlert(...keysAndArguments: string[]): Promise<number>
-  giveUpAlerts(...keysAndArguments: string[]): Promise<number>
-  noteCounted(key: string, ...names: string[]): Promise<unknown>
-  noteUses(tokens: string, uses: string, ...hashesAndTimes: (string | number)[]): Promise<unknown>
-  putLater(key: string, text: string, forMs: number): Promise<unknown>
-  forgetRuns(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
-  scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
-}
+export type ScriptName = keyof typeof SCRIPTS
+type Script = (keyCount: number, ...keysAndArguments: (string | number)[]) => Promise<unknown>
+/** `settleBatchBuffer` is `settleBatch` with Buffers for the texts in its reply. */
+type Scripts = Readonly<Record<ScriptName | 'settleBatchBuffer', Script>>
 
 export type RedisClient = (Redis | Cluster) & Scripts
 

@@ -13,7 +13,7 @@ import { StoreError } from '../../quota/quota-store.ts'
 import { changesAfter, type Head, readInSteps } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
 import { NO_AUDIT, RedisAudit } from './audit.ts'
-import { call, lookedUp, milliseconds, reading, UNREADABLE } from './calls.ts'
+import { type Commands, lookedUp, reading, readingAt, run, UNREADABLE } from './calls.ts'
 import { encodeChange } from './change-words.ts'
 import type { RedisClient } from './client.ts'
 import { editsOf, encodeForgetting } from './forgetting.ts'
@@ -50,12 +50,9 @@ export function redisControl(
 
   return {
     async controlVersion() {
-      const [time, newest] = await reading<[[string, string], string[]]>(
-        redis,
-        (commands) => commands.time().zrange(keys.audit, '-1', '-1', 'WITHSCORES'),
-        () => NO_AUDIT,
-      )
-      return { ...(await audit.last(newest)), at: milliseconds(time) }
+      const newestOf = (commands: Commands) => commands.zrange(keys.audit, '-1', '-1', 'WITHSCORES')
+      const [at, newest] = await readingAt<[string[]]>(redis, newestOf, () => NO_AUDIT)
+      return { ...(await audit.last(newest)), at }
     },
     readControl: () => readInSteps(readHead, overrides.users, overrides.organisations, overrides.grants),
     changesSince: async (last) => changesAfter(last, await audit.from(last.version)),
@@ -63,7 +60,7 @@ export function redisControl(
       if (change.kind === 'user_forgotten') return forget(redis, keys, bounds, change, authorWithout(author, change))
       const reply = await withinPeriods(clock, (now) => {
         const { names, args } = encodeChange(change, author, expected, keys, bounds, now, retention())
-        return call(() => redis.changeControl(names.length, ...names, ...args))
+        return run(redis, 'changeControl', names, args)
       })
       return changedBy(reply)
     },
@@ -93,7 +90,7 @@ async function forget(
     if (changed !== null && edits.length === 0) break
     const words = encodeForgetting(change, edits, keys, changed !== null)
     const { names, args } = encodeChange(change, author, null, keys, bounds, undefined, undefined, words)
-    const reply = await call(() => redis.changeControl(names.length, ...names, ...args))
+    const reply = await run(redis, 'changeControl', names, args)
     changed ??= changedBy(reply)
   }
   return changed as Changed

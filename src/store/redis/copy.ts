@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AccessKeyStore } from '../../control/access-key-store.ts'
+import { everyStep } from '../../lib/steps.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { EVERYBODY, type ScopeName } from '../../quota/charged-scopes.ts'
 import { endsAt } from '../../quota/counter.ts'
@@ -11,7 +12,7 @@ import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portion
 import { COPIED_LISTS, type Ending, type EndingList, endingRecords } from '../endings.ts'
 import { createRecords, type RecordList } from '../records.ts'
 import { redisAccessKeys, withUse, writeToken } from './access-keys.ts'
-import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
+import { call, pinging, readingAt, timeOf, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { redisEndings } from './endings.ts'
@@ -135,14 +136,12 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
   const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
   if (counters.length === 0) return []
   const histories = counters.map((name) => historyOf(keys, ownerOf(keys, name)))
-  const [time, values, before, ...left] = await reading<
-    [[string, string], (Buffer | null)[], (Buffer | null)[], ...number[]]
-  >(redis, (commands) => {
+  type Values = (Buffer | null)[]
+  const [now, values, before, ...left] = await readingAt<[Values, Values, ...number[]]>(redis, (commands) => {
     // For an owner without a history this key takes the place, because it holds none.
-    commands.time().mgetBuffer(counters).mgetBuffer(histories)
+    commands.mgetBuffer(counters).mgetBuffer(histories)
     for (const name of counters) commands.pttl(name)
   })
-  const now = milliseconds(time)
   return counters.flatMap((name, i) => {
     const owner = ownerOf(keys, name)
     if (owner === undefined) return []
@@ -180,17 +179,14 @@ async function readEndings(
 ): Promise<Ending[]> {
   const ours = names.filter((name) => name.startsWith(prefix))
   if (ours.length === 0) return []
-  const [time, values, ...left] = await reading<[[string, string], (string | null)[], ...number[]]>(
-    redis,
-    (commands) => {
-      commands.time().mget(ours)
-      for (const name of ours) commands.pttl(name)
-    },
-  )
+  const [now, values, ...left] = await readingAt<[(string | null)[], ...number[]]>(redis, (commands) => {
+    commands.mget(ours)
+    for (const name of ours) commands.pttl(name)
+  })
   return ours.flatMap((name, i) => {
     const [id, text, lasts] = [name.slice(prefix.length), values[i] ?? null, left[i] ?? 0]
     if (text === null || lasts <= 0 || records.read(id, text) === null) return []
-    return [{ id, text, ends: milliseconds(time) + lasts }]
+    return [{ id, text, ends: now + lasts }]
   })
 }
 
@@ -218,12 +214,7 @@ async function* pages<K extends keyof Lists, Next>(
   kind: K,
   read: (from: Next | null) => Promise<{ readonly entries: readonly Lists[K][]; readonly next: Next | null }>,
 ): AsyncGenerator<Portion, void> {
-  let from: Next | null = null
-  do {
-    const page: Awaited<ReturnType<typeof read>> = await read(from)
-    yield* portionOf(kind, page.entries)
-    from = page.next
-  } while (from !== null)
+  for await (const page of everyStep(read)) yield* portionOf(kind, page.entries)
 }
 
 async function* series(
@@ -231,8 +222,7 @@ async function* series(
   { seriesRows }: UsageRecords,
   days: readonly SeriesPlace[],
 ): AsyncGenerator<Portion, void> {
-  const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
-  const at = milliseconds(time)
+  const at = await timeOf(redis)
   const starts = startsOf({ from: 0, to: at + 1 }, at, NO_RETENTION)
   const halfHours = SERIES_KINDS.flatMap((by) => starts.map((start) => ({ by, start, zone: null })))
   // A row has only its start. The other facts of its place are those of the group.

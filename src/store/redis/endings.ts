@@ -1,5 +1,5 @@
 import type { Endings } from '../endings.ts'
-import { call, milliseconds, reading, transaction } from './calls.ts'
+import { reading, readingAt, run, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -8,10 +8,9 @@ export function redisEndings(redis: RedisClient, keys: Keys): Endings {
   return {
     placeOf: (list) => keys.ending(list, ''),
     async read(list, ids) {
-      const [time, texts] = await reading<[[string, string], (string | null)[]]>(redis, (commands) => {
-        commands.time().mget(ids.map((id) => keys.ending(list, id)))
-      })
-      return { at: milliseconds(time), texts }
+      const names = ids.map((id) => keys.ending(list, id))
+      const [at, texts] = await readingAt<[(string | null)[]]>(redis, (commands) => commands.mget(names))
+      return { at, texts }
     },
     async readOne(list, id) {
       const key = keys.ending(list, id)
@@ -31,7 +30,7 @@ export function redisEndings(redis: RedisClient, keys: Keys): Endings {
       })
     },
     async putLater(list, id, text, forMs) {
-      await call(() => redis.putLater(keys.ending(list, id), text, forMs))
+      await run(redis, 'putLater', [keys.ending(list, id)], [text, forMs])
     },
     async take(list, id) {
       const key = keys.ending(list, id)
@@ -39,6 +38,11 @@ export function redisEndings(redis: RedisClient, keys: Keys): Endings {
       return text
     },
     noteTimes: (list, ids, forMs) =>
-      call(() => redis.noteTimes(ids.length, ...ids.map((id) => keys.ending(list, id)), String(forMs))),
+      run(
+        redis,
+        'noteTimes',
+        ids.map((id) => keys.ending(list, id)),
+        [forMs],
+      ),
   }
 }

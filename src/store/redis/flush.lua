@@ -24,8 +24,6 @@ local flush = cjson.decode(ARGV[3])
 local keep_series, keep_refusals, most, most_routes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[8])
 local keep_days = tonumber(ARGV[9])
 local DAY = 86400000
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if sequence <= (tonumber(redis.call('GET', KEYS[1]) or '0') or 0) then return now end
 
 -- A text of another form was not written by us, and is ignored.

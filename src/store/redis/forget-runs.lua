@@ -4,8 +4,6 @@
   KEYS  the counters of each owner, and behind it his history
   ARGV  for each owner for how many seconds his runs are kept after their end
 ]==]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local archive = history_functions()
 
 for i, kept in ipairs(ARGV) do

@@ -1,11 +1,12 @@
 import { userOfPlace } from '../../alerts/kinds/windows.ts'
 import { type Forgetting, KINDS } from '../../control/control-store.ts'
 import { FORGOTTEN_MS, newSalt } from '../../control/forgetting.ts'
+import { everyStep } from '../../lib/steps.ts'
 import { type NamingList, objectIn, textLeft } from '../forgetting.ts'
 import { call, pairsOf } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
-import { keysBeginning } from './scanned-keys.ts'
+import { keysBeginning, stepOfHash } from './scanned-keys.ts'
 
 /** An edit as `forget` of control.lua takes it, but with the name of the key instead of its position. */
 type Edit =
@@ -89,15 +90,9 @@ async function thereOf(redis: RedisClient, names: readonly string[]): Promise<re
 /** Goes through a key's content in steps. A key of another type contains no user for us, and stays. */
 function walkOf(redis: RedisClient) {
   async function eachField(key: string, visit: (field: string, text: string) => void): Promise<void> {
-    let cursor = '0'
-    do {
-      const [next, flat] = await call(
-        () => redis.hscan(key, cursor, 'COUNT', STEP),
-        () => ['0', []],
-      )
-      for (const [field, text] of pairsOf(flat)) visit(field, text)
-      cursor = next
-    } while (cursor !== '0')
+    for await (const { pairs } of everyStep((from: string | null) => stepOfHash(redis, key, from, []))) {
+      for (const [field, text] of pairs) visit(field, text)
+    }
   }
 
   async function eachMember(key: string, visit: (member: string, score: string) => void): Promise<void> {

@@ -1,3 +1,4 @@
+import { everyStep } from '../../lib/steps.ts'
 import { mostKept, type Retention } from '../../quota/history.ts'
 import type {
   Counted,
@@ -10,7 +11,7 @@ import type {
 import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
 import { ownerHistory } from '../owner-history.ts'
 import { shareReads } from '../shared-reads.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { call, readingAt, run } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { eachWindow } from './form/section.ts'
 import type { Keys } from './keys.ts'
@@ -23,8 +24,6 @@ const STEP = 250
 const MOST_READS = 128
 
 type Bytes = Buffer | null
-/** The reply of TIME. */
-type Time = readonly [string, string]
 
 interface Owner {
   readonly scope: HistoryScope
@@ -43,11 +42,11 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
    * thirds of what it allocates are shared with the others.
    */
   const readShared = shareReads(async (asked: readonly Owner[]) => {
-    const [time, found, values] = await reading<[Time, Record<string, string>, Bytes[]]>(redis, (commands) => {
-      commands.time().hgetall(keys.counted)
-      commands.mgetBuffer(...namesOf(keys, asked))
-    })
-    const [at, counted] = [milliseconds(time), countedIn(found)]
+    const names = namesOf(keys, asked)
+    const [at, found, values] = await readingAt<[Record<string, string>, Bytes[]]>(redis, (commands) =>
+      commands.hgetall(keys.counted).mgetBuffer(...names),
+    )
+    const counted = countedIn(found)
     return asked.map((owner, i) => {
       const history = historyOf(at, owner, values[i] ?? null, values[asked.length + i] ?? null)
       return { at, counted, history }
@@ -55,14 +54,12 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   }, MOST_READS)
 
   async function readCounted() {
-    const [time, found] = await reading<[Time, Record<string, string>]>(redis, (commands) => {
-      commands.time().hgetall(keys.counted)
-    })
-    return { at: milliseconds(time), ...countedIn(found) }
+    const [at, found] = await readingAt<[Record<string, string>]>(redis, (commands) => commands.hgetall(keys.counted))
+    return { at, ...countedIn(found) }
   }
 
   async function noteCounted(names: readonly string[], isAnew = true): Promise<boolean> {
-    await call(() => redis.noteCounted(keys.counted, ...names))
+    await run(redis, 'noteCounted', [keys.counted], names)
     if (retention === undefined) return false
     const { at, keeping } = await readCounted()
     const changes = keptChanges(keeping, retention(), at, isAnew)
@@ -74,12 +71,9 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     if (retention === undefined) return
     const due = (await readCounted()).keeping.get(UNSWEPT)
     for (const scope of ['personal', 'organisation'] as const) {
-      let cursor: string | null = null
-      do {
-        const { ids, next } = await scan(scope, cursor)
+      for await (const { ids } of everyStep((cursor: string | null) => scan(scope, cursor))) {
         for (const part of partsOf(ids)) await forgetOf(scope, part, retention())
-        cursor = next
-      } while (cursor !== null)
+      }
     }
     await forgetDays(redis, keys, retention())
     const isSame = (await readCounted()).keeping.get(UNSWEPT)?.changedAt === due?.changedAt
@@ -88,7 +82,8 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
 
   async function forgetOf(scope: HistoryScope, ids: readonly string[], kept: Retention): Promise<void> {
     const names = ids.flatMap((id) => [countersKey(keys, scope, id), historyKey(keys, scope, id)])
-    await call(() => redis.forgetRuns(names.length, ...names, ...ids.map((id) => mostKept(kept, scope, id))))
+    const seconds = ids.map((id) => mostKept(kept, scope, id))
+    await run(redis, 'forgetRuns', names, seconds)
   }
 
   async function scan(scope: HistoryScope, cursor: string | null) {
@@ -108,11 +103,9 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     async scanHistory(scope, cursor) {
       const { ids, next } = await scan(scope, cursor)
       const parts = partsOf(ids.map((id) => ({ scope, id })))
-      const [time, ...values] = await reading<[Time, ...Bytes[][]]>(redis, (commands) => {
-        commands.time()
+      const [at, ...values] = await readingAt<Bytes[][]>(redis, (commands) => {
         for (const part of parts) commands.mgetBuffer(...namesOf(keys, part))
       })
-      const at = milliseconds(time)
       const owners = parts.flatMap((part, i) =>
         part.map((owner, k) => historyOf(at, owner, values[i]?.[k] ?? null, values[i]?.[part.length + k] ?? null)),
       )

@@ -6,8 +6,7 @@
   KEYS[1] hash: name of a window -> since when, in milliseconds since the epoch; behind `keep ` stands what is noted of how long runs are kept
   ARGV    the names
 ]==]
-local time, wanted = redis.call('TIME'), {}
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local wanted = {}
 local function seconds_of_longest(name) return tonumber(string.match(name, '^longest (%d+)') or '') or 0 end
 local before = 0
 for _, name in ipairs(ARGV) do wanted[name] = true end

@@ -5,8 +5,6 @@
   ARGV[1]  for how long they are kept, in milliseconds
   Output   how long ago each first time was, in milliseconds
 ]]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ages = {}
 for i, key in ipairs(KEYS) do
   -- The clock may have been ahead when this was written. A value of another type is ignored and replaced.

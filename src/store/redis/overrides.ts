@@ -4,12 +4,10 @@ import type { Versioned } from '../../control/state.ts'
 import { type OverridesStep, readAll } from '../change-catch-up.ts'
 import type { Records } from '../records.ts'
 import { NUMBER } from './audit.ts'
-import { call, lookedUp, pairsOf, transaction, UNREADABLE } from './calls.ts'
+import { call, lookedUp, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
-
-/** How many overrides one step of HSCAN looks at. */
-const STEP = 500
+import { stepOfHash } from './scanned-keys.ts'
 
 /** Overrides in force, staged ones, and those that a file has replaced: hashes of users and organisations. Grants are stored alike. */
 export function redisOverrides(redis: RedisClient, keys: Keys, records: Records) {
@@ -22,17 +20,14 @@ export function redisOverrides(redis: RedisClient, keys: Keys, records: Records)
     const look = (id: string) => lookedUp(() => redis.hget(key, id))
     const list = records.list({ kind, list: key, parse: versionedBy(parse), look })
     return async (from: string | null): Promise<OverridesStep<T>> => {
-      const [next, flat] = await call(
-        () => redis.hscan(key, from ?? '0', 'COUNT', STEP),
-        () => ['0', ['', UNREADABLE]],
-      )
-      const overrides = pairsOf(flat).flatMap(([id, text]) => {
+      const { pairs, next } = await stepOfHash(redis, key, from)
+      const overrides = pairs.flatMap(([id, text]) => {
         // This entry is the number of the change that has replaced them.
         if (id === '' && NUMBER.test(text)) return []
         const override = list.read(id, text)
         return override === null ? [] : [[id, override] as const]
       })
-      return { overrides, next: next === '0' ? null : next }
+      return { overrides, next }
     }
   }
 

@@ -9,7 +9,7 @@ import { shareReads } from '../shared-reads.ts'
 import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
 import { redisAlerts } from './alerts.ts'
-import { call, milliseconds, pinging, reading } from './calls.ts'
+import { call, pinging, readingAt, run } from './calls.ts'
 import { createEncoder } from './charge-encoder.ts'
 import { decodeReply } from './charge-reply.ts'
 import { missingInIoredis, type RedisAccess, type RedisClient } from './client.ts'
@@ -113,7 +113,7 @@ export function openRedisStore({
   const readShared = shareReads((asked: readonly Asked[]) => readUsages(redis, keys, asked), MOST_READS)
 
   async function addTally(tally: Tally, agoMs = 0): Promise<void> {
-    await call(() => redis.addTally(keys.failures, ...countsOf(tally), BUCKET_MS, BUCKETS, agoMs))
+    await run(redis, 'addTally', [keys.failures], [...countsOf(tally), BUCKET_MS, BUCKETS, agoMs])
   }
 
   async function close(): Promise<void> {
@@ -152,10 +152,7 @@ async function readUsages(redis: RedisClient, keys: Keys, asked: readonly Asked[
     ...asked.map(({ user }) => keys.user(user)),
     ...organisations.map(keys.organisation),
   ]
-  const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
-    commands.time().mgetBuffer(names)
-  })
-  const at = milliseconds(time)
+  const [at, values] = await readingAt<[(Buffer | null)[]]>(redis, (commands) => commands.mgetBuffer(names))
   const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
   const theirs = values.slice(categories.length + asked.length)
   const countersIn = (value: Buffer | null | undefined, of: readonly string[]) =>

@@ -2,7 +2,7 @@ import { FORGET_MS, KEEP_SILENCES_MS, MOST_SILENCES, type ReplicaStore } from '.
 import type { Silence } from '../../usage/silence.ts'
 import { heard, isLate, listedReplicas, silenceOf } from '../presence-record.ts'
 import type { Records } from '../records.ts'
-import { call, milliseconds, reading, transaction } from './calls.ts'
+import { milliseconds, reading, run, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
@@ -25,8 +25,8 @@ export function redisReplicas(redis: RedisClient, keys: Keys, lists: Records): R
 
   return {
     async beat(replica) {
-      const bounds = [FORGET_MS, KEEP_SILENCES_MS, MOST_SILENCES]
-      await call(() => redis.beat(...hashes, replica.instance, JSON.stringify(replica), ...bounds))
+      const args = [replica.instance, JSON.stringify(replica), FORGET_MS, KEEP_SILENCES_MS, MOST_SILENCES]
+      await run(redis, 'beat', hashes, args)
     },
 
     async listReplicas() {

@@ -26,7 +26,7 @@ import {
 import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../usage/usage-log-store.ts'
 import { countsOf, episodeOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { call, lookedUp, milliseconds, pairsOf, reading, UNREADABLE } from './calls.ts'
+import { call, lookedUp, pairsOf, reading, run, timeOf, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
@@ -52,18 +52,9 @@ export function redisUsageLog(
 
   async function addUsage(flush: UsageFlush): Promise<void> {
     const sent = encodeFlush(flush, keys)
-    const refusals = [KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES]
-    const bounds = [SERIES_MS, ...refusals, keepDaysMs(retention())].map(String)
-    await call(() =>
-      redis.addUsage(
-        sent.keys.length,
-        ...sent.keys,
-        String(flush.sequence),
-        String(REMEMBER_FLUSH_MS),
-        sent.json,
-        ...bounds,
-      ),
-    )
+    const bounds = [SERIES_MS, KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES]
+    const args = [flush.sequence, REMEMBER_FLUSH_MS, sent.json, ...bounds, keepDaysMs(retention())]
+    await run(redis, 'addUsage', sent.keys, args)
   }
 
   return {
@@ -84,11 +75,6 @@ export function redisUsageLog(
       return { at, ...(await pageOf(readEpisodes, lasting, page)) }
     },
   }
-}
-
-async function timeOf(redis: RedisClient): Promise<number> {
-  const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
-  return milliseconds(time)
 }
 
 /** A flush in the form that flush.lua reads. */

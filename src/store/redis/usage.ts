@@ -1,5 +1,5 @@
 import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
-import { milliseconds, reading } from './calls.ts'
+import { readingAt } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
@@ -17,15 +17,14 @@ export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
 
 async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null): Promise<UsedStep> {
   async function read(names: readonly string[]): Promise<Omit<UsedStep, 'next'>> {
-    const [time, values = []] = await reading<[[string, string], (Buffer | null)[]?]>(redis, (commands) => {
-      commands.time()
+    const [at, values = []] = await readingAt<[(Buffer | null)[]?]>(redis, (commands) => {
       if (names.length > 0) commands.mgetBuffer([...names])
     })
     const owners = names.flatMap((name, i) => {
       const counters = readCounters(values[i])
       return counters.size === 0 ? [] : [{ id: name.slice(prefix.length), counters }]
     })
-    return { at: milliseconds(time), owners }
+    return { at, owners }
   }
 
   const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)

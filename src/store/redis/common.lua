@@ -1,3 +1,7 @@
+-- The time of Redis, in milliseconds since the epoch.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
 -- The reply of a command, or nothing if the key holds another type than ours. Other errors end the script.
 local function reply_of(command, key)
   local reply = redis.pcall(command, key)
