@@ -1,3 +1,4 @@
+import { GatheredNotes } from '../lib/gathered-notes.ts'
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Reserve } from './reserve.ts'
@@ -35,8 +36,6 @@ interface Known {
 }
 
 const DAY_MS = 86_400_000
-/** How many users one call notes at most, so that it holds the store for a short time only. */
-const MOST_NOTED = 256
 /** How long to wait after a failure of the store. */
 const PAUSE_MS = 1000
 
@@ -55,22 +54,17 @@ const PAUSE_MS = 1000
 export class KnownUsers {
   readonly #store: KnownUserStore
   readonly #reserve: KnownUsersOptions['reserve']
-  readonly #most: number
-  readonly #gatherMs: number
   readonly #now: () => number
   readonly #users: Cache<Known>
-  readonly #toNote = new Set<string>()
+  readonly #notes: GatheredNotes<true>
   readonly #lookUps = new Map<string, Promise<boolean>>()
-  #noting: Promise<void> | null = null
-  #timer: NodeJS.Timeout | null = null
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor({ store, reserve, most = 50_000, gatherMs = 50, now = () => performance.now() }: KnownUsersOptions) {
     this.#store = store
     this.#reserve = reserve
-    this.#most = most
     this.#users = createCache(most)
-    this.#gatherMs = gatherMs
+    this.#notes = new GatheredNotes({ write: (notes) => this.#noteAll(notes.map(([user]) => user)), most, gatherMs })
     this.#now = now
   }
 
@@ -101,9 +95,7 @@ export class KnownUsers {
     if (this.#reserve() === undefined) return
     const now = this.#now()
     const known = this.#users.get(user, now)
-    if ((known !== undefined && now < known.noteFrom) || this.#toNote.size >= this.#most) return
-    this.#toNote.add(user)
-    this.#noteSoon(now)
+    if (known === undefined || now >= known.noteFrom) this.#notes.add(user, true)
   }
 
   /**
@@ -123,11 +115,8 @@ export class KnownUsers {
   }
 
   /** Notes all users who are still waiting to be noted. Never rejects. */
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    await this.#noting
-    if (this.#toNote.size > 0) await this.#noteAll()
+  close(): Promise<void> {
+    return this.#notes.close()
   }
 
   async #ask(user: string): Promise<boolean> {
@@ -147,44 +136,18 @@ export class KnownUsers {
     }
   }
 
-  #noteSoon(now: number): void {
-    if (this.#timer !== null || this.#noting !== null) return
-    const waitMs = Math.max(this.#gatherMs, this.#pausedUntil - now)
-    this.#timer = setTimeout(() => {
-      this.#timer = null
-      this.#noting = this.#noteAll().finally(() => {
-        this.#noting = null
-        if (this.#toNote.size > 0) this.#noteSoon(this.#now())
-      })
-    }, waitMs).unref()
-  }
-
-  /** Goes on until all users are noted, or the store fails. The rest is then noted later. */
-  async #noteAll(): Promise<void> {
-    for (let some = this.#next(); some.length > 0; some = this.#next()) {
-      const reserve = this.#reserve()
-      if (reserve === undefined) return this.#toNote.clear()
-      try {
-        const ages = await this.#store.noteUsers(some, reserve.rememberMs)
-        const now = this.#now()
-        for (let i = 0; i < some.length; i++) this.#noted(some[i] as string, ages[i] ?? 0, now, reserve)
-      } catch {
-        this.#pausedUntil = this.#now() + PAUSE_MS
-        return
-      }
+  async #noteAll(users: readonly string[]): Promise<void> {
+    const reserve = this.#reserve()
+    if (reserve === undefined) return
+    const ages = await this.#store.noteUsers(users, reserve.rememberMs).catch((error: unknown) => {
+      this.#pausedUntil = this.#now() + PAUSE_MS
+      throw error
+    })
+    const now = this.#now()
+    for (const [i, user] of users.entries()) {
+      const known = { since: now - (ages[i] ?? 0), noteFrom: now + noteAgainMs(reserve) }
+      this.#users.set(user, known, now + reserve.rememberMs, now)
     }
-  }
-
-  #next(): string[] {
-    const some: string[] = []
-    for (const user of this.#toNote) if (some.push(user) === MOST_NOTED) break
-    return some
-  }
-
-  #noted(user: string, age: number, now: number, reserve: Reserve): void {
-    this.#toNote.delete(user)
-    const known = { since: now - age, noteFrom: now + noteAgainMs(reserve) }
-    this.#users.set(user, known, now + reserve.rememberMs, now)
   }
 }
 
