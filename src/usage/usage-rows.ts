@@ -102,7 +102,13 @@ function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {
   return calendar === undefined ? query.from - seconds * 1000 : periodIn(query, calendar, query.from).start
 }
 
-function emptyRow(name: string, category: string, window: Window, { start, end }: Times, place: number): Mutable {
+function emptyRow(
+  name: string,
+  category: string | null,
+  window: Window | null,
+  { start, end }: Times,
+  place: number,
+): Mutable {
   return {
     name,
     category,
@@ -133,17 +139,8 @@ export function rowsOfGrants(owner: OwnerHistory, query: UsageQuery, at: number,
     const { category, from: start, until: end } = grant
     if (start >= query.to || end <= query.from) continue
     const isWhole = start >= query.from && (query.endsNow || end <= query.to)
-    const times = { start, end, place: start, running: end > at, isWhole }
-    rows.push({
-      name: owner.id,
-      category,
-      window: null,
-      ...times,
-      tokens: 0,
-      over: null,
-      counts: null,
-      grant: { id, taken },
-    })
+    const row = emptyRow(owner.id, category, null, { start, end }, start)
+    rows.push({ ...row, running: end > at, isWhole, grant: { id, taken } })
   }
   return rows.sort(byPlace)
 }
@@ -257,17 +254,9 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
     const key = `${start} ${name}`
     const times = cut(step, query)
     const row = rows.get(key) ?? {
-      name,
-      category: null,
-      window: null,
-      ...times,
-      place: start,
-      tokens: 0,
-      over: null,
+      ...emptyRow(name, null, null, times, start),
       running: times.end + ON_THE_WAY_MS > at,
-      isWhole: true,
       counts: noCounts(),
-      grant: null,
     }
     rows.set(key, row)
     row.tokens += counts.tokens
