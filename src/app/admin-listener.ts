@@ -7,11 +7,11 @@ import type { Observer } from '../observe/observation.ts'
 export type AdminListener = Pick<Admin, 'listen' | 'close'>
 
 /**
- * Opens the administrators' address at once, and loads what is behind it when somebody connects: it takes a third of the start, and a
- * copy that nobody looks at has no use for it.
+ * Opens the admin address at once, but loads the listener behind it when somebody connects. Loading it takes a third of the start,
+ * and many replicas never need it.
  */
 export function openAdminListener(options: AdminOptions, observe: Observer): AdminListener {
-  // Of two addresses: its server sees to both.
+  // Its own server handles both addresses.
   if (options.listen.host === 'localhost') return openedAtOnce(options)
   const listener = listenerOnDemand({
     maxConnections: MAX_CONNECTIONS,
@@ -40,7 +40,7 @@ async function load(options: AdminOptions): Promise<Admin> {
   return createAdmin(options)
 }
 
-/** Of all addresses one that whoever starts the gateway can reach. */
+/** One address, if the listener has all addresses, that the operator's machine can reach. */
 function urlOf({ address, family, port }: AddressInfo, { certificate = null }: AdminOptions): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address
   return `${certificate === null ? 'http' : 'https'}://${family === 'IPv6' ? `[${host}]` : host}:${port}`

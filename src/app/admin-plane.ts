@@ -26,26 +26,26 @@ import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
-  /** The configuration in force; of its `admin` section the listener takes over only who may sign in. */
+  /** The configuration in force. Of its `admin` section the listener only takes over who may sign in. */
   readonly current: () => Config
   readonly store: Store
-  /** Started and closed by the caller. That of the process that serves requests, if it is this one. */
+  /** The caller starts and closes it. It is that of the request-serving process if this is the one. */
   readonly control: ChangeFollower
   readonly observe: Observer
 }
 
 export interface AdminPlane {
-  /** @throws Error when the address cannot be had */
+  /** @throws Error if the address is not available */
   listen(): Promise<{ url: string }>
-  /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
+  /** Closes idle connections at once, and gives requests under way up to 2 seconds. */
   close(): Promise<void>
-  /** A code for a sign-in link, which gives a session of `admin.token`; `null` if the configuration has none. */
+  /** A code for a sign-in link, which gives a session of `admin.token`; `null` if that is not configured. */
   signInCode(): string | null
-  /** The windows of all users together, as the administrators see them. @throws StoreError */
+  /** The global windows as administrators see them. @throws StoreError */
   globalWindows(): Promise<WindowStatuses>
 }
 
-/** The administrators' listener, which is the same whoever serves the requests. */
+/** The admin listener. It is the same in every process that may have it. */
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
   const { listen, tls, hosts } = current().admin
   const certificate = tls === null ? null : openCertificate([tls], 'admin', parts.observe)
@@ -72,7 +72,7 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     ...parts,
   } satisfies AdminOptions
   const listener = openAdminListener(options, parts.observe)
-  // A named token is of a person or a script: whoever starts the gateway does not act in that name.
+  // A named token belongs to a person or a script, and the operator at the terminal must not act in that name.
   const ownToken = () => credentials().find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
   return {
     listen: listener.listen,
@@ -92,7 +92,7 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
   }
 }
 
-/** Has changes of the command line in the log of each gateway that runs meanwhile. @returns stops it */
+/** Writes changes by the command line into the log of each running gateway. @returns stops it */
 function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'control' | 'observe'>): () => void {
   const since = performance.now()
   return control.followChanges((entry) => {
@@ -102,7 +102,7 @@ function reportCommandLine({ control, observe }: Pick<AdminPlaneOptions, 'contro
   })
 }
 
-/** The folder in which `npm run build` puts the dashboard: `dist/dashboard`, also for whoever runs the sources. */
+/** The folder in which `npm run build` puts the dashboard, `dist/dashboard`, even if the sources are run. */
 const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../dashboard/', import.meta.url),
 )
@@ -132,12 +132,12 @@ export function setupOf(config: Config): Setup {
   }
 }
 
-/** Where the upstream is, for people. */
+/** The place of the upstream for people. */
 function addressOf({ url, socket }: Config['upstream']): string {
   return socket === null ? url : `unix:${socket}`
 }
 
-/** Routes in shadow mode refuse nothing, and a cost of 0 fits always. */
+/** Routes in shadow mode refuse nothing, and a cost of 0 always fits. */
 function pricedOf({ routes, unmatched }: Config): Priced[] {
   const charged = [
     ...routes.filter((route) => !route.public),
@@ -163,7 +163,7 @@ function alertLine({ webhook, at, ...alert }: Config['alerts'][number]) {
   return { ...alert, at: [...at], receiver: new URL(webhook.url).origin }
 }
 
-/** Whether any of its requests may count for the adaptive mode. */
+/** Whether any of a route's requests may count for the adaptive mode. */
 function countsForHealth(route: Config['routes'][number]): boolean {
   if (route.health !== 'charged') return route.health === 'always'
   if (route.public) return false

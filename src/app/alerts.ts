@@ -9,7 +9,7 @@ import type { Bucket } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 
-/** Notices, keeps and delivers what the alerts of the configuration in force are about. */
+/** Notices, stores and delivers the events of the configured alerts. */
 export interface Alerts {
   /** Looks at what happens in this process. */
   readonly observer: Observer
@@ -33,7 +33,7 @@ export interface AlertsOptions {
 
 export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts {
   let receivers: ReadonlyMap<string, AlertConfig['webhook']> = new Map()
-  /** Of each alert by name. */
+  /** The target of each alert, by name. */
   let targets: ReadonlyMap<string, string> = new Map()
   const raiser = createRaiser({
     store,
@@ -50,9 +50,9 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     alerts: () => [...receivers.keys(), ...former.adopted().keys()],
     deliver: async (event, signal) => {
       const receiver = receivers.get(event.alert) ?? receiverAt(former.adopted().get(event.alert))
-      // A reload has taken it away meanwhile.
+      // A reload has removed it meanwhile.
       if (receiver === undefined) return { kind: 'failed', error: 'the alert is not configured any more' }
-      // Most gateways notify nobody.
+      // Most gateways have no alerts, so the code is loaded when it is needed.
       const { deliver } = await import('../webhook/webhook.ts')
       return deliver(receiver, event, signal)
     },
@@ -60,7 +60,7 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   })
   const former = createFormerAlerts({ store, targets: () => targets, onAdopted: () => courier.wake(), observe })
 
-  /** Any of those with the target. */
+  /** Any alert with this target. */
   function receiverAt(target: string | undefined): AlertConfig['webhook'] | undefined {
     return target === undefined ? undefined : [...receivers.values()].find(({ url }) => targetOf(url) === target)
   }

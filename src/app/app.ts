@@ -12,38 +12,38 @@ import { openSpans } from './spans.ts'
 import { openStore } from './stores.ts'
 import { createTelemetry } from './telemetry.ts'
 
-/** A running gateway, made of one configuration: in this process, or (`workers/primary.ts`) in several. */
+/** A running gateway made from one configuration, in this process or in several (`workers/primary.ts`). */
 export interface App {
   /** Opens both listeners. @returns their URLs */
   start(): Promise<{ gateway: string; admin: string }>
   /**
-   * A code for the dashboard's sign-in link, which gives a session of `admin.token`: good once, for 10 minutes, in this process. The
-   * one before is good no more. `null` without `admin.token`.
+   * A code for the dashboard's sign-in link, which gives a session of `admin.token`. It works once, within 10 minutes, in this
+   * process, and replaces the code before. `null` without `admin.token`.
    */
   signInCode(): string | null
   /**
-   * Puts another configuration in force: whole, from one request to the next. Counters stay. What cannot change in a
-   * running process is reported as a warning and waits for a restart.
-   * @param warnings of the file, reported with those
+   * Puts another configuration in force completely, from one request to the next. Counters stay. Parts that cannot
+   * change in a running process are reported as warnings and wait for a restart.
+   * @param warnings of the file, to be reported too
    * @throws Error if a part cannot be made (a key set file, a certificate); the old configuration then stays
    */
   reload(config: Config, hash: string, warnings?: readonly string[]): Promise<void>
-  /** Reports that a configuration was not taken. */
+  /** Reports that a configuration was refused. */
   reject(file: string, problems: readonly string[]): void
   /** Lets requests finish, settles what was charged, closes everything. */
   stop(): Promise<void>
-  /** For the end of the process at once: leaves nothing behind that would live on. */
+  /** For the immediate end of the process: removes everything that would outlive it. */
   abandon(): void
 }
 
 export interface AppOptions {
   readonly config: Config
-  /** Of the configuration and the files that it names: replicas that disagree show different ones. */
+  /** A hash of the configuration and its files, by which differences between replicas show. */
   readonly hash: string
   readonly version: string
-  /** One more reader of the observations. Default none. */
+  /** Another reader of the observations. Default none. */
   readonly observe?: Observer | undefined
-  /** Hears of each request with its target, in a gateway of one process. Default nobody. */
+  /** Is called with each request and its target, in a gateway of one process. Default none. */
   readonly witness?: Witness | undefined
 }
 

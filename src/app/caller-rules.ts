@@ -7,7 +7,7 @@ import type { AuthConfig, Config } from '../config/config.ts'
 import { KEY_PREFIX } from '../control/user-id.ts'
 import type { CallerRules } from '../gateway/snapshot.ts'
 
-/** Who asks, by one configuration. */
+/** How callers are identified under one configuration. */
 export function callerRulesOf(
   { auth, cors, edge, routes }: Pick<Config, 'auth' | 'cors' | 'edge' | 'routes'>,
   authenticator: Authenticator,

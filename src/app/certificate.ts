@@ -11,8 +11,8 @@ import { readClientAuthorities } from './client-authorities.ts'
 import { made, named, read } from './pem-files.ts'
 
 /**
- * TLS 1.3, and the ciphers of 1.2 that encrypt with authentication and forget their keys: the "intermediate" list of
- * Mozilla without finite-field DHE. https://wiki.mozilla.org/Security/Server_Side_TLS
+ * TLS 1.3, and ciphers of TLS 1.2 with authenticated encryption and forward secrecy: Mozilla's "intermediate" list
+ * without finite-field DHE. https://wiki.mozilla.org/Security/Server_Side_TLS
  */
 const MODERN = {
   minVersion: 'TLSv1.2',
@@ -22,7 +22,7 @@ const MODERN = {
     ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
     ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
   ].join(':'),
-  // A client of TLS 1.2 could have the dearest part of a handshake again and again on one connection.
+  // Otherwise a client of TLS 1.2 could repeat the most expensive part of a handshake on one connection.
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 
@@ -34,16 +34,16 @@ interface Pair {
   readonly cert: string
   readonly key: string
   readonly options: SecureContextOptions
-  /** Of hosts, in lower case. */
+  /** Host names in lower case. */
   readonly names: readonly string[]
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
 /**
- * The certificates of a listener. Of several the client chooses by the name that it asks for: the first that has the name, and the first
- * of all where none has it.
- * @param listener in whose name they are reported
+ * The certificates of a listener. With several, the client chooses by the requested name: the first certificate with that name, or else
+ * the first of all.
+ * @param listener the name for reports
  * @throws Error with the cure, if the files of one are no pair now
  */
 export function openCertificate(
@@ -55,7 +55,7 @@ export function openCertificate(
   const changed = (): void => {
     for (const each of listeners) each()
   }
-  // All are read before one is watched: nobody would close the first where the second is none.
+  // All are read before the first is watched, because nobody would stop that if a later one is invalid.
   const read = files.map((tls) => [tls, readPair(tls)] as const)
   const pairs = read.map(([tls, pair]) => openPair(tls, pair, { listener, observe, changed }))
   const current = (): SecureContextOptions => (pairs[0] as OpenPair).current().options
@@ -85,14 +85,14 @@ interface PairOptions {
 }
 
 /**
- * Puts a new pair of files in force for the connections that come from then on. The pair may also be reached by a link
- * that is swapped, as in a mounted Secret. Files that are no pair are reported, and the old pair stays.
+ * Uses a new pair of files for later connections. The pair may also change through a link, as in a mounted Secret.
+ * Files that are no pair are reported, and the old pair stays.
  */
 function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }: PairOptions): OpenPair {
   let pair = first
   let isRefused = false
   report()
-  // Each looks at its own file and reads both: whichever changes last brings the whole pair.
+  // Each watch looks at its own file but reads both, so the later change brings the whole pair.
   const watches = [
     watchConfig(tls.certFile, reread, { loadedHash: hashText(pair.cert) }),
     watchConfig(tls.keyFile, reread, { loadedHash: hashText(pair.key) }),
@@ -100,7 +100,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
   const daily = setInterval(report, DAY_MS).unref()
 
   function report(): void {
-    // While newer files are refused, the one in force is not what was loaded last.
+    // While newer files are refused, the pair in force is not the one that was loaded last.
     if (!isRefused) observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
     if (isOpenToAll(tls.keyFile)) observe({ type: 'config_warning', file: tls.keyFile, problem: OPEN_TO_ALL })
     const leftMs = pair.expiresAt - Date.now()
@@ -110,7 +110,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
   function reread(): void {
     try {
       const next = readPair(tls)
-      // The same certificate has the same key, so nothing has changed: or the files are again what they were.
+      // The same certificate has the same key, so nothing has changed, or the files were restored.
       if (next.cert === pair.cert && !isRefused) return
       isRefused = false
       pair = next
@@ -139,10 +139,7 @@ function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }:
 
 const OPEN_TO_ALL = 'everybody on this machine can read this key: give it the mode 0400, or 0440 for a group'
 
-/**
- * Asked of a file that was read once, by a timer too. What keeps it from being looked at now is reported when it is
- * read again.
- */
+/** Asked for a file that was read once, and by a timer. An error here is reported when the file is read again. */
 function isOpenToAll(file: string): boolean {
   try {
     return (statSync(file).mode & 0o004) !== 0
@@ -151,16 +148,16 @@ function isOpenToAll(file: string): boolean {
   }
 }
 
-/** What is to be said of a pair, and where the configuration names it. */
+/** A problem with a pair, and its place in the configuration. */
 export interface PairProblem {
   readonly path: readonly (string | number)[]
   readonly message: string
 }
 
 /**
- * Reads the pairs that a configuration names, and the authorities of clients.
- * @returns of those that can be used: which have ended, so that clients refuse to connect, and which nobody gets
- * @throws SetupError with the cure, for the first that is no pair
+ * Reads the pairs of files in a configuration, and the authorities of clients.
+ * @returns for valid pairs: which have expired, so that clients refuse to connect, and which are never used
+ * @throws SetupError with the cure, for the first invalid pair
  */
 export function checkPairs({ tls, admin, auth }: Pick<Config, 'tls' | 'admin' | 'auth'>): PairProblem[] {
   if (auth.clientCertificate !== null) readClientAuthorities(auth.clientCertificate)
@@ -184,7 +181,7 @@ function endedProblem({ path, certFile, expiresAt }: PairAt): PairProblem[] {
   return [{ path, message: `the certificate in ${certFile} has ended (${ended}): replace it and its key` }]
 }
 
-/** The first needs no name: it is for all that no other has. */
+/** The first pair needs no name, because it serves every name that no other pair has. */
 function nameProblems(pairs: readonly PairAt[]): PairProblem[] {
   const first = new Map<string, string>()
   return pairs.flatMap(({ path, certFile, names }, i): PairProblem[] => {
@@ -198,7 +195,7 @@ function nameProblems(pairs: readonly PairAt[]): PairProblem[] {
 }
 
 /**
- * Reads the files for connections that the gateway makes.
+ * Reads the files for the gateway's own connections.
  * @param path of the section that names them
  * @throws SetupError with the cure, if they cannot be used
  */
@@ -239,7 +236,7 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
   return { cert, key, options, names: hostNamesOf(leaf), expiresAt: leaf.validToDate.getTime() }
 }
 
-/** Browsers look for the host nowhere else. A name with a comma or a quote in it, which Node quotes, is none of a host. */
+/** Browsers look for the host only here. A name that Node quotes, because it contains a comma or a quote, is no host name. */
 function hostNamesOf({ subjectAltName = '' }: X509Certificate): string[] {
   const names = subjectAltName.split(', ').flatMap((name) => /^DNS:([\w*.-]+)$/.exec(name)?.[1]?.toLowerCase() ?? [])
   return [...new Set(names)]

@@ -13,26 +13,25 @@ import { SetupError } from './setup-error.ts'
 
 export type ClientCertificateConfig = NonNullable<AuthConfig['clientCertificate']>
 
-/** Who may issue client certificates, kept up to the files. It ends with the certificate that asks for them. */
+/** The issuers of client certificates, kept up to date with their files. It ends with the certificate that uses it. */
 export interface ClientAuthorities {
-  /** What certificates are held against now. */
+  /** The present rules for certificates. */
   rules(): CertificateRules
-  /** A listener's certificate that asks its clients for one, too. */
+  /** A listener's certificate that also requests one from clients. */
   asking(certificate: Certificate): Certificate
 }
 
 interface Read {
   readonly rules: CertificateRules
   readonly options: SecureContextOptions
-  /** Of each file that was read, as `watchConfig` takes it. */
+  /** The hash of each file that was read, for `watchConfig`. */
   readonly hashes: readonly (readonly [file: string, hash: string])[]
 }
 
 const PLACE = ['auth', 'client_certificate']
 
 /**
- * New files are for all connections at once: those that are open are held against them too. Files that cannot be used are reported,
- * and the old ones stay.
+ * New files apply to all connections at once, even to open ones. Invalid files are reported, and the old ones stay.
  * @throws SetupError with the cure
  */
 export function openClientAuthorities(config: ClientCertificateConfig, observe: Observer): ClientAuthorities {
@@ -86,7 +85,7 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
   return { rules: () => current.rules, asking }
 }
 
-/** A session that is resumed brings a certificate that nobody verifies again. */
+/** A resumed session would bring a certificate that nobody verifies again. */
 const NO_RESUMPTION = constants.SSL_OP_NO_TICKET
 
 /** @throws SetupError with the cure */

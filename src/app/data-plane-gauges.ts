@@ -1,7 +1,7 @@
 import type { GaugeSource } from '../observe/metrics.ts'
 import type { DataPlane } from './data-plane.ts'
 
-/** Read by whoever scrapes, also before there is anything to read. */
+/** Read at each scrape, even before there is anything to show. */
 export function dataPlaneGauges(
   plane: () => Pick<DataPlane, 'inFlight' | 'responseBuffer' | 'lacksStore'> | null,
 ): GaugeSource[] {

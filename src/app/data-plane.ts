@@ -48,61 +48,61 @@ import { createStoreClock, type StoreClock } from './store-clock.ts'
 import { type StoreHealth, watchStore } from './store-health.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** The part of the gateway that takes requests: its listener, its ledger, and the parts of one configuration. */
+/** The part of the gateway that serves requests: its listener, its ledger, and the parts of one configuration. */
 export interface DataPlane {
   /**
    * Opens the listener. @returns its URL
-   * @param problems why the last configuration file was not taken, if it is not the one that this began with
+   * @param problems why the last configuration file was refused, if it is not the one in force
    */
   start(problems?: readonly string[]): Promise<string>
   /**
-   * Does nothing from `stop` on. @throws Error when a part cannot be made; the old configuration then stays
-   * @param taken called when it is in force. Default nobody
+   * Does nothing after `stop`. @throws Error if a part cannot be made; the old configuration then stays
+   * @param taken called when it is in force. Default none
    */
   reload(config: Config, hash: string, taken?: () => void): Promise<void>
-  /** A configuration file was not taken, by the process that reads it for this one. */
+  /** Notes that a configuration file was refused by the process that reads it. */
   rejected(problems: readonly string[]): void
   /** The configuration in force. */
   configuration(): Config
-  /** Follows what administrators change at run time, between `start` and `stop`. */
+  /** Follows changes by administrators between `start` and `stop`. */
   readonly control: ChangeFollower
   readonly knownUsers: KnownUsers
-  /** The adaptive factor that it goes by, and why; in every mode. */
+  /** The adaptive factor in use and its reason, in every mode. */
   adaptive(): Adaptive
-  /** Once it was ready, only the drain ends that. @param startup if it is only asked whether it has begun, without what it needs of others */
+  /** Once ready it stays ready until it drains. @param startup whether to ask only for its start, without what others provide */
   ready(startup?: boolean): Readiness
-  /** Whether the store takes no charges, or does not respond to the question of every second. */
+  /** Whether the store accepts no charges, or does not respond to the ping of every second. */
   lacksStore(): boolean
   inFlight(): number
-  /** Bytes of responses that wait for clients which read slowly. */
+  /** Bytes of responses that wait for slow clients. */
   responseBuffer(): number
   readonly drain: Drain
   /**
-   * Lets requests finish, settles what was charged, closes everything but the store.
-   * @param limits instead of those of the configuration
+   * Lets requests finish, settles what was charged, and closes everything but the store.
+   * @param limits in place of those of the configuration
    */
   stop(limits?: Config['drain']): Promise<void>
 }
 
-/** Takes a gateway out of service and back: while it drains it is not ready, and every response closes its connection. */
+/** Takes a gateway out of service and back. While it drains it is not ready, and every response closes its connection. */
 export interface Drain {
   isOn(): boolean
-  /** One that stops drains to its end. */
+  /** A gateway that stops drains until its end. */
   turn(on: boolean): void
 }
 
 export interface DataPlaneOptions {
   readonly config: Config
   readonly hash: string
-  /** Of Tollgate. */
+  /** The version of Tollgate. */
   readonly version: string
   readonly store: Store
   readonly telemetry: Pick<Telemetry, 'observe' | 'follow' | 'delay'>
-  /** Default nobody. */
+  /** Default none. */
   readonly witness?: Witness | undefined
 }
 
-/** What a running gateway is made of. */
+/** The parts of a running gateway. */
 interface Plane extends DataPlaneOptions {
   readonly state: State
   readonly certificate: Certificate | null
@@ -121,28 +121,28 @@ interface Plane extends DataPlaneOptions {
   readonly scarcity: Scarcity
   readonly faults: StandingFaults
   readonly gateway: Gateway
-  /** The gateway that decides for others; `null` for none. */
+  /** The gateway that decides for other proxies; `null` for none. */
   readonly deciding: Gateway | null
-  /** The listener of the clients comes first. */
+  /** The listener of clients comes first. */
   readonly listeners: readonly [Listener, ...Listener[]]
   readonly heartbeat: Heartbeat
   readonly storeClock: StoreClock
   readonly counted: CountedNotes
 }
 
-/** The only things that change. */
+/** The parts that change. */
 interface State {
-  /** The configuration in force, and its hash. */
+  /** The parts of the configuration in force; its hash is `hash`. */
   current: Runtime
   hash: string
-  /** Whether a configuration that was in force could admit while the store is out: a process that is ready for that stays so. */
+  /** Whether any configuration so far could admit during an outage. A process that became ready through that stays ready. */
   mayAdmitAlone: boolean
   started: boolean
   draining: boolean
   stopping: boolean
 }
 
-/** @throws Error when a part of the configuration cannot be made */
+/** @throws Error if a part of the configuration cannot be made */
 export async function createDataPlane(options: DataPlaneOptions): Promise<DataPlane> {
   const plane = await assemble(options)
   const { state, heartbeat, livePolicy } = plane
@@ -168,7 +168,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const { observe, follow, delay } = telemetry
   letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
-  // The configuration in force follows when it is made: nobody asks for it before.
+  // `current` is set when it is made. Nobody reads it before.
   const mayAdmitAlone = admitsAlone(config)
   const state = { hash, mayAdmitAlone, started: false, draining: false, stopping: false } as State
   const { certificate, clients } = certificatesOf(config, observe)
@@ -226,7 +226,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   return plane
 }
 
-/** The gateway that serves clients, and the one that decides for others if the configuration has `decisions`. */
+/** The gateway for clients, and the one for other proxies if the configuration has `decisions`. */
 function createGateways(
   { config, version, store, telemetry: { observe, delay }, witness }: DataPlaneOptions,
   state: State,
@@ -256,7 +256,7 @@ function createGateways(
   return { gateway, deciding, listeners: [listener, other] }
 }
 
-/** Whether there is a listener for others is decided at the start, so every later configuration has its rules. */
+/** Whether there is a listener for other proxies is decided at the start, so every later configuration has rules for it. */
 function decidingOf({ current: { deciding } }: State): Rules {
   if (deciding === null) throw new Error('a decision by a configuration without decisions')
   return deciding
@@ -266,7 +266,7 @@ function inFlight({ gateway, deciding }: Pick<Plane, 'gateway' | 'deciding'>): n
   return gateway.inFlight() + (deciding?.inFlight() ?? 0)
 }
 
-/** What hears of all that happens. It follows before the first wait, so that a store which connects meanwhile is reported at once. */
+/** The readers of all observations. They start before the first wait, so that a store that connects early is reported. */
 function createReaders({ config, store, telemetry }: DataPlaneOptions, instance: string, heardAt: () => number) {
   const { observe, follow } = telemetry
   const health = watchStore(store, follow, heardAt)
@@ -286,7 +286,7 @@ function certificatesOf({ tls, auth }: Config, observe: Observer) {
   return { certificate: own === null || clients === null ? own : clients.asking(own), clients }
 }
 
-/** Whose sums of plans, categories and routes are kept. */
+/** The calendar for sums of plans, categories and routes. */
 function daysOf(config: Config): Calendar | null {
   return booksOf(config)?.window.calendar ?? null
 }
@@ -295,7 +295,7 @@ function livePartsOf({ config, limits }: Runtime) {
   return { quota: config.quota, limits, gatewayTokens: config.auth.gatewayTokens }
 }
 
-/** What this process says of itself to the others, beside its counts. */
+/** What this process reports to the others, besides its counts. */
 function reportOf(plane: Plane) {
   const { state, livePolicy, gateway, usage } = plane
   return {
@@ -316,10 +316,10 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   const url = await first.start().catch(addressProblem('listen'))
   for (const other of others) await other.start().catch(addressProblem('decisions', 'listen'))
   reportLoaded(plane)
-  // A store that responds may take no charges all the same. The first client is not to find that out.
+  // A store that responds may still refuse charges, and the first client should not find that out.
   await plane.firstCharge.start()
   state.started = true
-  // Set last: what was just reported would show them as mended.
+  // Set last, because the reports before would show them as repaired.
   heartbeat.configProblems(problems)
   heartbeat.start()
   storeClock.start()
@@ -348,7 +348,7 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   const { state, livePolicy, listeners } = plane
   if (state.stopping) return
   const next = await createRuntime(config, state.current, plane.around)
-  // Nobody would end what the parts ask for: an identity provider may keep that waiting, and the process with it.
+  // Otherwise nobody would end the requests of the new parts, and a slow identity provider keeps the process alive.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
   const old = state.current
@@ -363,7 +363,7 @@ async function reload(plane: Plane, config: Config, hash: string, taken = () => 
   await plane.counted.note()
   await livePolicy.adapt()
   if (plane.state.stopping) return
-  // Never waited for: what a new configuration lacks makes no process that serves unready.
+  // Not awaited, because missing parts of a new configuration do not make a serving process unready.
   void next.authenticator.prepare()
   reportLoaded(plane)
 }
@@ -373,13 +373,13 @@ function drain({ state, listeners }: Plane, on: boolean): void {
   for (const listener of listeners) listener.drain(on)
 }
 
-/** In this order: first the requests, then what they have charged, then whatever still listens. */
+/** In this order: first the requests, then their charges, then everything that still listens. */
 async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
   const { config, state, listeners, livePolicy, storeClock, heartbeat, ledger, knownUsers, memberships } = plane
   state.stopping = true
   if (state.started) {
     drain(plane, true)
-    // Load balancers need a moment to see that we are not ready.
+    // Load balancers need a moment to notice that the gateway is not ready.
     if (limits.delayMs > 0) await sleep(limits.delayMs)
     await Promise.all(listeners.map((listener) => listener.stop(limits.timeoutMs)))
   }
@@ -389,7 +389,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await ledger.close(graceMs)
-  // Each command takes four deadlines at most, and two may be made one after the other. More is kept for no silent store, see `closingMs`.
+  // Each command takes at most four deadlines, and two may follow each other. `closingMs` allows no more for a silent store.
   const kept = Promise.all([
     knownUsers.close(),
     memberships.close(),
@@ -408,7 +408,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   state.current.authenticator.close()
 }
 
-/** In an outage each worker admits on counters of its own, which is a part of what the gateway may admit. */
+/** During an outage each worker admits on its own counters, so it gets a part of the gateway's share. */
 function outageShareOf({ quota, sharedBy = 1 }: Config, category: string): number {
   return (quota.storeOutage.get(category) ?? 0) / sharedBy
 }

@@ -6,9 +6,9 @@ import type { Rules } from '../gateway/snapshot.ts'
 import { callerRulesOf } from './caller-rules.ts'
 
 /**
- * The rules of a configuration for requests that others forward; `null` if nobody asks for them. Whoever asks stands for many clients and is
- * believed where they are, so that their shares and limits by address hold. It is believed who they are, as `auth.trusted` has it, only if
- * `edge.trusted_proxies` has this machine: most proxies pass on the fields that clients write.
+ * The rules for requests that other proxies or services forward; `null` without `decisions`. A caller here stands for many clients. It is
+ * believed where they are, so that limits by address apply. It is believed who they are (`auth.trusted`) only if `edge.trusted_proxies`
+ * contains this machine, because most proxies forward fields that clients write.
  */
 export function decidingRulesOf(config: Config, rules: Rules, authenticator: Authenticator): Rules | null {
   const { decisions, auth } = config
@@ -19,7 +19,7 @@ export function decidingRulesOf(config: Config, rules: Rules, authenticator: Aut
     ...rules,
     isProxy,
     callers: callerRulesOf(believed, authenticator, isProxy, null, rules.shadow),
-    // The paths of the gateway's own pages belong to the service here.
+    // Here these paths belong to the service and not to the gateway.
     publicPaths: new Set(),
     documents: new Map(),
     reference: null,
@@ -30,7 +30,7 @@ export function decidingRulesOf(config: Config, rules: Rules, authenticator: Aut
       ...rules.presentation,
       toProxy: { refuseWith: decisions.refuseWith },
     },
-    // Nothing is forwarded, so no connection to the upstream is taken.
+    // Nothing is forwarded, so no connection to the upstream is needed.
     shares: { ...rules.shares, upstream_connections: UNBOUNDED },
   }
 }

@@ -2,14 +2,14 @@ import type { ExplainResponse, ReasonCode, ReasonValues } from '../contract/api.
 import { STATUS_OF } from '../errors.ts'
 import type { PlanRefusal } from '../gateway/plan.ts'
 
-/** A sentence of `why`, and what it says: its code, with the values that the sentence has. */
+/** A sentence of `why`, with its code and the values in it. */
 export interface Reason {
   readonly text: string
   readonly code: ReasonCode
   readonly values: ReasonValues
 }
 
-/** The part of an explanation that says why, made of one reason or several. */
+/** The part of an explanation that says why, made from one or more reasons. */
 export function because(...reasons: readonly Reason[]): Pick<ExplainResponse, 'why' | 'reasons'> {
   return {
     why: reasons.map(({ text }) => text).join(' '),
@@ -21,9 +21,9 @@ function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reas
   return { text, code, values }
 }
 
-/** Everything that an explanation says in English; the dashboard has a sentence for each code in its other languages. */
+/** All English sentences of an explanation. The dashboard has a sentence for each code in its other languages. */
 export const REASONS = {
-  /** The very sentence that the client would read. A method that Node's parser does not know has 501, the others 405. */
+  /** Exactly the sentence for the client. A method unknown to Node's parser gets 501, others 405. */
   denied: ({ code, denial, values }: PlanRefusal) =>
     code === 'method_not_accepted'
       ? reason(code, 'The gateway accepts no request of this method.')
@@ -42,7 +42,7 @@ export const REASONS = {
 
   exempt: reason('exempt', 'The user is exempt (quota.exempt): a credential is needed, and nothing is charged.'),
 
-  /** @param msg the very sentence that the client would read */
+  /** @param msg exactly the sentence for the client */
   notPriced: (msg: string) => reason('not_priced', `400: ${msg}`, { msg }),
   noPrice: reason('no_price', 'The gateway cannot tell the cost, for which the response would be 400.'),
   dependsOnBody: reason(
@@ -70,7 +70,7 @@ export const REASONS = {
       values,
     ),
 
-  /** @param msg the very sentence that the client would read */
+  /** @param msg exactly the sentence for the client */
   refused: (msg: string, values: ReasonValues) => reason('refused', `429: ${msg}`, values),
   wouldBeRefused: (msg: string, values: ReasonValues) => reason('would_be_refused', msg, values),
   neverFits: (msg: string, values: ReasonValues) => reason('never_fits', `429: ${msg}`, values),

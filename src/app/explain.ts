@@ -30,9 +30,9 @@ import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
 
 /**
- * What would become of a request now, and why: by the very functions that the gateway reads, matches and limits with.
- * Nothing is charged. What only the bytes of a request can show (framing, credential, body) is taken for good.
- * @param inForce reads what the store knows; asked only for requests that are charged
+ * What would happen to a request now, and why. It uses the same functions as the gateway, and charges nothing. What
+ * only the bytes of a request can show (framing, credential, body) is assumed to be fine.
+ * @param inForce reads the store. It is called only for requests that are charged
  */
 export async function explain(
   config: Config,
@@ -81,7 +81,7 @@ export async function explain(
 
 type ShownMeter = MeterRule & { readonly cost: number | null }
 
-/** The first meter as the request itself, and the further ones beside it. */
+/** Shows the first meter in the request itself, and the further ones beside it. */
 function shown<M extends ShownMeter>(meters: readonly M[], limitsOf: (meter: M) => ExplainedLimit[] = () => []) {
   const [first, ...others] = meters.map((meter) => {
     const { category, price, settle, cost } = meter
@@ -95,7 +95,7 @@ function shown<M extends ShownMeter>(meters: readonly M[], limitsOf: (meter: M) 
   return { ...first, ...(others.length > 0 && { others }) }
 }
 
-/** Where the file has a value, for `LimitAnswer.steps`. */
+/** The place of a value in the file, for `steps` of a limit. */
 export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Origin {
   return (scope, category, window, layer) => {
     const line = tableOf(quota, scope, layer)?.get(category)?.get(window)
@@ -116,7 +116,7 @@ interface Charged extends Pick<Route, 'repetition' | 'tunnelChargeMs' | 'shadow'
   readonly meters: readonly MeterRule[]
   /** As the gateway reads it. */
   readonly query: string
-  /** Why the query may not stand beside the price; `null` for no reason. */
+  /** Why the query is not allowed beside the price; `null` if it is. */
   readonly refusal: PlanRefusal | null
 }
 
@@ -153,7 +153,7 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
   }
 }
 
-/** The gateway reads a head as one character for each byte. */
+/** The gateway reads a head with one character for each byte. */
 function asSent(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
@@ -197,7 +197,7 @@ function repetitionOf({ header, forMs, replays }: Repetition): NonNullable<Expla
   return { header, for: formatDuration(forMs), replays }
 }
 
-/** The cost, `null` if nobody knows it, and the least that it can be. */
+/** The cost, `null` if unknown, and its lowest possible value. */
 interface Priced {
   readonly cost: number | null
   readonly least: number
@@ -205,7 +205,7 @@ interface Priced {
 
 type PricedMeter = MeterRule & Priced
 
-/** A request of which nobody can tell the cost, and whether shadow lets it through. */
+/** A request whose cost cannot be known, and whether shadow lets it through. */
 interface Unpriced {
   readonly problem: Reason
   readonly mayPass: boolean
@@ -242,14 +242,14 @@ function pricedAs(price: Price, question: Question, query: string): Priced | Unp
     : { cost: priced.cost, least: priced.cost }
 }
 
-/** The price that a value has, if that hangs on more. */
+/** The price of a value, if that depends on more. */
 function priceWithin({ reading }: AskedPrice, value: string): AskedPrice | null {
   const key = keyOfWritten(value)
   const price = reading.kind === 'values' && key !== null ? reading.values.get(key) : undefined
   return price?.kind === 'asked' ? price : null
 }
 
-/** A request as the question has it; `null` where the question leaves open what decides. */
+/** A request with the parts in the question; `null` if the question lacks what decides. */
 function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: string): Asked | null {
   const { source, maxBody } = price
   const isInHeader = source.kind === 'header'
@@ -266,10 +266,10 @@ function askedIn(price: AskedPrice, { body, value, bytes }: Question, query: str
   return isKnown ? { body: null, query, rawHeaders: named, length: bytes ?? 0 } : null
 }
 
-/** The longest list that is made for its price. */
+/** The longest list that is created for its price. */
 const MOST_ELEMENTS = 10_000
 
-/** A body that has this value where the price reads it, or so many elements. */
+/** A body with this value where the price reads it, or with this many elements. */
 function bodyWith({ source, reading }: AskedPrice, value: string): string {
   const path = source.kind === 'body' ? source.path.map(([name = '']) => name) : []
   const key = keyOfWritten(value)
@@ -279,7 +279,7 @@ function bodyWith({ source, reading }: AskedPrice, value: string): string {
   return path.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, text)
 }
 
-/** What the question says of the cost and the route has otherwise. */
+/** Parts of the question that contradict the route's cost. */
 function wrongIn(
   { cost: given, value, body }: Question,
   meters: readonly PricedMeter[],
@@ -297,7 +297,7 @@ function wrongIn(
   return { path: 'cost', msg: `must be what this request can cost: ${[...possible].join(', ')}` }
 }
 
-/** `20`, and of several meters `1 of requests and 2000 of tokens`. */
+/** `20`, or for several meters `1 of requests and 2000 of tokens`. */
 function costText(meters: readonly PricedMeter[]): number | string {
   const [first] = meters
   if (meters.length === 1) return first?.cost ?? 0
@@ -331,7 +331,7 @@ interface Case {
   readonly view: View
   readonly payer: Payer
   readonly access: Charged
-  /** Those that may be charged. */
+  /** The meters that may be charged. */
   readonly meters: readonly PricedMeter[]
 }
 
@@ -343,7 +343,7 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const { cost, least } = meters.find(({ category }) => category === window.category) as PricedMeter
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
-    // A refusal that no waiting helps says the cost itself.
+    // A refusal for ever names the cost itself.
     const isSaid = refused.code === 'never_fits' && cost !== null
     const also = [...ofNewUser(window, about), ...(isSaid ? [] : [costs])]
     if (shadow === null) return { decision: 'refuse', ...because(refused, ...also) } as const
@@ -355,7 +355,7 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
   return { decision: 'accept', ...because(paidByGrants(snapshot, about) ?? room(view, payer, meters)) } as const
 }
 
-/** The grants that pay for a request; `null` where windows have room for all of it. */
+/** The grants that pay for a request; `null` if the windows have room for all of it. */
 function paidByGrants(snapshot: UsageSnapshot, { view, payer, meters }: Case): Reason | null {
   const grants = meters.flatMap((meter) => {
     const { paidBy } = askedMeter(snapshot, view, payer, meter).decision
@@ -364,7 +364,7 @@ function paidByGrants(snapshot: UsageSnapshot, { view, payer, meters }: Case): R
   return grants.length === 0 ? null : REASONS.paidByGrants({ cost: costText(meters), grants: grants.join(', ') })
 }
 
-/** As if the gateway had this route alone, whose requests cost no less: what may cost nothing has room. */
+/** The standing rules for this route alone, with its lowest cost. A request that may cost nothing always has room. */
 function asOnly({ policy, setup, shadow }: View, { shadow: ofRoute }: Charged, meters: readonly PricedMeter[]) {
   const charged = meters.filter(({ least }) => least > 0)
   return {
@@ -374,12 +374,12 @@ function asOnly({ policy, setup, shadow }: View, { shadow: ofRoute }: Charged, m
   }
 }
 
-/** What a 429 says, and why. */
+/** The content and the reason of a 429. */
 interface ExplainedRefusal {
-  /** The very sentence that the client would read, and what it says. In shadow mode the second alone. */
+  /** The sentence for the client and its meaning, or in shadow mode only the meaning. */
   readonly refused: Reason
   readonly wouldBeRefused: Reason
-  /** What the sentence names. */
+  /** The window in the sentence. */
   readonly window: Pick<QuotaViolation, 'scope' | 'category' | 'window'>
 }
 
@@ -410,7 +410,7 @@ function refusal(snapshot: UsageSnapshot, { config, view, payer, meters }: Case)
   return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
 }
 
-/** What a meter asks for, and how it stands, as a charge that is refused. */
+/** A meter's request and usage, as a refused charge. */
 function askedMeter(
   snapshot: UsageSnapshot,
   { policy }: View,
@@ -441,7 +441,7 @@ function askedMeter(
   return { charge: { user: payer.user, organisation: payer.organisation, category, cost, limits }, decision }
 }
 
-/** That a part of the window is kept for known users, if it is. */
+/** Says that a part of the window is kept for known users, if so. */
 function ofNewUser({ scope, category, window }: ExplainedRefusal['window'], { config, view, payer }: Case): Reason[] {
   const { reserve } = config.quota
   const { global } = view.policy.limitsFor(category, payer)

@@ -3,11 +3,11 @@ import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreHealth } from './store-health.ts'
 
 /**
- * Whether the store has taken a charge of this process once: a store that responds may lack a right, a script, or room. A store that fails
- * after that fails for all processes alike, so that none of them is taken out of service for it.
+ * Whether the store has ever accepted a charge of this process. A store that responds may still lack a right, a script or room. If it
+ * fails later, it fails for all processes, so none of them is taken out of service.
  */
 export interface FirstCharge {
-  /** Tries it, and goes on until it is taken. Resolves after the first attempt. Never rejects. */
+  /** Tries until a charge is accepted. Resolves after the first attempt. Never rejects. */
   start(): Promise<void>
   wasTaken(): boolean
   stop(): void
@@ -21,7 +21,7 @@ export function createFirstCharge(ledger: Pick<Ledger, 'ask' | 'outage'>, health
 
   async function attempt(): Promise<void> {
     if (taken || health.failure() !== null) return
-    // It is asked twice, as a script goes to Redis in full the first time and by its hash (EVALSHA) from then on.
+    // Asked twice, because Redis gets a script in full the first time, and by its hash (EVALSHA) later.
     for (let times = 0; times < 2; times++) await ledger.ask()
     if (ledger.outage() !== null) return
     taken = true

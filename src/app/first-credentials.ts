@@ -2,14 +2,14 @@ import { repeat } from '../lib/repeat.ts'
 import type { Runtime } from './runtime.ts'
 
 /**
- * What a process needs of others before it can check credentials: the key sets of issuers, and a response of each provider of introspection.
+ * What a process needs from others before it can check credentials: the key sets of issuers, and a response of each introspection provider.
  *
  * | State    | Event                                                        | Next      |
  * |----------|--------------------------------------------------------------|-----------|
  * | waiting  | all of it was had once, from the provider or from the store  | ready     |
  * | waiting  | `readiness.credentials` is over since the start              | ready     |
  *
- * Who is ready stays so: what a process lacks later, all others lack too.
+ * A process that is ready stays so, because all others lack the same later.
  */
 export interface FirstCredentials {
   start(): void
@@ -17,7 +17,7 @@ export interface FirstCredentials {
   stop(): void
 }
 
-/** How often it is gone for, in milliseconds. */
+/** How often to try, in milliseconds. */
 const AGAIN_MS = 1000
 
 export function createFirstCredentials(

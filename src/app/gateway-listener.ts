@@ -15,7 +15,7 @@ import type { Runtime } from './runtime.ts'
 import { SetupError } from './setup-error.ts'
 
 interface Common {
-  /** What cannot change while it runs is taken from here. */
+  /** For the parts that cannot change at run time. */
   readonly config: Config
   readonly observe: Observer
   readonly shares: Shares
@@ -30,16 +30,16 @@ export interface GatewayListenerOptions extends Common {
 
 export interface DecisionsListenerOptions extends Common {
   readonly decisions: DecisionsConfig
-  /** The gateway that decides. */
+  /** The deciding gateway. */
   readonly gateway: Gateway
   readonly charging: Charging
-  /** `null`: decisions have no ids. */
+  /** `null` if decisions have no ids. */
   readonly receipts: Receipts | null
   /** The version of Tollgate. */
   readonly version: string
 }
 
-/** The listener for clients, as the configuration describes it. */
+/** The listener for clients. */
 export function openGatewayListener({ current, ...parts }: GatewayListenerOptions): Listener {
   const { config } = parts
   return createListener({
@@ -61,7 +61,7 @@ export function openDecisionsListener({
 }: DecisionsListenerOptions): Listener {
   const { config, gateway } = parts
   const { listen, token } = decisions
-  // It loads the library of the schemas, which a gateway that only proxies ask does without.
+  // Loads the library of the schemas, which a gateway needs only if services ask it.
   const asks = onDemand(async () => {
     const { createAsks } = await import('../decisions/asks.ts')
     return createAsks({ gateway, charging, receipts, version, rules: () => current().deciding ?? current().rules })
@@ -77,7 +77,7 @@ export function openDecisionsListener({
       token,
       asks,
     }),
-    // The target of the original stands in a field of it.
+    // A header field contains the target of the original request.
     maxHeaderSize: config.edge.maxHeaderSize + config.edge.maxUrl + OWN_FIELDS,
     limits: madeOnce(current, (runtime) => ({
       ...connectionLimits(runtime),
@@ -89,14 +89,14 @@ export function openDecisionsListener({
 }
 
 /**
- * Removes what a process that was killed has left where others ask. Once for all workers, since one could remove the file that another has
- * just made.
+ * Removes the socket that a killed process has left. Done once for all workers, because one could remove the file that another has just
+ * made.
  */
 export async function freeSocketOf({ decisions }: Config): Promise<void> {
   if (decisions !== null && 'socket' in decisions.listen) await removeDeadSocket(decisions.listen.socket)
 }
 
-/** Bytes of what a proxy adds to a head. */
+/** How many bytes a proxy adds to a head. */
 const OWN_FIELDS = 4096
 
 function bounds(config: Config) {
@@ -105,7 +105,7 @@ function bounds(config: Config) {
   return { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections, idleTimeoutMs }
 }
 
-/** Kept for each configuration, because they are asked for twice in a request. */
+/** Remembered for each configuration, because they are needed twice for a request. */
 function madeOnce(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
   let known = current()
   let limits = make(known)
@@ -119,7 +119,7 @@ function madeOnce(current: () => Runtime, make: (runtime: Runtime) => Connection
   }
 }
 
-/** Longer than the upstream may keep a client waiting: for a connection, its opening again and again, the response, the next piece of it. */
+/** Longer than the upstream may keep a client waiting: for a connection with its retries, for the response, and for its next piece. */
 export function idleTimeoutOf(config: Config): number {
   const { connectTimeoutMs, connectRetryMs } = config.upstream
   const openingMs = connectTimeoutMs + connectRetryMs
@@ -147,10 +147,10 @@ const SOCKET_CURE = 'name a folder that is there and that the gateway may write 
 const RIGHT_CURE = 'choose a port from 1024 on, or give the gateway the right to lower ones (CAP_NET_BIND_SERVICE)'
 const PORT_CURE = 'choose an address of this machine whose port is free'
 
-/** @param path the key that names the address which cannot be had @throws SetupError */
+/** @param path the key of the address that is not available @throws SetupError */
 export function addressProblem(...path: readonly string[]): (error: Error) => never {
   return (cause: NodeJS.ErrnoException & { readonly port?: number }) => {
-    // Node's of a Unix socket.
+    // Node's value for a Unix socket.
     const cure = cause.port === -1 ? SOCKET_CURE : cause.code === 'EACCES' ? RIGHT_CURE : PORT_CURE
     throw new SetupError(path, `${cause.message}: ${cure}`, cause)
   }

@@ -3,9 +3,9 @@ import type { GaugeSource, Sample } from '../observe/metrics.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 
 /**
- * The windows of all users together, as gauges. Replicas read the same store and show the same, so whoever adds
- * replicas up has to take the maximum.
- * @param read asks the store; both gauges of a scrape share one reading
+ * The global windows as gauges. All replicas read the same store and show the same values, so use the maximum and not
+ * the sum over replicas.
+ * @param read asks the store. Both gauges of a scrape share one reading
  */
 export function globalWindowGauges(read: () => Promise<WindowStatuses>): GaugeSource[] {
   const reading = together(read)

@@ -9,12 +9,12 @@ import type { Store } from '../store/store.ts'
 export interface KeeperParts {
   readonly store: Store
   readonly control: ChangeFollower
-  /** Of the configuration in force. */
+  /** From the configuration in force. */
   readonly quota: () => QuotaConfig
   readonly observe: Observer
 }
 
-/** The keeper of a process that takes requests. What it changes is in the log as what administrators change. */
+/** The keeper of a process that serves requests. The log shows its changes like those of administrators. */
 export function openKeeper({ store, control, quota, observe }: KeeperParts): Keeper {
   return createKeeper({
     store,

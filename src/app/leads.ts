@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { ledBy } from '../control/role.ts'
 
-/** Whether somebody may lead an organisation. */
+/** Whether anybody may lead an organisation. */
 export function hasLeads({ tokens, oidc, trusted }: Config['admin']): boolean {
   const roles = [
     ...tokens.map(({ role }) => role),

@@ -6,12 +6,12 @@ import { beginningWith } from '../quota/period-days.ts'
 import { promised, type Window } from '../quota/window.ts'
 import { fileOrigin } from './explain.ts'
 
-/** With many plans the first ones are named, since a line of the log is no place for a thousand. */
+/** With many plans only the first ones are named, because the log should not get a thousand lines. */
 const MOST_LINES = 50
 
 /**
- * The limits in force for what is charged, each with the place that it comes from, as lines for people:
- * `read, each user: 120 in 1h, 1200 in 1d (tollgate.yaml:22)`. Overrides of single users are left out.
+ * The limits in force for everything that is charged, with their places, as lines for people: `read, each user: 120 in
+ * 1h, 1200 in 1d (tollgate.yaml:22)`. Overrides are left out.
  * @param changes made at run time
  * @param adaptive the factor of mode `adaptive`
  */
@@ -40,7 +40,7 @@ export function limitLines(config: Config, changes: Changes = {}, adaptive = 1):
   return more > 0 ? [...lines.slice(0, MOST_LINES), `and ${more} more`] : lines
 }
 
-/** In the order of the file. */
+/** The charged categories, in the order of the file. */
 function chargedCategories({ quota, routes, unmatched }: Config): string[] {
   const rules = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
   const charged = rules.flatMap(metersIn).filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
@@ -48,7 +48,7 @@ function chargedCategories({ quota, routes, unmatched }: Config): string[] {
   return quota.categories.filter((category) => names.has(category))
 }
 
-/** A window with the day with which its months begin, if that is not the first. */
+/** A window, with the first day of its months if that is not the first of the month. */
 function spokenWindow({ name, calendar }: Window): string {
   return calendar?.day === undefined ? name : `${name} from day ${calendar.day}`
 }
@@ -62,7 +62,7 @@ interface Line {
   readonly spoken: (window: Window) => string
 }
 
-/** `null` for an organisation without limits. Windows whose limits come from one place share it. */
+/** `null` for an organisation without limits. Windows with limits from the same place share it. */
 function lineOf({ layers, category, scope, whose, origin, spoken }: Line): string | null {
   const limits = layers.limits(scope, category)
   if (limits.length === 0) return scope === 'organisation' ? null : `${category}, ${whose}: no limit`
@@ -76,7 +76,7 @@ function lineOf({ layers, category, scope, whose, origin, spoken }: Line): strin
   return `${category}, ${whose}: ${[...byPlace].map(([place, parts]) => `${parts.join(', ')} (${place})`).join(', ')}`
 }
 
-/** Where the value was written, and what was done to it. */
+/** Where the value was written, and how it was changed. */
 function placeOf(
   layers: PlanLayers,
   category: string,

@@ -9,18 +9,18 @@ import type { ValueTable } from '../quota/limit-value.ts'
 import { createPolicy, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 
-/** What one configuration and the changes at run time come to: the limits in force. */
+/** The limits in force that result from one configuration and the changes at run time. */
 export interface LimitsInForce {
   policy(): Policy
   /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
-  /** What they become by ends and beginnings that are known already. */
+  /** How they will change at moments that are already known. */
   ahead(): Ahead
-  /** Works the limits out anew. @param factor of mode `adaptive` */
+  /** Calculates the limits anew. @param factor of mode `adaptive` */
   enforce(state: ControlState, factor: number): void
 }
 
-/** At first that of the file alone. @param books default none @param isKnown as of `createPolicy` */
+/** Begins with the limits of the file. @param books default none @param isKnown as of `createPolicy` */
 export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?: IsKnown): LimitsInForce {
   let state = UNCHANGED
   let factor = 1
@@ -36,7 +36,7 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
     return limitsAhead({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, isAdaptive })
   }
 
-  /** Whole or, on an error, not at all. */
+  /** Either completely or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
     const nextResolved = next.settings === state.settings ? resolved : resolve(quota, next.settings.value)
     const areOld =
@@ -45,7 +45,7 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
       next.grants === state.grants
     const nextOverrides = areOld ? overrides : asOverrides(next)
     const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
-    // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
+    // Refusals are remembered by the limits of the policy, so even a reset needs a new policy.
     if (isChanged) policy = createPolicy(withBooks(nextResolved.settings), nextFactor, nextOverrides, isKnown)
     state = next
     factor = nextFactor
@@ -63,8 +63,8 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
 }
 
 /**
- * What was changed at run time and has no place in a configuration: a sentence for each category or window that is
- * missing there. It takes effect again when the configuration has it.
+ * Changes at run time without a place in a configuration, as one sentence for each missing category or window. They
+ * take effect when the configuration has it again.
  */
 export function restingChanges(
   { windows, categories, plans }: QuotaConfig,
@@ -97,7 +97,7 @@ function missingPlans(overrides: ControlState['overrides'], plans: QuotaConfig['
   )
 }
 
-/** Looks at each value once and keeps none: with 100,000 overrides a list of them all held the process for 0.15 s. */
+/** Looks at each value without keeping it, because a list of 100,000 overrides blocked the process for 0.15 s. */
 function missing(
   what: string,
   tables: Iterable<ValueTable>,

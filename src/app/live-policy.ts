@@ -12,24 +12,24 @@ import { openKeeper } from './keeper.ts'
 import type { LimitsInForce } from './limits-in-force.ts'
 
 /**
- * Keeps limits and access keys up to what all replicas share: the changes at run time, and the adaptive factor. Makes changes
- * whose time has come.
+ * Keeps limits and access keys in line with what all replicas share: the changes at run time, and the adaptive factor. It
+ * also makes scheduled changes.
  */
 export interface LivePolicy {
   readonly control: ChangeFollower
   /** All access keys of the store, if the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
-  /** Counts for what is decided by requests. */
+  /** Counts what requests decide. */
   readonly observer: Observer
-  /** The adaptive factor that is in force, and why; in every mode. */
+  /** The adaptive factor in force and its reason, in every mode. */
   adaptive(): Adaptive
-  /** What it was drawn from; `null` until the store has been read. */
+  /** The failures behind the factor; `null` until the store was read. */
   failures(): FailureHistory | null
-  /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
+  /** Reads once, and follows from then on. Without the store it begins with the file alone. Never rejects. */
   start(): Promise<void>
-  /** Puts what is known now in force. */
+  /** Applies the present state to new limits. */
   bring(limits: LimitsInForce): void
-  /** Draws the adaptive factor anew. Never rejects. */
+  /** Calculates the adaptive factor anew. Never rejects. */
   adapt(): Promise<void>
   /** Never rejects. */
   close(): Promise<void>
@@ -38,7 +38,7 @@ export interface LivePolicy {
 export interface LivePolicyOptions {
   readonly store: Store
   readonly observe: Observer
-  /** Of the configuration in force. */
+  /** From the configuration in force. */
   readonly current: () => {
     readonly quota: QuotaConfig
     readonly limits: LimitsInForce
@@ -49,11 +49,11 @@ export interface LivePolicyOptions {
 }
 
 const ADAPT_MS = 10_000
-/** How often access keys that ended are looked for. */
+/** How often ended access keys are searched for. */
 const REMOVE_MS = 60 * 60_000
-/** How long a grant is kept after its end: as long as `usage.keep` may keep what was taken of it. */
+/** How long a grant is kept after its end: as long as `usage.keep` may keep its usage. */
 const KEEP_GRANTS_MS = 400 * 86_400_000
-/** Grants that one call forgets. */
+/** How many grants one call forgets. */
 const MOST_FORGOTTEN = 500
 
 export function createLivePolicy({ store, observe, current, onHistory = () => {} }: LivePolicyOptions): LivePolicy {
@@ -71,8 +71,8 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
   }
 
   /**
-   * Also in other modes: whoever changes the mode to `adaptive` has the factor at once. Without the store the last one
-   * stays.
+   * Done in other modes too, so that a change to mode `adaptive` has the factor at once. Without the store the last
+   * factor stays.
    */
   async function adapt(): Promise<void> {
     const history = await store.readTallies().catch(() => null)
@@ -101,7 +101,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     }, REMOVE_MS)
   }
 
-  /** Those of which no usage is kept any more. Never rejects: the next call does what this one could not. */
+  /** Forgets grants without kept usage. Never rejects, because the next call repeats what failed. */
   async function forgetGrants(): Promise<void> {
     const endedBefore = control.storeTime() - KEEP_GRANTS_MS
     const { grants } = storedOf(control.state())
@@ -109,7 +109,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     await store.forgetGrants(old.slice(0, MOST_FORGOTTEN)).catch(() => {})
   }
 
-  /** All replicas and workers at the same moments, so that they go by the same factor. */
+  /** At the same moments on all replicas and workers, so that all have the same factor. */
   function adaptWithOthers(): void {
     timer = setTimeout(
       () => {

@@ -1,10 +1,10 @@
 const MIB = 1024 * 1024
-/** Below it a burst of uploads may end the process: 40 of 8 MB each took 152 MB beside what requests had left (Node 26.10). */
+/** With less memory a burst of uploads may end the process: 40 of 8 MB each took 152 MB beside other requests (Node 26.10). */
 const LEAST = 256 * MIB
 
 /**
  * Why this process may run out of memory; `null` if it may not.
- * @param limit of its container or cgroup in bytes. Default: what the system says, which is 0 or very much without one
+ * @param limit of its cgroup in bytes. Default: what the system says, which is 0 or a huge number without one
  */
 export function memoryProblem(limit = process.constrainedMemory()): string | null {
   if (limit === 0 || limit >= LEAST) return null

@@ -2,12 +2,12 @@ import { MAX_CONNECTIONS } from '../admin/connections.ts'
 import type { Config } from '../config/config.ts'
 import { openFilesLimit } from '../lib/open-files.ts'
 
-/** Beside connections of clients and to the upstream: the store, the log, the listeners, and what Node itself has open. */
+/** Files besides connections: the store, the log, the listeners, and Node's own. */
 const OTHERS = 64
 
 /**
  * Why this process may run out of open files; `null` if it may not. Above its limit Node closes a new connection at
- * once (26.10: libuv, `uv__emfile_trick`). It reports that to nobody: neither the log nor a metric would have it.
+ * once (26.10: libuv, `uv__emfile_trick`), which neither the log nor a metric would show.
  * @param limit of open files. Default: that of this process
  */
 export function openFilesProblem(

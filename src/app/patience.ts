@@ -1,13 +1,13 @@
 import type { Config, UpstreamConfig } from '../config/config.ts'
 import type { Patience } from '../forward/forwarder.ts'
 
-/** What a rule of the route map says of times; `null` for what `upstream` says. */
+/** The times in a rule of the route map; `null` for those of `upstream`. */
 interface Times {
   readonly responseTimeoutMs: number | null
   readonly idleTimeoutMs: number | null
 }
 
-/** For how long the upstream may be silent at a rule; `null` for as long as elsewhere. */
+/** How long the upstream may be silent for a rule; `null` for the general values. */
 export function patienceOf({ responseTimeoutMs, idleTimeoutMs }: Times, upstream: UpstreamConfig): Patience | null {
   if (responseTimeoutMs === null && idleTimeoutMs === null) return null
   return {
@@ -16,13 +16,13 @@ export function patienceOf({ responseTimeoutMs, idleTimeoutMs }: Times, upstream
   }
 }
 
-/** All that a configuration has: that of `upstream`, and those of the rules. */
+/** All in a configuration: that of `upstream`, and those of rules. */
 export function patiencesOf({ upstream, routes, unmatched }: Config): Patience[] {
   const rules: Times[] = unmatched.kind === 'charge' ? [...routes, unmatched] : [...routes]
   return [upstream, ...rules.map((times) => patienceOf(times, upstream)).filter((patience) => patience !== null)]
 }
 
-/** The shortest time of all, in milliseconds. */
+/** The shortest of all these times, in milliseconds. */
 export function shortestOf(config: Config): number {
   const all = patiencesOf(config).map(({ responseTimeoutMs, idleTimeoutMs }) =>
     Math.min(responseTimeoutMs, idleTimeoutMs),

@@ -5,7 +5,7 @@ import type { SignInProvider } from '../control/sign-in-provider.ts'
 import { onceForEach, onDemand } from '../lib/memo.ts'
 import { subnetCheck } from './runtime.ts'
 
-/** Who signs in people at the dashboard. Each is made once for each section of a configuration. */
+/** Signs people in at the dashboard. Each provider is created once for its section of a configuration. */
 
 type Oidc = NonNullable<Config['admin']['oidc']>
 type Trusted = NonNullable<Config['admin']['trusted']>
@@ -30,7 +30,7 @@ export function proxyOf(trusted: Trusted | null): TrustedProxy | null {
   return trusted === null ? null : proxies(trusted)
 }
 
-/** A gateway at which nobody signs in so does without the client of OpenID Connect. */
+/** Without such sign-ins the OpenID Connect client is never loaded. */
 function providerOf({ roles, ...oidc }: Oidc): SignInProvider {
   const provider = onDemand(async () => {
     const { openidProvider } = await import('../oidc/provider.ts')

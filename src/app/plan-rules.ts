@@ -11,8 +11,8 @@ import { makeRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { patienceOf } from './patience.ts'
 
 /**
- * Where a configuration sends requests: one object for the gateway and for `explain`. A table of 10,000 routes takes
- * many times as long to make as to look into.
+ * Decides where a configuration sends requests, for the gateway and for `explain`. It is made once, because making a
+ * table of 10,000 routes takes many times as long as a look-up.
  */
 export const planRulesOf = onceForEach(async (config: Config): Promise<PlanRules> => {
   const { maxUrl, maxBody, allowInPath, lenient } = config.edge
@@ -31,13 +31,13 @@ export const planRulesOf = onceForEach(async (config: Config): Promise<PlanRules
 async function referenceOf(config: Config): Promise<Reference | null> {
   const { reference } = config
   if (reference === null) return null
-  // It loads the library of the schemas, which a gateway without the page does without.
+  // Loads the library of the schemas, which a gateway without the page does not need.
   const { gatewayDocument } = await import('../reference/document.ts')
   const document = gatewayDocument({ config, path: reference.path, upstream: reference.document })
   return createReference({ config: reference, document })
 }
 
-/** In slices: a reload holds up nobody. */
+/** Made in slices, so that a reload delays nobody. */
 async function routesOf(config: Config): Promise<RouteTable<Route>> {
   const making = makeRouteTable<Route>(config.edge.folding)
   const slices = inSlices()

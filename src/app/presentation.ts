@@ -2,7 +2,7 @@ import type { Config, CorsConfig } from '../config/config.ts'
 import type { CorsRules } from '../respond/cors.ts'
 import type { ErrorBody, Presentation } from '../respond/presentation.ts'
 
-/** How a configuration presents the gateway's own responses; `null` if it says nothing of that. */
+/** How a configuration presents the gateway's own responses; `null` if it does not say. */
 export function presentationOf({ cors, errors }: Config): Presentation | null {
   if (cors === null && errors.size === 0) return null
   const bodies = [...errors].flatMap(([code, { contentType, template }]) =>

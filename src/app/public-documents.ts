@@ -10,11 +10,11 @@ import { createPublicDocument } from '../reference/public-document.ts'
 export interface PublicSources {
   /** The limits in force. */
   readonly policy: () => Policy
-  /** The histogram as it was read last; `null` if it never was. */
+  /** The last histogram that was read; `null` for none. */
   readonly failures: () => FailureHistory | null
 }
 
-/** What a configuration publishes, by path. */
+/** The documents that a configuration publishes, by path. */
 export function publicDocumentsOf(
   config: Config,
   { policy, failures }: PublicSources,

@@ -12,11 +12,11 @@ import { STORE, type StoreHealth, storeReason } from './store-health.ts'
 
 export interface Readiness {
   readonly ready: boolean
-  /** Why not; or what is missing although it is ready. */
+  /** Why it is not ready, or what it lacks although it is ready. */
   readonly reasons: string[]
 }
 
-/** The parts of a gateway that say whether it is ready. */
+/** The parts of a gateway that decide whether it is ready. */
 interface Observed {
   readonly state: {
     readonly current: Runtime
@@ -46,7 +46,7 @@ const UNTRIED = `${STORE} has not taken a first charge yet`
 
 const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
-/** docs/operating.md has a table of what is said in which state. */
+/** docs/operating.md has a table of states and reasons. */
 export function readinessOf(plane: Observed, startup = false): Readiness {
   const { state, credentials, firstCharge } = plane
   const needs = !startup
@@ -60,7 +60,7 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
   const ofStore = failure === null ? (lacksCharge ? [UNTRIED] : []) : [storeReason(failure)]
   return { ready: own.length === 0 && !lacksCharge, reasons: [...own, ...ofStore, ...lacking(plane)] }
 }
-/** What requests wait for or are refused for, and what is wrong. Other processes may lack the same, so this one stays ready. */
+/** What makes requests wait or fail, and other faults. Other processes may have the same ones, so this one stays ready. */
 function lacking({ state, delay, scarcity, faults }: Observed): string[] {
   const { forwarder, rules, authenticator } = state.current
   return [
@@ -73,7 +73,7 @@ function lacking({ state, delay, scarcity, faults }: Observed): string[] {
   ]
 }
 
-/** With what only administrators need to know. */
+/** Adds what only administrators need to know. */
 export function noticed({ ready, reasons }: Readiness, oneAddress: string | null): Readiness {
   return { ready, reasons: oneAddress === null ? reasons : [...reasons, `${oneAddress}: ${ONE_ADDRESS}`] }
 }
@@ -82,7 +82,7 @@ export function storeFailure({ health, ledger }: Pick<Observed, 'health' | 'ledg
   return health.failure() ?? ledger.outage()
 }
 
-/** A gateway that starts with a share to admit while the store is out has work. */
+/** A gateway with a share for outages can serve requests without the store. */
 export function admitsAlone({ quota }: Config): boolean {
   return [...quota.storeOutage.values()].some((share) => share > 0)
 }

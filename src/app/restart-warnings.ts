@@ -5,10 +5,10 @@ import { isByRoute } from './telemetry.ts'
 
 const SECTIONS = ['listen', 'tls', 'store', 'admin', 'decisions', 'log', 'metrics', 'telemetry', 'workers'] as const
 
-/** Of `edge`: what the listener was opened with. */
+/** Keys of `edge` with which the listener was opened. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
 
-/** Another login or certificate for the same store is taken over, and so are other admin tokens, another provider or proxy of people. */
+/** A new login or certificate for the same store can be taken over, and so can new admin tokens and sign-ins. */
 function hasChanged(running: Config, next: Config, key: (typeof SECTIONS)[number]): boolean {
   if (key === 'store') return !same(placeOf(running), placeOf(next))
   if (key === 'admin') return !same(next.admin, adminUntilRestart(running, next))
@@ -19,7 +19,7 @@ function placeOf({ store: { location, prefix, deadlineMs } }: Config): unknown {
   return [kindOf(location).place(location), prefix, deadlineMs]
 }
 
-/** What has changed that a running process cannot take over: one sentence for each. */
+/** Changes that a running process cannot take over, one sentence for each. */
 export function needRestart(running: Config, next: Config): string[] {
   const sections = SECTIONS.filter((key) => hasChanged(running, next, key))
   const edge = EDGE.some((key) => running.edge[key] !== next.edge[key])
@@ -37,7 +37,7 @@ export function needRestart(running: Config, next: Config): string[] {
   )
 }
 
-/** The command reads the file, and cannot know what was in it when the gateway was started. */
+/** The command only reads the file, and cannot know what was in it when the gateway was started. */
 const ASTRAY = '; until then `tollgate healthcheck` and `tollgate drain` find nobody'
 
 function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean {

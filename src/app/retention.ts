@@ -5,21 +5,21 @@ import { type Books, bookWindow, countedName, LONGEST, longestOf } from '../quot
 import type { Retention } from '../quota/history.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
 
-/** The books of one configuration; `undefined` if none are kept. */
+/** The books of a configuration; `undefined` if none are kept. */
 export function booksOf(config: Pick<Config, 'usage' | 'auth' | 'routes'>): Books | undefined {
   const { longestSeconds, anonymousSeconds, isAnonymous } = retentionOf(config)
   if (longestSeconds === 0) return undefined
   return { window: bookWindow(config.usage.zone), isKept: (user) => anonymousSeconds > 0 || !isAnonymous(user) }
 }
 
-/** What can be asked of usage, by one configuration. */
+/** Which questions about usage a configuration can answer. */
 export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): UsageRules {
   const { quota, usage } = config
   const books = booksOf(config)?.window ?? null
   return { windows: quota.windows, books, zone: usage.zone, kept: retentionOf(config) }
 }
 
-/** How the store names the windows that gateways of a configuration count in: those of each category, and those that all have. */
+/** How the store names the windows that gateways of a configuration count in: those of each category, and shared ones. */
 export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): string[] {
   const { windows, books } = usageRulesOf(config)
   const { personal } = config.quota.baselines
@@ -33,10 +33,10 @@ export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'rou
   return [...names, ...last, ...(books === null ? [] : [countedName(books)])]
 }
 
-/** How long runs of windows are kept, by one configuration. */
+/** How long runs of windows are kept under one configuration. */
 export function retentionOf({ usage, auth, routes }: Pick<Config, 'usage' | 'auth' | 'routes'>): Retention {
   const { anonymous, shadow, unverifiedKeys } = auth
-  // Without such callers a verified user may have an id that begins so.
+  // Without such callers a verified user may have an id with this prefix.
   const hasAddresses = anonymous !== null || shadow || routes.some((route) => !route.public && route.anonymous === true)
   const hasKeys = unverifiedKeys !== null
   const inSeconds = (ms: number): number => Math.ceil(ms / 1000)

@@ -35,21 +35,21 @@ import { type PublicSources, publicDocumentsOf } from './public-documents.ts'
 import { booksOf, usageRulesOf } from './retention.ts'
 import { shareRulesOf } from './share-rules.ts'
 
-/** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
+/** The parts made from one configuration. Parts with an unchanged section are taken over with all they remember. */
 export interface Runtime {
   readonly config: Config
   readonly rules: Rules
-  /** The rules for requests that other proxies ask about; `null` if nobody asks. */
+  /** The rules for requests of other proxies; `null` without `decisions`. */
   readonly deciding: Rules | null
   readonly authenticator: Authenticator
   readonly forwarder: Forwarder
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
-  /** Of what lies in the files that the authenticator and the forwarder are made of: a rotated key has the same name. */
+  /** Hashes of the files of authenticator and forwarder, because a rotated key keeps its name. */
   readonly fingerprints: { readonly keys: Fingerprints; readonly tls: Fingerprints }
-  /** Its limits together with what was changed at run time. */
+  /** The limits, together with changes at run time. */
   readonly limits: LimitsInForce
-  /** Whether somebody may lead an organisation, so that its members matter. */
+  /** Whether anybody may lead an organisation, so that its members matter. */
   readonly hasLeads: boolean
 }
 
@@ -60,9 +60,9 @@ export interface Surroundings {
   readonly isKnown?: IsKnown
   /** Default none. */
   readonly certificates?: (() => CertificateRules) | undefined
-  /** Default none are known. */
+  /** Default unknown. */
   readonly failures?: PublicSources['failures']
-  /** Default: key sets are kept nowhere. */
+  /** Default nowhere. */
   readonly keySets?: KeySetStore
 }
 
@@ -78,7 +78,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
       ? old.forwarder
       : createForwarder({ ...forwardOptions(config, isProxy), ...(old !== null && { held: old.forwarder.held }) })
   const limits = createLimitsInForce(config.quota, booksOf(config), isKnown)
-  // Last: it asks for keys from here on, and nobody would end that if another part cannot be made.
+  // Created last, because it begins to fetch keys, and nobody would stop that if another part cannot be made.
   const authenticator =
     old !== null &&
     same(authSections(old.config), authSections(config)) &&
@@ -119,7 +119,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
   return { config, ...parts, hasLeads: hasLeads(config.admin) }
 }
 
-/** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */
+/** Makes the parts and discards them, because faults of key sets and certificates show only then. @throws as `createRuntime` */
 export async function tryRuntime(config: Config): Promise<void> {
   const tokens: AccessKeys = { find: () => null, isImported: () => false }
   const { authenticator, forwarder } = await createRuntime(config, null, { tokens, observe: () => {} })
@@ -127,7 +127,7 @@ export async function tryRuntime(config: Config): Promise<void> {
   await forwarder.destroy()
 }
 
-/** A digest for each file; `null` for a file that cannot be read, as whoever needs it will report. */
+/** A digest for each file; `null` for an unreadable file, which is reported by its user. */
 type Fingerprints = readonly (string | null)[]
 
 function keyFiles({ jwt }: AuthConfig): string[] {
@@ -162,12 +162,12 @@ function plansOf({ plans }: QuotaConfig): string[] {
   return [...(plans?.keys() ?? [])]
 }
 
-/** The claims that the upstream gets, by their paths. */
+/** The claims for the upstream, by their paths. */
 function claimsFor({ identity }: UpstreamConfig): string[] {
   return [...new Set([...identity.values()].flatMap((fact) => (fact.kind === 'claim' ? fact.path : [])))]
 }
 
-/** What of a target and a handshake is hidden. It is nothing if the upstream is shown the credentials of clients. */
+/** Which parts of a target and a handshake are hidden. None if the upstream gets the clients' credentials. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
   const places = credentialPlaces(auth)
   const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : places
@@ -176,7 +176,7 @@ function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
 
 const NOTHING_HIDDEN = { parameters: [], subprotocols: [] }
 
-/** Ends the parts that the next configuration does not use, once the requests under way have finished with them. */
+/** Ends the parts that the next configuration does not use, after the requests under way. */
 export function retire(old: Runtime, next: Runtime): void {
   if (old.forwarder !== next.forwarder) void old.forwarder.close()
   if (old.authenticator !== next.authenticator) old.authenticator.close(next.authenticator)
@@ -223,7 +223,7 @@ export function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: st
   return remembered((address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
-/** What the configuration decides by, as far as requests say it. */
+/** The parts of the configuration that depend on requests. */
 function configuredOf({ auth, upstream, routes, unmatched }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
   const meters = [...routes, unmatched].flatMap((rule) => ('cost' in rule ? metersIn(rule) : []))
@@ -237,13 +237,13 @@ function accessOf({ address, path }: LogConfig): Rules['access'] {
   return address || path ? { address, path } : null
 }
 
-/** `null` for the client's. */
+/** `null` for the client's Host. */
 function hostOf({ host, url }: UpstreamConfig): string | null {
   if (host === 'preserve') return null
   return host === 'upstream' ? new URL(url).host : host
 }
 
-/** @param trustedProxies whether an address is one @throws SetupError for TLS files that cannot be used */
+/** @param trustedProxies whether an address is one @throws SetupError for unusable TLS files */
 export function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
   const { upstream, edge, auth } = config
   return {

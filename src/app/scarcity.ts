@@ -1,12 +1,10 @@
 import type { Thing } from '../edge/shares.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 
-/**
- * What all clients lacked a moment ago. A total that is only just reached refuses nobody, so refusals are what counts.
- */
+/** What all clients together lacked recently. A total that is just reached refuses nobody, so only refusals count. */
 export interface Scarcity {
   readonly observer: Observer
-  /** Why requests were refused or connections closed within the last minute, a reason for each thing. */
+  /** Why requests were refused or connections closed within the last minute, one reason for each resource. */
   reasons(): string[]
 }
 
@@ -24,11 +22,11 @@ const REASONS: Readonly<Record<Exclude<Thing, 'upstream_connections'>, string>> 
   usage: 'as many requests for usage are under way as may be: others are refused',
 }
 
-/** The same where strangers alone have as many as they may, so that users are served. */
+/** The reason if only strangers have reached their share, so that users are served. */
 const OF_STRANGERS =
   'clients without an accepted credential have as much as they may (edge.shares.strangers): others of them are refused'
 
-/** By codes of connections that were closed. */
+/** By the codes of closed connections. */
 const OF_CONNECTIONS: Readonly<Record<string, string>> = {
   too_many: REASONS.connections,
   made_room: 'as many connections are open as may be: idle ones are closed for new ones',

@@ -1,9 +1,9 @@
-/** Why a configuration that is well formed cannot be put to use. */
+/** Why a well-formed configuration cannot be used. */
 export class SetupError extends Error {
-  /** The key of the configuration that is to blame, which the message leaves out. */
+  /** The configuration key to blame, which the message does not contain. */
   readonly path: readonly (string | number)[]
 
-  /** @param message what is wrong, with the cure */
+  /** @param message the problem with its cure */
   constructor(path: readonly (string | number)[], message: string, cause?: unknown) {
     super(message, { cause })
     this.path = path

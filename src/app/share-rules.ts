@@ -1,21 +1,21 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
 import { type Bounds, type ShareRules, THINGS } from '../edge/shares.ts'
 
-/** Checks of signatures that take long. Whoever comes next waits for all of them, which is a third of a second of ES512. */
+/** The most long checks of signatures. A new one waits for all of them, which is a third of a second with ES512. */
 const MAX_CHECKS = 256
 
 /**
- * Callers' questions about their usage: free of charge, and as dear as a charge. Each holds a history of up to 1 MiB, so these
- * are 64 MiB of memory at most.
+ * The most questions of callers about their usage. They are free, but as expensive as a charge. Each holds a history of up to
+ * 1 MiB, so these are at most 64 MiB.
  */
 const MAX_USAGE = 64
 
-/** What an IPv6 /48 may hold, for each that one address may. */
+/** What an IPv6 /48 may hold, as a multiple of what one address may. */
 const NETWORK = 1.5
 
 /**
- * The bounds that a configuration sets, in numbers. A part of a total is at least one. Where no credential is ever accepted all are
- * strangers, and there is nobody to keep a half for.
+ * The bounds of a configuration as numbers. A part of a total is at least one. If no credential is ever accepted, all callers are
+ * strangers, and no half is kept for others.
  */
 export function shareRulesOf(config: Pick<Config, 'auth' | 'edge' | 'upstream' | 'routes' | 'unmatched'>): ShareRules {
   const rules = boundsOf(config)
@@ -23,7 +23,7 @@ export function shareRulesOf(config: Pick<Config, 'auth' | 'edge' | 'upstream' |
   return Object.fromEntries(THINGS.map((thing) => [thing, { ...rules[thing], strangers: null }])) as ShareRules
 }
 
-/** Whether some rule asks for a credential, and some credential can be accepted. */
+/** Whether some rule requires a credential, and some credential can be accepted. */
 function acceptsCredentials({ auth, routes, unmatched }: Pick<Config, 'auth' | 'routes' | 'unmatched'>): boolean {
   const { jwt, introspection, gatewayTokens, trusted, clientCertificate } = auth
   const accepts =
@@ -43,11 +43,11 @@ function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareR
       strangers: most(edge.maxConnections, shares.connections.strangers),
     },
     in_flight: { total: null, address: null, network: null, user: edge.maxInFlightPerUser, strangers: null },
-    // All of them are strangers until they are identified, and none of them then.
+    // Until they are identified all of these are strangers.
     credentials: { ...bounds(edge.maxInFlight, shares.requests), user: null, strangers: null },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),
-    // Whoever comes when all are taken waits in the order of arrival (forward/client/pool.ts).
+    // If all are taken, requests wait in the order of arrival (forward/client/pool.ts).
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
     checks: bounds(MAX_CHECKS, { ...shares.checks, user: null }),

@@ -1,10 +1,10 @@
 import { type Counting, count } from '../observe/counting.ts'
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 
-/** What is wrong and does no harm yet, as long as it is so. */
+/** Faults that do no harm yet, for as long as they last. */
 export interface StandingFaults {
   readonly observer: Observer
-  /** A sentence for each; the log has file and cure. */
+  /** A sentence for each. The log has file and cure. */
   reasons(): string[]
 }
 
@@ -24,10 +24,10 @@ const REFUSED = {
   client_authorities: () => 'the new authorities of client certificates are refused: those before stay',
 }
 
-/** How long a loss of charges is told, in milliseconds: it is not to be mended, and whoever looks after it should see it. */
+/** How long a loss of charges is shown, in milliseconds. It cannot be repaired, but an operator should see it. */
 const LOST_MS = 60 * 60_000
 
-/** So much of something is lost, since a moment of the clock; told until another one of the monotonic clock. */
+/** An amount that is lost since a moment, shown until another moment of the monotonic clock. */
 interface Loss {
   readonly amount: number
   readonly since: number
@@ -78,7 +78,7 @@ export function createStandingFaults(now = () => performance.now()): StandingFau
   }
 }
 
-/** It names no record, since whoever asks for it may not know the users. */
+/** Does not name a record, because the reader may not be allowed to know users. */
 function unreadableReason([list, records]: readonly [list: string, records: number]): string[] {
   return records > 0
     ? [`records of ${list} in the store cannot be read and are left out: ${records} (the log names them)`]

@@ -14,12 +14,12 @@ export interface StoreClockOptions {
 
 /** Compares the store's clock with ours. */
 export interface StoreClock {
-  /** Compares for the first time and goes on. */
+  /** Begins to compare. */
   start(): void
   stop(): void
 }
 
-/** So far apart, in milliseconds, the two are worth a warning: an NTP that works keeps them within a hundredth of it. */
+/** How far apart, in milliseconds, the clocks are worth a warning. A working NTP keeps them within a hundredth of it. */
 const APART_MS = 5000
 
 export function createStoreClock(options: StoreClockOptions): StoreClock {
@@ -37,7 +37,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
     }
   })
 
-  /** @param tookMs how long the store was asked; it read its clock meanwhile */
+  /** @param tookMs how long the question took. The store read its clock during that time */
   function report(sinceAskedMs: number, tookMs: number): void {
     const offsetMs = sinceAskedMs - tookMs / 2
     observe({ type: 'store_clock', offsetMs })

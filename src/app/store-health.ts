@@ -3,30 +3,30 @@ import { isSilence, StoreError, type StoreFailure } from '../quota/quota-store.t
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** About a second in all, after which the gateway starts without its store. */
+/** About a second in all, and then the gateway starts without its store. */
 const START_TRIES = 40
 const START_PAUSE_MS = 25
 const CHECK_MS = 1000
 
-/** The reason of a process that lacks its store begins with this. */
+/** The beginning of the reason for a process that lacks its store. */
 export const STORE = 'the quota store'
 
-/** Within this time of its last answer, in milliseconds, a store is not asked. Whoever follows its changes asks it every second. */
+/** A store that responded within this time, in milliseconds, is not asked. The follower of changes asks it every second. */
 const HEARD_MS = 1500
 
-/** Whether the store responds: looked at every second, and when it has connected or did not say what has changed. */
+/** Whether the store responds. It is asked every second, when it has connected, and when it did not report its changes. */
 export interface StoreHealth {
   /** Why the store does not respond; `null` while it does. */
   failure(): StoreFailure | null
   /**
-   * Waits a moment for the first response: a Redis store connects in the background, and nobody is to be refused for
-   * that.
+   * Waits a moment for the first response, because a Redis store connects in the background and should refuse nobody
+   * for that.
    */
   patience(): Promise<void>
   stop(): void
 }
 
-/** @param heardAt when it has answered another question, in monotonic milliseconds */
+/** @param heardAt when it responded to another question, in monotonic milliseconds */
 export function watchStore(
   store: Pick<Store, 'ping'>,
   follow: Telemetry['follow'],
@@ -61,7 +61,7 @@ export function watchStore(
     }
   }
 
-  /** Ends early when the store has connected, which takes less, mostly. */
+  /** Ends early when the store has connected, which usually takes less time. */
   function pause(): Promise<void> {
     return new Promise((resolve) => {
       endPause = resolve
@@ -72,12 +72,12 @@ export function watchStore(
   return { failure: () => failure, patience, stop }
 }
 
-/** A store that responds and takes no charges is reported as such: whoever looks at the store will find it well. */
+/** Says if a store responds but accepts no charges, because it looks fine to an operator. */
 export function storeReason(failure: StoreFailure): string {
   return isSilence(failure) ? `${STORE} does not answer` : `${STORE} takes no charges: ${failure}`
 }
 
-/** Whether a reason of `Readiness` is that the store is lacking. */
+/** Whether a reason of `Readiness` is about the store. */
 export function isOfStore(reason: string): boolean {
   return reason.startsWith(STORE)
 }

@@ -1,15 +1,15 @@
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 
-/** What is wrong with a store that works, reported when it begins and when it is over. */
+/** Reports faults of a working store when they begin and when they end. */
 export interface StoreWarnings {
-  /** Of the store: a warning that holds already is reported no second time. */
+  /** For the store. A warning that is known already is not reported again. */
   readonly observe: Observer
   begin(warning: StoreWarning, message: string): void
-  /** These hold, and no others. */
+  /** Sets exactly these warnings. */
   only(warnings: ReadonlySet<StoreWarning>): void
 }
 
-/** For all stores of a gateway, one of which takes the place of another. */
+/** For all stores of a gateway, of which one may replace another. */
 export function createStoreWarnings(observe: Observer): StoreWarnings {
   const holding = new Map<StoreWarning, string>()
 

@@ -11,20 +11,20 @@ import { kindOf } from './store-kinds/kinds.ts'
 import { createStoreWarnings, type StoreWarnings } from './store-warnings.ts'
 import { createUnreadableRecords } from './unreadable-records.ts'
 
-/** The store of a gateway, which may be given another login without a pause. */
+/** The store of a gateway, which can change its login without interruption. */
 export interface GatewayStore extends Store {
   /**
-   * Takes over login and certificates of a configuration that names the same store, if they have changed.
+   * Takes over login and certificates of a configuration with the same store, if they have changed.
    * @throws SetupError with the cure, if they cannot be used; the old ones then stay
    */
   renew(config: StoreConfig): Promise<void>
-  /** How long runs are kept from now on. What is kept for less is deleted for good: only for a configuration that is in force. */
+  /** Sets how long runs are kept. A shorter time deletes runs for good, so only for a configuration in force. */
   keep(retention: Retention): void
 }
 
 /**
- * Opens the store that a configuration names, for a gateway.
- * @param retention how long runs are kept. Default: not at all
+ * Opens the configured store for a gateway.
+ * @param retention how long runs are kept. Default: they are not kept
  * @throws SetupError with the cure, if it cannot be used
  */
 export async function openStore(
@@ -51,7 +51,7 @@ export async function openStore(
     const ofNew = heldBack(warnings)
     const opened = await open(next, { warnings: ofNew, toWrite: true, retention: keeping })
     const problem = await problemOf(opened, PATIENCE_MS)
-    // If the old one is of no use either, nothing is lost by the new one.
+    // If the old store does not work either, the new one loses nothing.
     if (problem !== null && (await problemOf(store, 0)) === null) {
       await opened.close()
       throw new SetupError(['store'], `the new login or certificate is refused (${problem}): ${UNCHANGED}`)
@@ -74,7 +74,7 @@ export async function openStore(
   return { ...store, renew, keep, close }
 }
 
-/** Warnings of a store that may never be in use are kept until then. What else it reports before is not heard. */
+/** Holds warnings back until the store is used, because it may never be. Its other reports are dropped until then. */
 function heldBack({ observe, begin, only }: StoreWarnings): StoreWarnings & { use(): void } {
   let held: (() => void)[] | null = []
   const pass = (report: () => void): void => void (held === null ? report() : held.push(report))
@@ -91,7 +91,7 @@ function heldBack({ observe, begin, only }: StoreWarnings): StoreWarnings & { us
 
 const UNCHANGED = 'the old one stays in use; check it, and reload'
 
-/** How long a new connection may take to be made. */
+/** How long making a new connection may take. */
 const PATIENCE_MS = 5000
 
 /** Why a store does not respond; `null` if it does. A Redis connects in the background. */
@@ -108,10 +108,7 @@ export async function problemOf(store: Pick<Store, 'ping'>, patienceMs: number):
   }
 }
 
-/**
- * The same for a command, for which a file that it can only read is enough.
- * @param observe default nobody hears
- */
+/** The same for a command, for which a read-only file is enough. @param observe default none */
 export async function openStoreToLook(
   config: StoreConfig,
   observe: Observer = () => {},

@@ -8,21 +8,21 @@ import type { Observer } from '../observe/observation.ts'
 import { missingInMetrics } from '../observe/registry.ts'
 import { fanOut } from '../observe/tee.ts'
 
-/** One Observer, and those that read what it hears. */
+/** One Observer and its readers. */
 export interface Telemetry {
   readonly observe: Observer
   readonly log: Log
   readonly metrics: Metrics
-  /** Whoever ends the process stops it. */
+  /** Whoever ends the process stops this. */
   readonly delay: EventLoopDelay
-  /** Adds a reader of all that is reported from now on. */
+  /** Adds a reader of everything that is reported from now on. */
   follow(reader: Observer): void
 }
 
 export interface TelemetryOptions {
   readonly config: Pick<Config, 'log' | 'metrics' | 'routes'>
   readonly version: string
-  /** Number of the worker process, for its log lines; none in a gateway of one process. */
+  /** Number of the worker process for its log lines; absent in a gateway of one process. */
   readonly worker?: number
   readonly gauges: readonly GaugeSource[]
 }
@@ -38,7 +38,7 @@ export function createTelemetry({ config, version, worker, gauges }: TelemetryOp
   return { observe, log, metrics, delay, follow: (reader) => void readers.push(reader) }
 }
 
-/** With more rules only who asks for it has series of each: a scrape of 10,000 rules would be 20 MB. */
+/** With more rules each has series of its own only on request, because a scrape of 10,000 rules would be 20 MB. */
 const MOST_RULES = 100
 
 export function isByRoute({ metrics: { byRoute }, routes }: TelemetryOptions['config']): boolean {

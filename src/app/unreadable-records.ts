@@ -2,21 +2,21 @@ import { repeat } from '../lib/repeat.ts'
 import { together } from '../lib/serialize.ts'
 import type { Observer, UnreadableRecord } from '../observe/observation.ts'
 
-/** Records of a store that cannot be read, each reported when it is found and when it is over. */
+/** Reports each unreadable record of a store when it is found, and when it is readable or gone. */
 export interface UnreadableRecords {
-  /** Of the store, which reports a record each time that it reads it. */
+  /** For the store, which reports a record each time it reads it. */
   readonly observe: Observer
   stop(): void
 }
 
-/** So many are remembered. What is found beyond is not reported: thousands say no more than these do. */
+/** How many are remembered. Further ones are not reported, because thousands say no more than these. */
 const MOST = 1000
 
-/** How often it is looked whether one is over, in milliseconds. */
+/** How often to check whether one is over, in milliseconds. */
 const LOOK_MS = 60_000
 
 /**
- * @param isUnreadable of the store in use
+ * @param isUnreadable from the store in use
  * @param everyMs default a minute
  */
 export function createUnreadableRecords(
@@ -43,7 +43,7 @@ export function createUnreadableRecords(
         observe({ type: 'unreadable_record_over', ...record })
       }
     } catch {
-      // The store does not respond, which is reported elsewhere: the next look goes on.
+      // The store does not respond, which is reported elsewhere. The next look goes on.
     } finally {
       if (standing.size === 0) stop()
     }

@@ -5,10 +5,10 @@ import { clfTimeOf } from '../replay/clf-time.ts'
 type Seen = Pick<RequestDone, 'user' | 'kind' | 'method' | 'httpStatus' | 'clientStatus'>
 
 /**
- * A request as a line of the format `combined`, with its path and without its query, which may hold secrets.
- * @param target as the client wrote it
+ * A request as a line in the format `combined`, without its query, which may contain secrets.
+ * @param target as the client sent it
  * @param now when its response ended, in milliseconds since the epoch
- * @returns `null` for one that nobody is known to have sent, or that the service did not respond to
+ * @returns `null` if the sender is unknown, or if the service did not respond
  */
 export function accessLine(target: string, seen: Seen, now: number): string | null {
   const { user, kind, method, httpStatus, clientStatus } = seen
@@ -19,7 +19,7 @@ export function accessLine(target: string, seen: Seen, now: number): string | nu
   return `${address} - ${name} [${clfTimeOf(now)}] "${method} ${path} HTTP/1.1" ${clientStatus} 0\n`
 }
 
-/** As nginx escapes what stands between quotes or blanks. */
+/** Escapes like nginx what is between quotes or blanks. */
 function escaped(text: string): string {
   return text.replace(/[^!#-[\]-~]/g, (character) =>
     [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -7,18 +7,18 @@ import { isLoopback } from '../config/addresses.ts'
 import { adminAddress, defaultAdminAddress } from '../config/admin-address.ts'
 import { messageOf } from '../errors.ts'
 
-/** Questions of one command to the admin listener of the gateway that runs on this machine. */
+/** Questions of a command to the admin listener of the gateway on this machine. */
 
-/** For the whole response. */
+/** The time for the whole response. */
 const TIMEOUT_MS = 2000
 
-/** Where it is, by the configuration file. */
+/** The place of the admin listener, from the configuration file. */
 export interface AdminPlace {
   /** URL without a path. */
   readonly origin: string
-  /** What it needs to be asked for more than probes: nothing on a loopback address. */
+  /** The credential for more than probes. On a loopback address none is needed. */
   readonly token: string | null
-  /** Why it is the default one; empty if the file says it. */
+  /** Why it is the default address; empty if the file names it. */
   readonly note: string
 }
 
@@ -37,10 +37,10 @@ function reachedBy(host: string): string {
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host
 }
 
-/** Only the file is known here: a gateway that runs reports nowhere where it listens. */
+/** Only the file is known here, because a running gateway reports its address nowhere. */
 const MOVED = 'a gateway whose admin.listen was changed has the one before until it is restarted'
 
-/** A response, with its body read as JSON if that is wanted; or why there is none. */
+/** A response, with its body as JSON if requested; or why there is none. */
 export type Asked = { readonly status: number; readonly body: unknown } | { readonly failure: string }
 
 export interface Question {
@@ -48,7 +48,7 @@ export interface Question {
   readonly url: string
   readonly token?: string | null
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether more than the status is wanted. */
+  /** Whether the body is needed besides the status. */
   readonly readsBody: boolean
 }
 
@@ -66,7 +66,7 @@ export async function askAdmin(question: Question): Promise<Asked> {
   }
 }
 
-/** The name of this machine is in no certificate, and what is sent does not leave it. */
+/** No certificate has the name of this machine, and the request does not leave it. */
 function send({ method, url, token, headers }: Question, signal: AbortSignal): ClientRequest {
   const options = {
     method,

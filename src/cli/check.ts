@@ -50,7 +50,7 @@ export async function check(args: readonly string[]): Promise<number> {
   return values.connect ? await connect(loaded) : 0
 }
 
-/** The cheapest and the dearest request of a rule. */
+/** The lowest and the highest cost of a rule's requests. */
 function rangeText(price: AskedPrice): string {
   const [least, most] = [cheapest(price), dearest(price)]
   return `${least} at the least and ${most} at the most${price.batch === null ? '' : `, in an array of ${price.batch}`}`
@@ -66,7 +66,7 @@ function printCosts(file: string, route: Exclude<RouteConfig, { readonly public:
   }
 }
 
-/** A line for each thing that a gateway needs: what is good on the standard output, all else as the problems of a file are. */
+/** A line for each thing that a gateway needs: good ones on standard output, others in the form of a file's problems. */
 async function connect(loaded: Loaded): Promise<number> {
   const tried = await tryConnections(loaded.config)
   for (const { path, result, message } of tried) {

@@ -1,11 +1,11 @@
-/** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
+/** Takes the command's own arguments and returns the exit code: 0 done, 1 not done, 2 called wrongly. */
 type Run = (args: readonly string[]) => Promise<number>
 
 interface Command {
   readonly name: string
-  /** In the list of all commands. */
+  /** For the list of all commands. */
   readonly summary: string
-  /** A health check runs every few seconds, in the memory that the gateway was given, so only what is called is loaded. */
+  /** Only the called command is loaded, because a health check runs every few seconds in the gateway's memory. */
   readonly load: () => Promise<Run>
   readonly help: string
 }

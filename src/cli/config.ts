@@ -11,7 +11,7 @@ import { configFile } from './config-option.ts'
 
 export type Loaded = Extract<LoadResult, { ok: true }>
 
-/** Loads a configuration and prints what is to be said about it to the standard error. `null` if it has problems. */
+/** Loads a configuration and prints problems and warnings to standard error. `null` if it has problems. */
 export async function loadOrReport(file: string): Promise<Loaded | null> {
   const loaded = await loadConfig(file, process.env)
   const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
@@ -19,10 +19,10 @@ export async function loadOrReport(file: string): Promise<Loaded | null> {
   return loaded.ok ? loaded : null
 }
 
-/** A place as the authenticator names it, `auth.jwt[1].jwks: what is wrong`, at its line of the file. */
+/** A place named by the authenticator, `auth.jwt[1].jwks: what is wrong`, which becomes a line of the file. */
 const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
-/** What went wrong when the parts of a configuration were made, reported like its other problems. */
+/** An error from making the parts of a configuration, in the form of its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
   if (error instanceof SetupError) return formatProblems([problemAt(loaded, error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`
@@ -34,14 +34,14 @@ export function setupProblem(error: unknown, loaded: Loaded): string {
   return formatProblems(problems)
 }
 
-/** Waits for what puts a configuration to use. @throws Error that names the place of the configuration to blame */
+/** Waits for something that uses a configuration. @throws Error with the place in the configuration that is to blame */
 export async function orReportWhere<T>(loaded: Loaded, made: Promise<T>): Promise<T> {
   return made.catch((error: unknown) => {
     throw new Error(setupProblem(error, loaded), { cause: error })
   })
 }
 
-/** For a command that has no use for an empty store. @throws Error with the whole path, if there is no file */
+/** For a command that cannot use an empty store. @throws Error with the whole path, if there is no file */
 export function insistOnStore(loaded: Loaded): void {
   const { location } = loaded.config.store
   if (!kindOf(location).isYetToBeMade(location)) return
@@ -57,7 +57,7 @@ const PATIENCE_MS = 3000
 
 /**
  * Waits a little for a Redis store, which connects in the background. @throws Error after that
- * @param named where the store is named, to be checked
+ * @param named where the store is configured, for the message
  */
 export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in the configuration'): Promise<void> {
   const problem = await problemOf(store, PATIENCE_MS)
@@ -65,10 +65,10 @@ export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in 
 }
 
 /**
- * Does a work on the store that a configuration names, and closes it at the end.
- * @param file as given with the option `--config`
+ * Does some work on the configured store, and closes it at the end.
+ * @param file as given with `--config`
  * @returns the exit code of the work; 1 if the configuration has problems, which are printed
- * @throws Error that names the place of the configuration to blame
+ * @throws Error with the place in the configuration that is to blame
  */
 export async function withStore(
   file: string | undefined,

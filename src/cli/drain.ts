@@ -3,7 +3,7 @@ import { isObject } from '../lib/json.ts'
 import { type Asked, adminPlace, askAdmin } from './admin-request.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 
-/** Takes the gateway that runs with a configuration on this machine out of service, or back: the preStop hook of a container. */
+/** Takes the gateway on this machine with this configuration out of service, or back. It is the preStop hook of a container. */
 export async function drain(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { ...CONFIG_OPTION, end: { type: 'boolean' } } })
   const { origin, token, note } = await adminPlace(configFile(values.config))
@@ -15,10 +15,10 @@ export async function drain(args: readonly string[]): Promise<number> {
   return isDone ? 0 : 1
 }
 
-/** Without it a gateway takes the request for one that somebody made a server on this machine send. */
+/** Without this header a gateway could not tell the request from one that an attacker made a server on this machine send. */
 const SAID = { 'x-tollgate-drain': 'yes' }
 
-/** @returns `draining` `null` if the gateway did not say */
+/** @returns `draining` is `null` if the gateway did not say */
 function readResponse(asked: Asked): { draining: boolean | null; msg: string } {
   if ('failure' in asked) return { draining: null, msg: asked.failure }
   const { draining = null, msg = `status ${asked.status}` } = isObject(asked.body) ? asked.body : {}

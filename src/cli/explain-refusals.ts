@@ -2,10 +2,10 @@ import type { Store } from '../store/store.ts'
 import { episodePages } from '../usage/episode-pages.ts'
 import type { Episode } from '../usage/episodes.ts'
 
-/** How far from the moment that was asked for a refusal may lie, in milliseconds. */
+/** How far a refusal may be from the requested moment, in milliseconds. */
 const NEAR_MS = 30 * 60_000
 
-/** The refusals of a user within half an hour of a moment, those in shadow too, the nearest first. @throws StoreError */
+/** The refusals of a user within half an hour of a moment, with those in shadow mode, the nearest first. @throws StoreError */
 export async function refusalsNear(store: Store, user: string, at: number): Promise<Episode[]> {
   const near = [...(await readNear(store, user, at, false)), ...(await readNear(store, user, at, true))]
   return near.sort((a, b) => distance(a, at) - distance(b, at))

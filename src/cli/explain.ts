@@ -22,7 +22,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-/** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
+/** Prints what the gateway would do with a request now, and why. It reads the file and its store, and charges nothing. */
 export async function explainRequest(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const print = values.at === undefined ? explainNow(values) : explainThen(values)
@@ -35,10 +35,10 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
 
 type Options = Given<typeof OPTIONS>
 
-/** What is to be printed, once there is a store. */
+/** Makes the text to print from the store. */
 type Print = (loaded: Loaded, store: Store) => Promise<string>
 
-/** What would become of a request now. @throws UsageError */
+/** What would happen to a request now. @throws UsageError */
 function explainNow(options: Options): Print {
   const question = questionOf(options)
   return async (loaded, store) => {
@@ -61,7 +61,7 @@ function explainThen({ user, at: moment = '', json }: Options): Print {
   }
 }
 
-/** As in a configuration. */
+/** The same as in a configuration. */
 const MAX_COST = 1e9
 
 function questionOf(options: Options): Question {
@@ -90,7 +90,7 @@ const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {
   bad_request: 'BAD REQUEST',
 }
 
-/** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
+/** For somebody who was woken up: first the verdict, then the reason, then all numbers behind it. */
 export function asText(response: ExplainResponse): string {
   const { user, method, path, route, category, plan, organisation, limits, others = [], decision, why } = response
   return [
@@ -137,7 +137,7 @@ function costText({ cost, price }: Metered): string {
 
 type Settle = NonNullable<ExplainResponse['settle']>
 
-/** In the order in which it is looked at. */
+/** In the order in which the parts are checked. */
 function settleText(settle: Settle): string {
   const { status, max, values, otherwise, missing, bytesPerToken } = settle
   const spoken = (tokens: number | 'all') => (tokens === 'all' ? 'the reserve' : String(tokens))

@@ -27,7 +27,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-/** Extra tokens that are given once, out of the store and into it, also where no gateway runs. */
+/** Lists, gives and ends grants in the store, even without a running gateway. */
 export async function grants(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
@@ -144,20 +144,20 @@ async function give(store: Store, loaded: Loaded, options: Options): Promise<num
 
 const NOBODY = { first: [], count: 0 }
 
-/** The command takes a span too, which the API does not. */
+/** Unlike the API, the command also accepts a duration. */
 function problemText({ path, msg }: { readonly path: string; readonly msg: string }): string {
   const said = path === 'until' ? msg.replace(/^must be a time\b/, 'must be a span such as 7d, or a time') : msg
   return `--${path} ${said}`
 }
 
-/** A time as it is written, or so long from now. */
+/** A time as written, or a duration from now. */
 function timeIn(text: string, now: number): string {
   const read = parseDuration(text)
   if ('problem' in read || read.value > LONGEST_MS) return text
   return new Date(now + read.value).toISOString()
 }
 
-/** Of a longer span no time is made, so that it is refused as it was written. */
+/** A longer duration is not converted, so that it is refused as it was written. */
 const LONGEST_MS = 3650 * 86_400_000
 
 async function end(store: Store, { config }: Loaded, id: string, why: string | null): Promise<number> {
@@ -175,7 +175,7 @@ async function end(store: Store, { config }: Loaded, id: string, why: string | n
   return 0
 }
 
-/** @throws Error that says what to do where the change may have been made */
+/** @throws Error that says what to do if the change may have been made */
 async function orSayUnknown<T>(made: Promise<T>): Promise<T> {
   return made.catch((error: unknown) => {
     if (!(error instanceof StoreError) || error.applied === 'no') throw error

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { adminPlace, askAdmin } from './admin-request.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 
-/** Asks the gateway that runs with a configuration on this machine whether it lives, for the health check of a container. */
+/** Asks the gateway on this machine with this configuration whether it is alive, for the health check of a container. */
 export async function healthcheck(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
   const { origin, note } = await adminPlace(configFile(values.config))

@@ -12,7 +12,7 @@ export const LOG_OPTIONS = {
 
 type Written = { readonly [K in 'format' | 'from' | 'to']?: string | undefined }
 
-/** @throws UsageError for what cannot be understood */
+/** @throws UsageError for an option that cannot be understood */
 export function logOptionsOf(written: Written): LogOptions {
   return { format: formatOf(written.format), ...rangeOf(written) }
 }

@@ -1,6 +1,6 @@
 import { nodeNeeded } from '../lib/version.ts'
 
-/** @throws Error with the cure, if this Node is too old for a command: at some later place it would lack what it needs */
+/** @throws Error with the cure, if this Node is too old for a command and would fail later */
 export function insistOnNode(found = process.version): void {
   const [needed, has] = [numbersOf(nodeNeeded), numbersOf(found)]
   const different = needed.findIndex((number, i) => number !== has[i])

@@ -45,7 +45,7 @@ const OPTIONS = {
   reason: { type: 'string' },
 } as const
 
-/** Overrides of users and of organisations as a file, out of the store and into it, also where no gateway runs. */
+/** Writes overrides of users and organisations into a file, and reads them back, even without a running gateway. */
 export async function overrides(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
@@ -75,7 +75,7 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
   return exportAll
 }
 
-/** As named, or as the file is called. */
+/** As given, or by the name of the file. */
 function formatOf({ format, file = '' }: Options): OverrideFormat {
   if (format === undefined) return file.endsWith('.csv') ? 'csv' : 'ndjson'
   const known = OVERRIDE_FORMATS.find((each) => each === format)
@@ -130,13 +130,13 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   return large === null ? 0 : 1
 }
 
-/** Says what is wrong with a file. @returns the exit code */
+/** Prints what is wrong with a file. @returns the exit code */
 export function withProblems(problems: readonly Problem[], file = ''): number {
   for (const { path, msg } of problems) console.error(`${file}: ${path === '' ? '' : `${path}: `}${msg}`)
   return 1
 }
 
-/** @throws Error that names the file */
+/** @throws Error with the name of the file */
 export function readFile(file: string): Buffer {
   try {
     if (statSync(file).size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`)
@@ -146,10 +146,10 @@ export function readFile(file: string): Buffer {
   }
 }
 
-/** This often it is tried again when others make changes at the same moment. */
+/** How often to try again if others make changes at the same time. */
 export const TRIES = 20
 
-/** @returns `null` if others came before, each time */
+/** @returns `null` if others came first each time */
 async function putInForce(
   store: Store,
   fresh: () => Promise<ControlState>,

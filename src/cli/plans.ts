@@ -32,7 +32,7 @@ const OPTIONS = {
   reason: { type: 'string' },
 } as const
 
-/** Limits of plans out of the store and into it, also where no gateway runs. */
+/** Lists limits of plans in the store and changes them, even without a running gateway. */
 export async function plans(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const { config, ...options } = values
@@ -57,7 +57,7 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
   return apply
 }
 
-/** What is written of each plan by now, and what the file says where that is another value; or what `apply` takes. */
+/** The limits of each plan with those of the file where they differ, or in the form that `apply` accepts. */
 async function list(store: Store, { config: { quota } }: Loaded, { json = false }: Options): Promise<number> {
   const state = await follower(store).fresh()
   if (json) {
@@ -125,7 +125,7 @@ function changedText(value: unknown): string {
   return value === null ? 'as in the configuration' : limitText(value as LimitValue)
 }
 
-/** Lines of JSON in a file that is called so, else one document of YAML or JSON. */
+/** JSON lines if the file has such a name, else one document of YAML or JSON. */
 function readPlans(file: string): ReturnType<typeof plansIn> {
   const text = readFile(file).toString()
   if (/\.(?:ndjson|jsonl)$/.test(file)) return fromLines(text)
@@ -145,7 +145,7 @@ function fromLines(text: string): ReturnType<typeof plansIn> {
   return problems.length > 0 ? { problems } : plansIn(read.flatMap((each) => ('value' in each ? [each.value] : [])))
 }
 
-/** @returns `null` if others came before, each time */
+/** @returns `null` if others came first each time */
 async function putInForce(
   store: Store,
   wanted: Json,
@@ -168,7 +168,7 @@ async function putInForce(
   return null
 }
 
-/** Says which values nobody follows, and which limits some request never fits into. @returns what the audit keeps of the former */
+/** Prints which values nobody follows, and into which limits some request never fits. @returns the part for the audit */
 async function warn(
   store: Store,
   loaded: Loaded,

@@ -10,7 +10,7 @@ import { UsageError } from './usage-error.ts'
 const PRINT = { text: asText, json: asJson, csv: asCsv }
 const MOST_ROWS = 1_000_000
 
-/** Decides the requests of access logs again, under another configuration. Nothing is charged, and no store is opened. */
+/** Decides the requests of access logs again under another configuration. It charges nothing and opens no store. */
 export async function replayLogs(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -23,7 +23,7 @@ export async function replayLogs(args: readonly string[]): Promise<number> {
       csv: { type: 'boolean' },
     },
   })
-  // A pattern of the shell puts the files behind the first one.
+  // A shell pattern puts further files after the first one.
   const files = [...(values.log ?? []), ...positionals]
   if (files.length === 0) throw new UsageError('replay needs --log FILE')
   if (values.json === true && values.csv === true) throw new UsageError('--json and --csv exclude each other')

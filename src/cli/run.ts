@@ -5,7 +5,7 @@ import { COMMANDS, HELP, helpOf } from './commands.ts'
 import { insistOnNode } from './node-version.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Runs a command with its arguments. @returns the exit code; what went wrong is on the standard error */
+/** Runs a command with its arguments. @returns the exit code; errors are on standard error */
 export async function run(name: string, args: readonly string[]): Promise<number> {
   try {
     return await runOrThrow(name, args)

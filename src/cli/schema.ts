@@ -4,7 +4,7 @@ import { print } from '../lib/print.ts'
 import { CONFIG_OPTION } from './config-option.ts'
 
 export async function schema(args: readonly string[]): Promise<number> {
-  // "Options of every command" has -c, though there is nothing to read of the file.
+  // The command accepts -c like every other, though it reads nothing from the file.
   parseArgs({ args: [...args], options: CONFIG_OPTION })
   await print(printJsonSchema())
   return 0

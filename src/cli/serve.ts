@@ -20,11 +20,11 @@ export async function serve(args: readonly string[]): Promise<number> {
 }
 
 export interface ServeOptions {
-  /** Reads the file at the start, and prints what is to be said about it; `null` if it cannot be used. Default `loadOrReport`. */
+  /** Reads the file at the start and prints problems; `null` if it cannot be used. Default `loadOrReport`. */
   readonly load?: (file: string) => Promise<Loaded | null>
-  /** Hears of each request with its target. Default nobody. */
+  /** Is called with each request and its target. Default none. */
   readonly witness?: Witness
-  /** One more reader of the observations. Default none. */
+  /** Another reader of the observations. Default none. */
   readonly observe?: Observer
 }
 
@@ -34,7 +34,7 @@ export async function serveFile(
   started: (running: Started) => void | Promise<void>,
   { load = loadOrReport, witness, observe }: ServeOptions = {},
 ): Promise<number> {
-  // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
+  // First of all, because a signal without a listener would be ignored in the first process of a container.
   let app: App | null = null
   const ended = hearEnds((signal) => endAtOnce(app, signal))
   const onHangup = hearHangups()
@@ -65,9 +65,9 @@ export async function serveFile(
 }
 
 /**
- * Listens to SIGHUP as long as there is a process. A SIGHUP that nobody listens to ends it, in the middle of its start,
- * its drain or its end.
- * @returns says what SIGHUP does from then on; done at once if one came that nobody has heeded
+ * Listens to SIGHUP for the whole life of the process. Without a listener a SIGHUP would end it during its start, drain
+ * or end.
+ * @returns sets what SIGHUP does; that is done at once if one has come already
  */
 function hearHangups(): (reread: () => void) => void {
   let missed = false
@@ -75,7 +75,7 @@ function hearHangups(): (reread: () => void) => void {
     missed = true
   }
   process.on('SIGHUP', () => heeded())
-  // Node's own end takes the listener away some milliseconds before the process is gone (26.10).
+  // Node's own end removes the listener some milliseconds before the process is gone (26.10).
   process.once('beforeExit', () => process.exit())
   return (reread) => {
     heeded = reread
@@ -85,12 +85,12 @@ function hearHangups(): (reread: () => void) => void {
 }
 
 /**
- * Ctrl-C and `timeout` signal a whole group of processes, in which npm passes its own signal on. So soon after the
- * first it is the same one.
+ * Ctrl-C and `timeout` signal a whole group of processes, and npm forwards its own signal. A second signal within this
+ * time is the same one.
  */
 const SAME_MS = 300
 
-/** @returns when the first SIGTERM or SIGINT has come @param again for each later one, whatever the gateway is doing */
+/** @returns when the first SIGTERM or SIGINT has come @param again for each later one */
 function hearEnds(again: (signal: NodeJS.Signals) => void): Promise<void> {
   return new Promise((resolve) => {
     let first: number | null = null
@@ -111,7 +111,7 @@ function endAtOnce(app: App | null, signal: NodeJS.Signals): never {
   process.exit(1)
 }
 
-/** Reads the file again, one reading at a time; the last change always wins. */
+/** Reads the file again, one reading at a time. The last change always wins. */
 function rereader(file: string, app: App): () => void {
   let running: Promise<void> = Promise.resolve()
   async function reread(): Promise<void> {

@@ -39,7 +39,7 @@ export async function store(args: readonly string[]): Promise<number> {
       await reachable(copyable, option)
       return copyable
     }
-    // The target comes last, since opening a file makes it.
+    // The target is opened last, because opening a file creates it.
     const stores = { from: await open('--from', from, true), to: await open('--to', to, false) }
     const copied = await copyStore({ ...stores, force: values.force, progress: progressLine() })
     done = true
@@ -47,14 +47,12 @@ export async function store(args: readonly string[]): Promise<number> {
     return 0
   } finally {
     for (const one of opened) await one.close()
-    // A gateway would take what is left of it for a store, and the next copy for one that holds something.
+    // A gateway would take the rest for a store, and the next copy for one that is not empty.
     if (isNew && !done) kindOf(to.location).remove(to.location)
   }
 }
 
-/**
- * From the environment, as in a configuration: everybody who lists processes would read a password among the arguments.
- */
+/** From the environment, as in a configuration, because everybody on the machine can read a password among the arguments. */
 function locationOf(option: string, text: string | undefined): StoreLocation {
   if (text === undefined) throw new UsageError(`store copy needs ${option} URL`)
   const url = substitute(text, process.env)
@@ -72,7 +70,7 @@ function prefixOf(option: string, text: string): string {
   return text
 }
 
-/** Whatever the names of the file are: by two links to one file SQLite would write two logs of it. */
+/** Compares files and not names, because SQLite would write two logs for one file under two links. */
 function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
   const file = kindOf(a).file(a)
   return file !== null && file === kindOf(b).file(b)

@@ -15,7 +15,7 @@ import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Writes a configuration that fits what users did, by access logs or by the history of a store. Neither is changed. */
+/** Writes a configuration that fits what users did, by access logs or by a store's history, which do not change. */
 export async function suggest(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -32,7 +32,7 @@ export async function suggest(args: readonly string[]): Promise<number> {
       out: { type: 'string' },
     },
   })
-  // A pattern of the shell puts the files behind the first one.
+  // A shell pattern puts further files after the first one.
   const files = [...(values.log ?? []), ...positionals]
   if (values.history === files.length > 0) throw new UsageError('suggest needs --log FILE, or --history')
   const margin = {
@@ -59,7 +59,7 @@ async function fromLogs(files: readonly string[], written: Written, margin: Marg
 
 const DEFAULT_SPAN = '7d'
 
-/** `null` for a configuration with problems, which are printed. */
+/** `null` if the configuration has problems, which are printed. */
 async function fromHistory({ config: file, from, to }: Written, margin: Margin): Promise<string | null> {
   const end = to === undefined ? Date.now() : momentOf('to', to)
   const span = spanMs(from ?? DEFAULT_SPAN)
@@ -94,7 +94,7 @@ function numberOf(name: string, text: string, min: number, max: number): number 
   return number
 }
 
-/** A configuration that somebody wrote is not replaced. */
+/** Never replaces an existing configuration. */
 async function writeNew(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: 'wx' })

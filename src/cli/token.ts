@@ -39,10 +39,10 @@ type CreateOptions = Given<typeof OPTIONS>
 /** @param name of the store */
 type Work = (store: Store, name: string) => Promise<number>
 
-/** As the audit has it. */
+/** The author in the audit. */
 const AUTHOR = { who: COMMAND_LINE, why: null }
 
-/** Nothing of a call is passed over: whoever lists the access keys of a user, or revokes two, would take it for done. */
+/** Unexpected arguments are errors, because a caller who revokes two keys would believe that it was done. */
 function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {
   const [which] = rest
   if (action !== 'create' && action !== 'list' && action !== 'revoke') {
@@ -79,7 +79,7 @@ function create({ user, name, expires, plan, organisation }: CreateOptions): Wor
   }
 }
 
-/** @param of its lifetime in milliseconds, `null` for an access key that does not end by itself. @throws StoreError */
+/** @param of its lifetime in milliseconds, `null` for an access key that does not expire @throws StoreError */
 export async function makeToken(
   store: Store,
   of: Omit<Parameters<typeof mintToken>[0], 'expiresAt'> & { readonly lifetime: number | null },
@@ -91,7 +91,7 @@ export async function makeToken(
   return made
 }
 
-/** A hundred years. An end that no `Date` can hold could never be shown again, in the list or in the audit. */
+/** A hundred years. No `Date` could represent a much later end, and neither list nor audit could show it. */
 const LONGEST_LIFETIME_MS = 36_500 * 86_400_000
 
 function lifetimeOf(text: string): number {
@@ -123,8 +123,8 @@ function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string
 }
 
 /**
- * @param which the id, or the access key itself: whoever finds one that has got out has nothing else of it. It is not
- * repeated.
+ * @param which the id, or the access key itself, because somebody who finds a leaked key has nothing else. It is not
+ * printed
  */
 async function revoke(store: Store, which: string): Promise<number> {
   const isKey = looksLikeAccessKey(which)
@@ -139,7 +139,7 @@ async function revoke(store: Store, which: string): Promise<number> {
   return 0
 }
 
-/** Of one user, together. */
+/** Revokes all keys of one user together. */
 function revokeAll({ user = '', ...rest }: CreateOptions): Work {
   const [unused] = Object.keys(rest)
   if (unused !== undefined) throw new UsageError(`token revoke does not take --${unused}`)

@@ -5,17 +5,17 @@ export interface Trial {
   /** HOST:PORT of both listeners. */
   readonly listen: string
   readonly admin: string
-  /** The header field with the callers' credentials, which of `Authorization` is what follows `Bearer`. */
+  /** The header field with the callers' credentials. In `Authorization` the credential is what follows `Bearer`. */
   readonly key: string
-  /** For the admin listener. */
+  /** The token for the admin listener. */
   readonly token: string
   /** The path of the SQLite file. */
   readonly store: string
 }
 
 /**
- * A configuration that refuses as little as a gateway can: no quota, no credential, and each spelling of a path that is no fault of
- * HTTP. The service sees the credential, since only it can check it. An open WebSocket does not keep Ctrl-C waiting for half a minute.
+ * A configuration that refuses as little as possible: no quota, no credential, and every spelling of a path that is valid HTTP. The
+ * service sees the credential, because only it can check it. An open WebSocket does not delay Ctrl-C for half a minute.
  */
 export function trialConfig({ upstream, listen, admin, key, token, store }: Trial): string {
   const value = (text: string): string => escaped(JSON.stringify(text))

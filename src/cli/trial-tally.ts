@@ -4,15 +4,15 @@ import { scrub } from '../lib/scrub.ts'
 import { shown } from '../lib/shown.ts'
 import type { Observation, RequestDone } from '../observe/observation.ts'
 
-/** What a trial says of the requests that are no line of its log. */
+/** Counts the requests of a trial that are not in its log. */
 export interface TrialTally {
-  /** @param done a request that is no line of the log */
+  /** @param done a request that is not in the log */
   leftOut(done: Ended): void
-  /** A request may be refused on its connection, where nothing else sees it. */
+  /** A request may be refused on its connection, which only observations show. */
   hear(observation: Observation): void
   /** How many came. */
   readonly total: number
-  /** A line for each status and reason, the most frequent first. */
+  /** A line for each status and reason, most frequent first. */
   lines(): string[]
 }
 
@@ -20,7 +20,7 @@ export type Ended = Pick<RequestDone, 'outcome' | 'error' | 'reason' | 'clientSt
 
 /** @param upstream URL of the service */
 export function createTrialTally(upstream: string): TrialTally {
-  /** As many as there are statuses and words. */
+  /** There are only as many as there are statuses and reasons. */
   const kinds = new Map<string, { count: number; reason: string | null }>()
   let total = 0
   function add(kind: string, reason: string | null): void {
@@ -66,9 +66,9 @@ function refusedFor(error: ErrorCode | null): string {
 }
 
 /**
- * What came and is not in the log, in a sentence and a line for each kind.
- * @param logged requests that are in the log
- * @returns `null` if there is nothing to say: all are
+ * The requests that are not in the log: a sentence, and a line for each kind.
+ * @param logged requests in the log
+ * @returns `null` if all requests are in the log
  */
 export function leftOutText(logged: number, { total, lines }: Pick<TrialTally, 'total' | 'lines'>): string | null {
   if (total === 0) return logged === 0 ? 'No request came, so no configuration is suggested.' : null

@@ -21,13 +21,13 @@ import { trialConfig } from './trial-config.ts'
 import { createTrialTally, leftOutText, type TrialTally } from './trial-tally.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What was typed to come here: npm knows the command of a checkout, the shell does not. */
+/** The command that was typed: npm names it in a checkout, and the shell does not. */
 const COMMAND = process.env.npm_lifecycle_event === 'tollgate' ? 'npm run -s tollgate --' : 'tollgate'
 
 /** How long the service may take to accept a connection, in milliseconds. */
 const PATIENCE_MS = 2000
 
-/** Of listeners for which nobody named an address, unless somebody else has their ports. */
+/** The default port of the listeners, unless it is in use. */
 const PORT = 8080
 const ADMIN_PORT = 9090
 
@@ -96,11 +96,11 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** What came. */
+/** The requests of the trial. */
 interface Seen {
   /** Requests that are in the log. */
   readonly logged: number
-  /** All others. */
+  /** The requests that are not in the log. */
   readonly tally: TrialTally
 }
 
@@ -142,7 +142,7 @@ async function run(options: TryOptions, folder: string, requests: string): Promi
   }
 }
 
-/** Without the warnings: that callers are not checked, and nobody is refused, is what is wanted here. */
+/** Drops the warnings that callers are not checked and nobody is refused, because that is intended here. */
 async function loadQuietly(file: string): Promise<Loaded> {
   const loaded = await loadConfig(file, process.env)
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems))
@@ -177,7 +177,7 @@ Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
 }
 
 /**
- * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how to.
+ * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how.
  * @returns whether the requests are still needed
  */
 async function offer({ upstream, key }: TryOptions, requests: string, { logged, tally }: Seen): Promise<boolean> {
@@ -206,7 +206,7 @@ async function offer({ upstream, key }: TryOptions, requests: string, { logged, 
   return false
 }
 
-/** Of a file that is not there yet. */
+/** The name of a file that does not exist yet. */
 function freeName(): string {
   for (let n = 1; ; n++) {
     const name = ['tollgate.yaml', 'tollgate.suggested.yaml'][n - 1] ?? `tollgate.suggested-${n - 1}.yaml`

@@ -1,10 +1,10 @@
 import { scrub } from '../lib/scrub.ts'
 import type { Observer } from '../observe/observation.ts'
 
-/** So many are named. */
+/** How many are named. */
 const MOST = 20
 
-/** Writes each record of a store that a command leaves out, since it cannot be read, to standard error. */
+/** Prints each unreadable record of a store, which a command leaves out, to standard error. */
 export function reportUnreadable(): Observer {
   const named = new Set<string>()
   return (seen) => {

@@ -1,11 +1,11 @@
 import type { UnseenNames } from '../admin/unseen.ts'
 import { StoreError } from '../quota/quota-store.ts'
 
-/** So many names are printed, then how many more there are. */
+/** How many names are printed before the number of further ones. */
 const MOST_NAMED = 20
 
 /**
- * Prints which names may be misspelt, if there are any. It is a hint after the work, so a store that fails to say so makes no error of it.
+ * Prints names that may be misspelt. It is only a hint after the work, so a failing store is no error here.
  * @param before the sentence, for example the name of a file
  */
 export async function printUnseen(look: () => Promise<UnseenNames>, before = ''): Promise<void> {

@@ -16,7 +16,7 @@ const TEXT = { type: 'string' } as const
 /** Rows of the most tokens. */
 const MOST = 100_000
 
-/** What was used, from the store of the configuration alone: no gateway is asked. */
+/** Prints usage from the configured store without asking a gateway. */
 export async function usage(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -43,7 +43,7 @@ export async function usage(args: readonly string[]): Promise<number> {
     const pieces = piecesOf(writerOf(format, query), readUsage(source, { query, limit: rows, signal }, found))
     for await (const piece of pieces) {
       await print(piece)
-      // Whoever reads only the beginning, like head, has seen enough.
+      // A reader like head that has stopped reading has seen enough.
       if (process.stdout.destroyed) break
     }
     const gaps = found.reachesOver ? [...query.gaps, REACHES_OVER] : query.gaps

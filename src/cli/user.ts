@@ -14,7 +14,7 @@ import { UsageError } from './usage-error.ts'
 
 const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' }, words: { type: 'boolean' } } as const
 
-/** What is kept of one user, out of the store of the configuration: also where no gateway runs. */
+/** Prints or forgets what is kept of one user in the configured store, even without a running gateway. */
 export async function user(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, OPTIONS)
   const work = workOf(positionals, values)
@@ -47,7 +47,7 @@ async function exportOne(store: Store, loaded: Loaded, id: string): Promise<numb
 
 interface Forget {
   readonly why: string | null
-  /** Whether the id goes from reasons also if nothing else is kept of the user. */
+  /** Whether the id is removed from reasons even if nothing else is kept of the user. */
   readonly words: boolean
 }
 

@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts'
 
-/** With many issuers the first ones are named. */
+/** With many issuers only the first ones are named. */
 const MOST_ISSUERS = 3
 
 /**
  * Who may call what is charged, as a line for people: `callers: a JWT of https://id.example.org, or an access key of this gateway`.
- * A rule may say otherwise of callers without a credential.
+ * Single rules may also allow callers without a credential.
  */
 export function callersLine({ auth }: Config): string {
   const ways = [
@@ -26,7 +26,7 @@ function issuersOf(issuers: readonly string[]): string {
   return more > 0 ? `${named} or ${more} more` : named
 }
 
-/** What becomes of a path that no rule matches. */
+/** What happens to a path that no rule matches. */
 export function otherPathsLine({ unmatched }: Config): string {
   switch (unmatched.kind) {
     case 'refuse':

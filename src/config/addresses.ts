@@ -2,35 +2,35 @@ import { BlockList, isIP } from 'node:net'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** Places on the network and on disk. URLs with a password are never repeated in a problem. */
+/** Parsers for places on the network and on disk. A problem never repeats a URL with a password. */
 
 export interface HostPort {
   /** A name or an address; IPv6 without brackets. */
   readonly host: string
-  /** 0 lets the system choose. */
+  /** 0 for any free port. */
   readonly port: number
 }
 
 export type IssuerKeys =
   | { readonly kind: 'url'; readonly url: string }
-  /** `hash` is of what the file held when the configuration was loaded. */
+  /** `hash` is that of the file's content when the configuration was loaded. */
   | { readonly kind: 'file'; readonly path: string; readonly hash?: string }
-  /** `previous` is good too, while the secret is rotated. */
+  /** `previous` is accepted too, during a rotation. */
   | { readonly kind: 'secret'; readonly secret: string; readonly previous?: string }
 
 export type StoreLocation =
   /** The path is relative to the working directory, or `:memory:`. */
   | { readonly kind: 'sqlite'; readonly path: string }
-  /** The URL holds credentials: never to be logged. */
+  /** The URL contains credentials and must not be logged. */
   | {
       readonly kind: 'redis'
       readonly topology: 'single' | 'sentinel' | 'cluster'
-      /** Whether its connections are by TLS. */
+      /** Whether its connections use TLS. */
       readonly encrypted: boolean
       readonly url: string
     }
 
-/** One that this process alone has, and that ends with it. */
+/** A store in memory belongs to this process, and ends with it. */
 export function isInMemory(location: StoreLocation): boolean {
   return location.kind === 'sqlite' && location.path === ':memory:'
 }
@@ -57,7 +57,7 @@ export function parseHostPort(text: string): Reading<HostPort> {
     : { problem: `port ${port} is too high: write 0 to 65535` }
 }
 
-/** What a listener listens on. */
+/** The address of a listener. */
 export type Listen = HostPort | { readonly socket: string }
 
 /** `host:port`, or `unix:` and the path of a socket. */
@@ -78,12 +78,12 @@ function hostPortCure(text: string): string {
   return /^[a-z]+:\/\//i.test(text) ? 'remove the scheme' : 'write one like 127.0.0.1:8080'
 }
 
-/** All digits and dots would be an address, and is a bad one when it gets here. */
+/** Digits and dots alone would be an address, and it is invalid if it gets here. */
 function isHostName(host: string): boolean {
   return HOST_NAME.test(host) && !/^[\d.]+$/.test(host)
 }
 
-/** As browsers send it in `Origin`; or `*`, or `null`. */
+/** In the form of `Origin`; or `*`, or `null`. */
 export function parseWebOrigin(text: string): Reading<string> {
   if (text === '*' || text === 'null') return { value: text }
   const origin = webOriginOf(text)
@@ -91,30 +91,30 @@ export function parseWebOrigin(text: string): Reading<string> {
   return origin === text ? { value: text } : { problem: `browsers never send ${quote(text)}: write ${origin}` }
 }
 
-/** Lower case, without a path and without the port that the scheme has anyway. */
+/** In lower case, without a path and without the scheme's default port. */
 function webOriginOf(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/*]/.test(text) || !URL.canParse(text)) return null
   const { protocol, host } = new URL(text)
   return host === '' ? null : `${protocol}//${host.toLowerCase()}`
 }
 
-/** Whether only this machine reaches it. */
+/** Whether only this machine can reach it. */
 export function isLoopback(host: string): boolean {
   return host === '::1' || host.toLowerCase() === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-/** Whether two hosts to listen on are, or may be, one address of this machine, however each is written. */
+/** Whether two addresses to listen on are, or may be, the same, however each is written. */
 export function shareAddress(a: string, b: string): boolean {
   if (isEvery(a) || isEvery(b)) return true
   return addressesOf(a).some((one) => addressesOf(b).some((other) => isSame(one, other)))
 }
 
-/** Whether whoever connects to `host` gets to whoever listens on `listen`, as far as that shows without asking the machine. */
+/** Whether a connection to `host` reaches a listener on `listen`, as far as that shows without asking the machine. */
 export function leadsTo(host: string, listen: string): boolean {
-  // Nobody is at "every address": the system takes it for this machine.
+  // The system takes "every address" as a destination for this machine.
   const targets = addressesOf(isEvery(host) ? 'localhost' : host)
   if (!isEvery(listen)) return targets.some((one) => addressesOf(listen).some((other) => isSame(one, other)))
-  // On every address of IPv6 one also has those of IPv4.
+  // A listener on every IPv6 address also has the IPv4 ones.
   return targets.some((one) => isLoopback(one) && (isIP(one) === 4 || isIP(listen) === 6))
 }
 
@@ -122,13 +122,13 @@ function isEvery(host: string): boolean {
   return ['0.0.0.0', '::'].some((every) => isSame(host, every))
 }
 
-/** `localhost` is one of both, as the machine has it. */
+/** `localhost` may be either, depending on the machine. */
 function addressesOf(host: string): string[] {
   const name = host.toLowerCase().replace(/\.$/, '')
   return name === 'localhost' ? ['127.0.0.1', '::1'] : [name]
 }
 
-/** The list knows the spellings of IPv6, and IPv4 within it; not its zones (`fe80::1%eth0`). */
+/** The list compares spellings of IPv6, and IPv4 within it, but not zones (`fe80::1%eth0`). */
 function isSame(a: string, b: string): boolean {
   if (isIP(a) === 0 || isIP(b) === 0 || zoneOf(a) !== zoneOf(b)) return a === b
   const list = new BlockList()
@@ -145,8 +145,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * An http or https URL of a host and a port, and perhaps a path. It becomes the origin and the path, which does not end
- * in a slash.
+ * An http or https URL of a host and a port, perhaps with a path. The result has origin and path, without a slash at
+ * the end.
  */
 export function parseUpstream(text: string): Reading<string> {
   const url = URL.parse(text)
@@ -157,7 +157,7 @@ export function parseUpstream(text: string): Reading<string> {
   }
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
     return { problem: 'holds a query or fragment: remove it' }
-  // As written: a URL that is parsed has no dots any more.
+  // From the text, because a parsed URL has no dots any more.
   const path = /^https?:\/\/[^/]*(.*?)\/?$/i.exec(text)?.[1] ?? ''
   if (!BASE_PATH.test(path) || path.length > 1024) {
     const cure =
@@ -167,10 +167,10 @@ export function parseUpstream(text: string): Reading<string> {
   return { value: url.origin + path }
 }
 
-/** Written in one way only, so that it joins the canonical path of a request. */
+/** Allows only one spelling, which can be joined with the canonical path of a request. */
 const BASE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~!$&'()*+,=:@-]+)*$/
 
-/** `preserve`, `upstream`, or the text of a Host field. */
+/** `preserve`, `upstream`, or the value of a Host field. */
 export function parseHost(text: string): Reading<string> {
   const [, port] = /^(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{1,5}))?$/.exec(text) ?? [null, '-']
   if (Number(port ?? 0) <= 65_535) return { value: text }
@@ -179,10 +179,10 @@ export function parseHost(text: string): Reading<string> {
   }
 }
 
-/** Bytes of the path of a Unix socket: `sun_path` of Linux without its end. */
+/** The longest path of a Unix socket in bytes: `sun_path` of Linux without its end. */
 export const MAX_SOCKET_PATH = 107
 
-/** Where an issuer's keys are. */
+/** The place of an issuer's keys. */
 export function parseKeys(text: string): Reading<IssuerKeys> {
   if (text.startsWith('file:')) return parseFile(text.slice(5))
   if (!/^https?:\/\//i.test(text)) return { problem: 'is not a key source: write https://HOST/PATH or file:PATH' }
@@ -193,20 +193,20 @@ export function parseKeys(text: string): Reading<IssuerKeys> {
 const KEYS_BY_FILE =
   '. Inside a cluster give the issuer a certificate, with its authority in NODE_EXTRA_CA_CERTS, or mount its keys and write file:./jwks.json'
 
-/** Where the provider is that is asked about credentials. */
+/** The address of an introspection provider. */
 export function parseIntrospection(text: string): Reading<string> {
   return parseProvider(text, 'read credentials, and answer for the provider')
 }
 
-/** Where people sign in. */
+/** The issuer where people sign in. */
 export function parseOpenidIssuer(text: string): Reading<string> {
   if (URL.parse(text)?.search) return { problem: 'holds a query: write the URL of the issuer alone' }
   return parseProvider(text, 'sign in as any administrator')
 }
 
 /**
- * @param danger what whoever is on the way could do if it were in the clear
- * @param otherWay what else may be done about that. Default nothing
+ * @param danger what somebody on the way could do without TLS
+ * @param otherWay another cure. Default none
  */
 function parseProvider(text: string, danger: string, otherWay = ''): Reading<string> {
   const url = URL.parse(text)
@@ -229,11 +229,11 @@ function parseFile(path: string): Reading<IssuerKeys> {
 const STORES =
   'write sqlite:PATH, redis://HOST:PORT, redis+unix:///PATH, redis+sentinel://HOST:PORT,HOST:PORT/NAME or redis+cluster://HOST:PORT,HOST:PORT; rediss with two s, also rediss+sentinel and rediss+cluster, is by TLS; valkey may stand for redis'
 
-/** Of every key in Redis. No brace, which ends a prefix there: the keys of one store would lie within those of another. */
+/** The prefix of every key in Redis. A brace would end its hash tag, and mix the keys of two stores. */
 export const PREFIX = /^[A-Za-z0-9_.:-]{1,64}$/
 export const NOT_A_PREFIX = 'is not a prefix: write 1 to 64 letters, digits, "_", ".", ":" or "-"'
 
-/** Where counters are kept. */
+/** The place of the counters. */
 export function parseStore(text: string): Reading<StoreLocation> {
   if (text.startsWith('sqlite:')) return parseSqlite(text.slice(7))
   const [, encrypted, kind] = /^(?:redis|valkey)(s?)(?:\+(sentinel|cluster|unix))?:\/\//.exec(text) ?? []
@@ -314,10 +314,10 @@ export function parseSubnet(text: string): Reading<Subnet> {
   return { value: { address, prefix, family: familyOf(address) } }
 }
 
-/** Unreserved characters only (RFC 3986): written in one way, and safe in a page and in a header. */
+/** Unreserved characters only (RFC 3986), which have one spelling and are safe in a page and in a header. */
 const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/
 
-/** Where a page of ours is: a plain path that is neither the root nor ends in a slash. */
+/** The path of one of our pages: a plain path, which is not the root and has no slash at its end. */
 export function parsePagePath(text: string): Reading<string> {
   if (text === '/') return { problem: 'is the root, which belongs to the upstream: write one like /reference' }
   if (text.length <= 200 && PAGE_PATH.test(text)) return { value: text }
@@ -325,7 +325,7 @@ export function parsePagePath(text: string): Reading<string> {
   return { problem: `${quote(text)} is not a plain path: ${cure}` }
 }
 
-/** Where browsers reach a service: an origin, and perhaps a path. Without a slash at the end. */
+/** The address at which browsers reach a service: an origin, perhaps with a path, without a slash at the end. */
 export function parseServiceUrl(text: string): Reading<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) {
@@ -336,7 +336,7 @@ export function parseServiceUrl(text: string): Reading<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-/** Where events are posted to. Its path may be a secret, so it is never repeated. */
+/** The address for events. Its path may be secret, so it is never repeated. */
 export function parseWebhook(text: string): Reading<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) {
@@ -350,7 +350,7 @@ export function parseWebhook(text: string): Reading<string> {
 const WEBHOOK_KEY = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 const NEW_KEY = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
 
-/** A key as Standard Webhooks writes it. A text that is none would be taken for base64 by some receivers, and not by others. */
+/** A key in the form of Standard Webhooks. Some receivers would read another text as base64, and others would not. */
 export function parseWebhookSecret(text: string): Reading<string> {
   if (!text.startsWith('whsec_')) return { problem: `does not begin with whsec_: ${NEW_KEY}` }
   const base64 = WEBHOOK_KEY.exec(text)?.[1] ?? ''

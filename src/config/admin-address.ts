@@ -11,17 +11,17 @@ import type { Reading } from './units.ts'
 import { toData } from './yaml-data.ts'
 
 export interface AdminAddress extends HostPort {
-  /** Whether it speaks TLS. */
+  /** Whether it uses TLS. */
   readonly encrypted: boolean
-  /** An admin token of role admin; `null` if the file names none. */
+  /** An admin token of role admin; `null` if the file has none. */
   readonly token: string | null
 }
 
 /**
- * The address of the administrators' listener, from a file that may have problems elsewhere. A gateway that runs keeps
- * the configuration it had before, so a bad change of the file is no reason to take it for dead.
- * @returns a problem if the file does not say the address: it cannot be read, its syntax is wrong, or the address
- * itself is
+ * The address of the admin listener, from a file that may have problems elsewhere. A running gateway keeps its earlier
+ * configuration, so a bad change of the file must not make it look dead.
+ * @returns a problem if the file does not tell the address, because it is unreadable, has a syntax error, or the
+ * address is invalid
  */
 export async function adminAddress(file: string, env: Environment): Promise<Reading<AdminAddress>> {
   const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => ({ code }))
@@ -34,7 +34,7 @@ export async function adminAddress(file: string, env: Environment): Promise<Read
   return value === null ? { problem: `${file} does not tell admin.listen` } : { value }
 }
 
-/** The address when the file does not say it. */
+/** The address if the file does not name one. */
 export function defaultAdminAddress(): AdminAddress {
   const address = addressIn({})
   if (address === null) throw new Error('admin.listen has a default')

@@ -8,13 +8,12 @@ export interface WrittenLimit {
   readonly limit: number
   /** Tokens that pass beyond it. Default none. */
   readonly over?: number | undefined
-  /** Becomes a comment: one line. */
+  /** Becomes a comment of one line. */
   readonly why: string
 }
 
 /**
- * The text of a configuration with other baselines. Its comments stay, also those at its beginning, and so do variables of the environment.
- * Blanks may be others.
+ * The text of a configuration with other baselines. Comments and environment variables stay, but blanks may change.
  * @param text without problems
  * @param head lines of a comment at its beginning
  */

@@ -4,16 +4,16 @@ import { BASELINES } from './schema/quota.ts'
 type Data = Readonly<Record<string, unknown>>
 
 /**
- * The data of a file, with the built-in limits of `read` and `write` where a rule names such a category and `quota.baselines` has only
- * others. It gets the windows that the others have, if each of them has a built-in limit; else the category stays unknown, which is a
- * problem. A file without baselines has all of them by the schema.
+ * Adds the built-in limits of `read` and `write` to the data of a file if a rule names such a category and `quota.baselines` has only
+ * others. It gets the same windows as these, if each has a built-in limit. Otherwise the category stays unknown, which is a problem. A
+ * file without baselines gets all of them from the schema.
  */
 export function withBuiltInLimits(data: unknown): unknown {
   const quota = isObject(data) ? data.quota : undefined
   const baselines = isObject(quota) ? quota.baselines : undefined
   if (!isObject(data) || !isObject(quota) || !isObject(baselines) || !isObject(baselines.personal)) return data
   const { personal, global } = baselines
-  // Windows with lengths of their own may have the name of another length.
+  // A window with a configured length may have the name of another length.
   const windows = quota.windows === undefined ? windowsIn(personal) : []
   const isWhole = windows.length > 0 && windows.every((window) => Object.hasOwn(BASELINES.personal.read, window))
   const lacking = (['read', 'write'] as const).filter((name) => !Object.hasOwn(personal, name) && isNamed(data, name))
@@ -28,7 +28,7 @@ export function withBuiltInLimits(data: unknown): unknown {
   return { ...data, quota: { ...quota, baselines: filled } }
 }
 
-/** Names of the windows of all categories. */
+/** Names of the windows in all categories. */
 function windowsIn(personal: Data): string[] {
   return [...new Set(Object.values(personal).flatMap((row) => (isObject(row) ? Object.keys(row) : [])))]
 }

@@ -24,7 +24,7 @@ import { checkUsage } from './checks/usage.ts'
 import type { PartialConfig } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
 
-/** The rules between keys. Each looks at what is there, so that all problems are reported at once. */
+/** The rules between keys. Each looks at the keys that exist, so that all problems are reported at once. */
 export function checkAll(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const ofQuota = checkQuota(parsed, lineOf)
   const ofRoutes = checkRoutes(parsed, lineOf)
@@ -54,7 +54,7 @@ export function checkAll(parsed: PartialConfig, lineOf: (path: Path) => number |
   ]
 }
 
-/** What the rules come to together. Only for a route map without problems. */
+/** The checks of all rules together. Only for a route map without problems. */
 function checkTogether(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const lookup = new Lookup(parsed)
   return [

@@ -8,21 +8,21 @@ export type { OpenapiDocument } from './openapi-file.ts'
 export type { Pattern, Segment } from './pattern.ts'
 
 /**
- * A configuration as understood: checked, with every default filled in, in the words of the domain. The schema makes it
- * of a file, and the place of a value in the file decides the rest. Paths are absolute, or relative to the working
- * directory. Times are in milliseconds (`…Ms`) or seconds as the name says, sizes in bytes. The commented reference of
- * every key, its unit, range and default is config/tollgate.yaml.
+ * A parsed and checked configuration, with every default filled in, in the words of the domain. The schema makes it
+ * from a file, except for what depends on the place of a value. Paths are absolute or relative to the working
+ * directory. Times are in milliseconds (`…Ms`) or seconds as the name says, sizes in bytes. config/tollgate.yaml
+ * documents every key with its unit, range and default.
  */
 export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'> {
-  /** The file it was read from, as it was named. */
+  /** The file from which it was read, as it was named. */
   readonly file: string
-  /** Among how many workers it is divided, if it is the share of one (`workers/share.ts`). Default 1: it is the whole. */
+  /** The number of workers that share it, if it is the part of one (`workers/share.ts`). Default 1 for the whole. */
   readonly sharedBy?: number
   readonly upstream: UpstreamConfig
   readonly quota: QuotaConfig
-  /** In the order of the file, which means nothing. */
+  /** In the order of the file, which does not matter. */
   readonly routes: readonly RouteConfig[]
-  /** The same for the same `routes`, whatever their lines. */
+  /** The same for the same `routes`, even on other lines. */
   readonly rulesHash: string
 }
 
@@ -30,10 +30,10 @@ type Understood = Immutable<Parsed>
 
 /** Files of one certificate. */
 export type ListenerTls = NonNullable<Understood['tls']>[number]
-/** Files for connections that the gateway makes. */
+/** Files for the gateway's own connections. */
 export type ClientTls = NonNullable<UpstreamConfig['tls']>
 export type UpstreamConfig = Omit<Understood['upstream'], 'url'> & {
-  /** Origin, and perhaps a path that does not end in a slash. */
+  /** The origin, perhaps with a path that does not end in a slash. */
   readonly url: string
 }
 export type StoreConfig = Understood['store']
@@ -41,9 +41,9 @@ export type AuthConfig = Understood['auth']
 export type IssuerConfig = AuthConfig['jwt'][number]
 
 export type QuotaConfig = Understood['quota'] & {
-  /** The line of each limit in the file, by the same keys; none of the built-in defaults. */
+  /** The line of each limit in the file, under the same keys. Built-in defaults have none. */
   readonly lines: LimitLines
-  /** Whether a claim holds the day with which months begin. Default none does. */
+  /** Whether a claim names the first day of months. Default no. */
   readonly hasNamedDays?: boolean
 }
 
@@ -55,7 +55,7 @@ export interface LimitLines {
 
 /** A rule of the route map. */
 export type RouteConfig = Understood['routes'][number] & {
-  /** Of `match` in the file, from 1. */
+  /** The line of `match` in the file, from 1. */
   readonly line: number
 }
 export type UnmatchedConfig = Understood['unmatched']
@@ -64,7 +64,7 @@ export type Cost = Charged['cost']
 /** What a rule charges in one category. */
 export type MeterConfig = Pick<Charged, 'category' | 'cost' | 'settle'>
 
-/** All meters of a rule: it is its own first one. */
+/** All meters of a rule. The rule itself is the first one. */
 export function metersIn(
   rule: MeterConfig & { readonly others: readonly MeterConfig[] | null },
 ): readonly MeterConfig[] {
@@ -74,14 +74,14 @@ export function metersIn(
 /** The page on which the API can be read and tried. */
 export type ReferenceConfig = NonNullable<Understood['reference']>
 export type EdgeConfig = Understood['edge']
-/** Of one thing, what one address and one user may hold. */
+/** How much one address and one user may hold of one resource. */
 export type PartsConfig = EdgeConfig['shares']['requests']
-/** So many, a part of the total (above 0, up to 1), or `null` for any number. */
+/** A number, a part of the total (above 0, up to 1), or `null` for any number. */
 export type Part = PartsConfig['address']
-/** Where other proxies ask. */
+/** The listener for other proxies. */
 export type DecisionsConfig = NonNullable<Understood['decisions']>
 /** What pages of other origins may read. */
 export type CorsConfig = NonNullable<Understood['cors']>
-/** Who is notified of what. `category` and `window` are `null` for failures. */
+/** Who is notified of what. `category` and `window` are `null` for an alert about failures. */
 export type AlertConfig = Understood['alerts'][number]
 export type LogConfig = Understood['log']

@@ -4,10 +4,10 @@ import { type Finding, quote } from './problems.ts'
 import type { ErrorBodyConfig } from './schema/errors.ts'
 import { readText } from './text-file.ts'
 
-/** Bytes. */
+/** Sizes in bytes. */
 const BODY = { what: 'the file with the body', most: 64 * 1024, tooLarge: 'is larger than 64 KiB: shorten it' }
 
-/** What is known of each refusal. */
+/** The values of every refusal. */
 const COMMON: readonly (readonly [string, 'text' | 'number'])[] = [
   ['error', 'text'],
   ['msg', 'text'],
@@ -19,7 +19,7 @@ const COMMON: readonly (readonly [string, 'text' | 'number'])[] = [
   ['user', 'text'],
 ]
 
-/** What is known of a refusal of the quota besides. */
+/** The additional values of a refusal by the quota. */
 const OF_QUOTA: typeof COMMON = [
   ['scope', 'text'],
   ['category', 'text'],
@@ -37,7 +37,7 @@ const NAMES_OF_QUOTA: Names = new Map([...COMMON, ...OF_QUOTA])
 
 export type ErrorBodies = ReadonlyMap<ErrorCode, ErrorBodyConfig>
 
-/** Reads the files. Never rejects: what is wrong with one is a problem at its key. */
+/** Reads the files. Never rejects: an error becomes a problem at the key of the file. */
 export async function readErrorBodies(errors: ErrorBodies): Promise<{ bodies: ErrorBodies; findings: Finding[] }> {
   const findings: Finding[] = []
   const bodies = new Map<ErrorCode, ErrorBodyConfig>()

@@ -6,13 +6,13 @@ import { MAX_SOCKET_PATH } from './addresses.ts'
 import type { ClientTls, Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
 
-/** What is wrong with the files that a configuration names. A socket need not be there yet: its server may start later. */
+/** What is wrong with the files in a configuration. A socket may be missing, because its server may start later. */
 export async function unusableFiles(config: Config): Promise<Finding[]> {
   const findings = await Promise.all(namedFiles(config).map(async ([path, file]) => problemOf(path, file)))
   return [...findings, longSocket(config)].filter((finding) => finding !== null)
 }
 
-/** The system cuts a longer one off, and would connect to another file. */
+/** The system would cut a longer path, and connect to another file. */
 function longSocket({ upstream: { socket } }: Config): Finding | null {
   if (socket === null || Buffer.byteLength(socket) <= MAX_SOCKET_PATH) return null
   const message = `${quote(socket)} has more than ${MAX_SOCKET_PATH} bytes: choose a shorter path`

@@ -5,9 +5,9 @@ import type { Parsed } from './schema.ts'
 const known = new WeakMap<Config, string>()
 
 /**
- * What a configuration decides about requests, as 16 hexadecimal digits: replicas with the same one decide alike. It is
- * made of what was understood. Variables of the environment and the public keys of a file count. Comments, and addresses
- * and sizes of one replica, do not. No secret is in it.
+ * What a configuration decides about requests, as 16 hexadecimal digits, so that replicas with the same digits decide
+ * alike. Environment variables and the public keys in a file count. Comments, and addresses and sizes of single
+ * replicas, do not. It contains no secret.
  */
 export function fingerprint(config: Config): string {
   let found = known.get(config)
@@ -18,7 +18,7 @@ export function fingerprint(config: Config): string {
   return found
 }
 
-/** Of the rules alone. Many rules take long, so the hash is a part of the configuration, and is made where the file is read. */
+/** For the rules alone. Many rules take long, so the hash is part of the configuration and is made where the file is read. */
 export function rulesHash(routes: readonly Parsed['routes'][number][]): string {
   return digest(routes)
 }

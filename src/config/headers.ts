@@ -5,7 +5,7 @@ import { foldedName, isFieldName } from '../lib/field-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** What names and values of headers may be: those that the upstream gets or does not get, and those by which a caller is told. */
+/** Allowed names and values of headers that the upstream gets or does not get, and of those that name a caller. */
 
 const MAX_NAME = 256
 /** RFC 9110 section 5.5, without obs-text at the ends. */
@@ -17,40 +17,40 @@ const OURS = new Set([
   ...['transfer-encoding', 'upgrade', 'content-length', 'expect', 'host', 'x-tollgate-user', 'http2-settings'],
 ])
 
-/** What a request is and where it comes from: none of these may say who asks. */
+/** These describe a request and its origin, so they cannot name the caller. */
 const TAKEN = new Set([
   ...['x-request-id', 'via', 'authorization', 'cookie', 'content-type', 'content-encoding', 'max-forwards'],
   ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-prefix'],
 ])
 
-/** What is wrong with the name of a fixed header; `null` for a good one. */
+/** What is wrong with the name of a fixed header; `null` if nothing is. */
 export function nameProblem(name: string): string | null {
   if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a header name: write letters, digits and "-"`
   if (name.toLowerCase() === 'host') return `header ${name} is that of upstream.host: write it there`
   return OURS.has(name.toLowerCase()) ? `header ${name} is set by the gateway itself: remove it` : null
 }
 
-/** What is wrong with the name of a field that says who asks; `null` for a good one. */
+/** What is wrong with the name of a field that names the caller; `null` if nothing is. */
 export function identityNameProblem(name: string): string | null {
   return freeNameProblem(name, 'X-Remote-User')
 }
 
-/** What is wrong with the name of the field that says how a request stands to the quota; `null` for a good one. */
+/** What is wrong with the name of the field for the quota; `null` if nothing is. */
 export function quotaFieldProblem(name: string): string | null {
   return name.toLowerCase() === 'x-tollgate-quota' ? null : freeNameProblem(name, 'X-Tollgate-Quota')
 }
 
-/** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. Requests have letters, digits and "-" only. */
+/** What is wrong with the name of the field that marks repetitions; `null` if nothing is. Only letters, digits and "-" are allowed in requests. */
 export function repetitionHeaderProblem(name: string): string | null {
   return clientHeaderProblem(name, 'Idempotency-Key', 'and serves each repetition anew for nothing')
 }
 
-/** What is wrong with the name of a field that says what a request costs; `null` for a good one. */
+/** What is wrong with the name of a field with the price; `null` if nothing is. */
 export function priceHeaderProblem(name: string): string | null {
   return clientHeaderProblem(name, 'X-Units', 'so what is charged by it is not what is served')
 }
 
-/** @param unread what comes of a field that the upstream never gets */
+/** @param unread the effect if the upstream never gets the field */
 function clientHeaderProblem(name: string, like: string, unread: string): string | null {
   if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
   const problem = freeNameProblem(name, like)
@@ -70,13 +70,13 @@ function freeNameProblem(name: string, like: string): string | null {
   return `header ${name} says something else already: take a name like ${like}`
 }
 
-/** What is wrong with a name of a header that a list has; `null` for a good one. */
+/** What is wrong with a header's name in a list; `null` if nothing is. */
 export function fieldNameProblem(name: string): string | null {
   if (isFieldName(name, MAX_NAME) && name !== '*') return null
   return `${quote(name)} is not a header name: write letters, digits and "-"`
 }
 
-/** What a field says of the caller. */
+/** The fact about the caller in a field. */
 export type Fact =
   | { readonly kind: 'user' | 'organisation' | 'plan' }
   | { readonly kind: 'claim'; readonly path: string }
@@ -91,25 +91,25 @@ export function parseFact(text: string): Reading<Fact> {
   }
 }
 
-/** What is wrong with the name of a header that is to be removed; `null` for a good one. */
+/** What is wrong with the name of a header to remove; `null` if nothing is. */
 export function removedNameProblem(name: string): string | null {
   return name.includes('*')
     ? `${quote(name)} looks like a pattern: write the whole name of each header`
     : nameProblem(name)
 }
 
-/** A name that differs from an earlier one in letter case only. */
+/** A name that differs from an earlier one only in letter case. */
 export function repeatedName(names: readonly string[]): string | undefined {
   return names.find((name, i) => names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < i)
 }
 
-/** They frame, route or describe a message, or the gateway reads them as something else. */
+/** These frame, route or describe a message, or have another meaning for the gateway. */
 const NO_CALLER = new Set([
   ...['origin', 'referer', 'range', 'date', 'via', 'max-forwards', 'x-request-id', 'x-forwarded-for'],
   ...['content-type', 'content-encoding', 'forwarded', 'sec-websocket-protocol', 'sec-websocket-key', 'accept'],
 ])
 
-/** What is wrong with the name of a field that says who asks; `null` for a good one. Requests have letters, digits and "-" only. */
+/** What is wrong with the name of a field that identifies callers; `null` if nothing is. Only letters, digits and "-" occur. */
 export function callerHeaderProblem(name: string): string | null {
   const lower = name.toLowerCase()
   if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
@@ -119,7 +119,7 @@ export function callerHeaderProblem(name: string): string | null {
   return `header ${name} cannot say who asks: name another`
 }
 
-/** What is wrong with the name of a cookie that says who asks; `null` for a good one. */
+/** What is wrong with the name of a cookie that identifies callers; `null` if nothing is. */
 export function cookieProblem(name: string): string | null {
   if (!isFieldName(name, MAX_NAME)) return `${quote(name)} is not a cookie name: write letters, digits and "-"`
   return ADMIN_COOKIES.has(name) ? 'is a cookie of the dashboard, and no credential here: name another' : null

@@ -6,8 +6,8 @@ type Json = { [key: string]: unknown }
 const VARIABLE = { $ref: '#/$defs/variable' }
 
 /**
- * The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows what one
- * value can be. The rules between keys are `check`'s alone. What stands in several places, such as a price, is in `$defs` once.
+ * The JSON Schema (draft 2020-12) of the configuration file, with which editors complete and check it. It describes single
+ * values; only `check` knows the rules between keys. Shapes in several places, such as a price, are once in `$defs`.
  */
 export function jsonSchema(): Json {
   const { $schema, $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input' })
@@ -26,12 +26,12 @@ export function jsonSchema(): Json {
   }
 }
 
-/** As it is kept in config/tollgate.schema.json. */
+/** In the form of config/tollgate.schema.json. */
 export function printJsonSchema(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`
 }
 
-/** Wherever a value is not free text, the environment may give it too. */
+/** A value that is not free text may also be a variable. */
 function withVariables(node: Json): Json {
   const { description: said, default: byDefault, range: _, end, ...rest } = mapChildren(node)
   const description = end === undefined ? said : `${said}. ${end}`

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 
-/** The keys of a section that keep to its schema, and the defaults of those that are not there. */
+/** The valid keys of a section, with the defaults of those that are missing. */
 export function keys<S extends z.core.$ZodLooseShape>(
   section: z.ZodObject<S>,
   value: unknown,

@@ -8,21 +8,21 @@ import type { Environment } from './substitute.ts'
 
 const THREAD = new URL(`./load-thread${extname(import.meta.filename)}`, import.meta.url)
 
-/** What the thread begins with. */
+/** What the thread gets at its start. */
 export interface ThreadData {
   readonly file: string
   readonly env: Environment
 }
 
-/** What it says first: the result without its rules, and in how many parts these follow. */
+/** The thread's first message: the result without its rules, and the number of parts in which these follow. */
 export interface FromThread {
   readonly result: LoadResult
   readonly parts: number
 }
 
 /**
- * As `loadConfig`, beside the traffic: a thread spends the second of CPU that 10,000 rules take, and takes its memory with it when it
- * ends. The `outline` of the result lacks the rules. Where no thread is to be had, the file is read in this one.
+ * Like `loadConfig`, in a thread. Reading 10,000 rules takes a second of CPU, and the thread takes its memory with it when it ends.
+ * The `outline` of the result lacks the rules. If no thread can be started, the file is read in this one.
  * @param thread the program of the thread. Default ours
  */
 export async function loadBeside(file: string, env: Environment, thread = THREAD): Promise<LoadResult> {
@@ -33,10 +33,10 @@ export async function loadBeside(file: string, env: Environment, thread = THREAD
   }
 }
 
-/** @throws Error if the thread ends before it has said all */
+/** @throws Error if the thread ends too early */
 async function fromThread(thread: Worker): Promise<LoadResult> {
   const ended = once(thread, 'exit').then(([code]) => Promise.reject(new Error(`the thread ended with ${code}`)))
-  // It ends after its last word, too.
+  // It also ends after its last message.
   ended.catch(() => {})
   const next = async <T>(): Promise<T> => (await Promise.race([once(thread, 'message'), ended]))[0]
   try {

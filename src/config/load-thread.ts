@@ -4,7 +4,7 @@ import type { FromThread, ThreadData } from './load-beside.ts'
 import { inParts, type Parts } from './parts.ts'
 import type { Tree } from './tree.ts'
 
-/** Where `load-beside.ts` has a configuration read. The rules go in parts, each when it is asked for. */
+/** Reads a configuration for `load-beside.ts`. The rules follow in parts, each on request. */
 async function main(): Promise<void> {
   const { file, env } = workerData as ThreadData
   const result = await loadConfig(file, env)

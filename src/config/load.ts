@@ -30,29 +30,29 @@ export interface Loaded {
   readonly config: Config
   readonly warnings: readonly Problem[]
   /**
-   * The same for every replica that has the same file, and the same in those that it names: key sets, authorities, an OpenAPI
-   * document. Not of what may be each replica's own: its certificates and keys.
+   * The same for all replicas with the same file and shared files: key sets, authorities, an OpenAPI document. Certificates
+   * and keys of single replicas do not count.
    */
   readonly hash: string
-  /** Of the text of the file alone; if it names none of those, it is `hash`. */
+  /** The hash of the text of the file. If the file names no others, it equals `hash`. */
   readonly textHash: string
-  /** Where each of its keys stands, for what is found wrong later, for example in a key file. */
+  /** The place of each key, for problems that are found later, for example in a key file. */
   readonly outline: Tree
 }
 
 export interface Rejected {
   readonly ok: false
-  /** At least one; all that can be reported, by line. */
+  /** At least one: all problems that can be reported, by line. */
   readonly problems: readonly Problem[]
   readonly warnings: readonly Problem[]
 }
 
-/** Bytes. A file of ours has a few thousand. */
+/** In bytes. Usual files have a few thousand. */
 const MAX_FILE = 1 << 20
 const TOO_LARGE = 'is larger than 1 MiB: name the configuration file, or shorten it'
 const FILE = { what: 'the configuration file', most: MAX_FILE, tooLarge: TOO_LARGE, ignoreBOM: true }
 
-/** Reads a configuration file, and checks that the files it names can be read. Never rejects: all that is wrong is a problem. */
+/** Reads a configuration file, and checks that its files can be read. Never rejects: every error is a problem. */
 export async function loadConfig(file: string, env: Environment): Promise<LoadResult> {
   const reading = await readText(file, FILE)
   if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
@@ -64,7 +64,7 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
     : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
 }
 
-/** Read together with the configuration, so that all processes of the gateway have the same ones. */
+/** Read together with the configuration, so that all processes of the gateway have the same files. */
 async function withFiles(loaded: Loaded): Promise<LoadResult> {
   const { warnings } = loaded
   const reading = await withDocument(loaded.config)
@@ -102,7 +102,7 @@ async function withKeyHashes(config: Config): Promise<Config> {
   return { ...config, auth: { ...config.auth, jwt: await Promise.all(jwt) } }
 }
 
-/** `undefined` without a file, or if it is gone since it was looked for: whoever needs it reports that. */
+/** `undefined` without a file, or if it has disappeared, which its user reports. */
 async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
   return file == null
     ? undefined
@@ -112,7 +112,7 @@ async function hashOfFile(file: string | null | undefined): Promise<string | und
       )
 }
 
-/** Understands the text of a configuration file, and reads the secrets that it names by `${file:PATH}`. Never throws: all that is wrong is a problem. */
+/** Parses the text of a configuration file, and reads secrets from `${file:PATH}`. Never throws: every error is a problem. */
 export function parseConfig(text: string, file: string, env: Environment): LoadResult {
   const unfit = findUnfit(text)
   if (unfit !== null) return reject([unfit], null, file)
@@ -137,7 +137,7 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
   }
 }
 
-/** A problem that is found later, at its place. */
+/** A problem that was found later, with its place. */
 export function problemAt({ config, outline }: Loaded, path: Path, message: string): Problem {
   return problemOf({ path, message }, outline, config.file)
 }
@@ -160,9 +160,9 @@ function falseSpace(text: string, pattern: RegExp, what: string): Finding | null
   return unfitAt(text, blank, `${name} looks like a space and ${what} in YAML: replace each by a space`)
 }
 
-/** Before a key; to YAML a part of its name. A text of several lines may begin a line so. */
+/** Before a key, where YAML takes it as a part of the name. It may also be in a text of several lines. */
 const FALSE_INDENT = new RegExp(`^[ -]*[${INVISIBLE}](?=.*:(?:\\s|$))`, 'm')
-/** Behind a key and its colon; to YAML all is one text. */
+/** After a key and its colon, where YAML takes everything as one text. */
 const FALSE_GAP = new RegExp(`^[ -]*[\\w-]+:[${INVISIBLE}]`, 'm')
 
 function unfitAt(text: string, index: number, message: string): Finding {
@@ -175,7 +175,7 @@ interface Understood {
   readonly parsed: z.ZodSafeParseResult<Parsed>
 }
 
-/** Variables that look like numbers are taken for text in a second try, if text is wanted. */
+/** A variable that looks like a number is read as text in a second attempt, if a text is needed. */
 function understand(tree: Tree, env: Environment, readSecret: ReadSecret): Understood {
   const plain = filled(toData(tree, env, readSecret))
   const parsed = schema.safeParse(plain.data)

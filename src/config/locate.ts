@@ -4,8 +4,8 @@ import type { Tree } from './tree.ts'
 const START: Position = { line: 1, column: 1 }
 
 /**
- * Where a finding stands: the value at its path, or the key for a value that spans lines. What is missing is placed at
- * the deepest map that exists and should hold it.
+ * The place of a finding: the value at its path, or the key of a value that spans lines. For a missing value it is the
+ * deepest existing map that should contain it.
  */
 export function locate(tree: Tree | null, { path, key, at }: Pick<Finding, 'path' | 'key' | 'at'>): Position {
   if (at !== undefined) return at
@@ -32,7 +32,7 @@ function child(node: Tree, step: string | number): { readonly key?: Position; re
   return item === undefined ? undefined : { value: item }
 }
 
-/** Names of header fields are known in lower case. */
+/** Names of header fields are in lower case in paths. */
 function inAnyCase({ entries }: Extract<Tree, { kind: 'map' }>, name: string): ReturnType<typeof child> {
   for (const [key, entry] of entries) if (key.toLowerCase() === name) return entry
   return undefined
@@ -42,7 +42,7 @@ function position({ line, column }: Position): Position {
   return { line, column }
 }
 
-/** The line of the value at a path; `null` if the file does not have it. */
+/** The line of the value at a path; `null` if the file lacks it. */
 export function lineOf(tree: Tree, path: Path): number | null {
   let node: Tree | undefined = tree
   for (const step of path) node = node === undefined ? undefined : child(node, step)?.value

@@ -4,12 +4,12 @@ import { quote } from './problems.ts'
 import { readText } from './text-file.ts'
 import type { Reading } from './units.ts'
 
-/** An OpenAPI 3 document of others: nothing else of it is known. */
+/** An OpenAPI 3 document of another service. Only this much of it is known. */
 export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
 const DOCUMENT = { what: 'an OpenAPI document', most: 8 << 20, tooLarge: 'is larger than 8 MiB: shorten it' }
 
-/** Reads an OpenAPI 3 document, JSON or YAML 1.2. Never rejects: what is wrong is a problem, with its place in that file. */
+/** Reads an OpenAPI 3 document in JSON or YAML 1.2. Never rejects: an error is a problem with its place in that file. */
 export async function readOpenapi(file: string): Promise<Reading<OpenapiDocument>> {
   const reading = await readText(file, DOCUMENT)
   const parsed = 'problem' in reading ? reading : parseData(reading.value, 'an OpenAPI 3 document')

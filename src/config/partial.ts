@@ -16,8 +16,8 @@ import { usage } from './schema/usage.ts'
 import { schema } from './schema.ts'
 
 /**
- * What of a file keeps to the schema, under the keys of the file. With it the rules between keys are checked although other
- * keys have problems. Keys with problems are absent. An optional key that the file does not have is there as `undefined`.
+ * The valid parts of a file, under its keys, so that rules between keys are checked even if other keys have problems. Keys
+ * with problems are absent. Optional keys that the file lacks are `undefined`.
  */
 export interface PartialConfig {
   /** `undefined` if the file has none. */
@@ -27,7 +27,7 @@ export interface PartialConfig {
   /** `undefined` if the file has none. */
   readonly telemetry?: Partial<z.output<typeof telemetry>> | undefined
   readonly listen?: Root['listen'] | undefined
-  /** Whether clients connect by TLS, well configured or not. */
+  /** Whether clients connect by TLS, even if its configuration has problems. */
   readonly hasTls: boolean
   readonly workers?: Root['workers'] | undefined
   readonly store?: Root['store'] | undefined
@@ -40,12 +40,12 @@ export interface PartialConfig {
     readonly introspection: readonly Partial<ParsedIntrospection>[]
   }
   readonly quota: Partial<Of<typeof quota>>
-  /** As they are written, also if what they stand before has problems. */
+  /** As written, even if their values have problems. */
   readonly names: {
-    /** `null` if the file has some that cannot be read. */
+    /** `null` if the file has unreadable ones. */
     readonly categories: readonly string[] | null
     readonly storeOutage: readonly string[]
-    /** `null` if the file has some that cannot be read. */
+    /** `null` if the file has unreadable ones. */
     readonly plans: readonly string[] | null
   }
   readonly routes: readonly Partial<ParsedRoute>[]
@@ -57,7 +57,7 @@ export interface PartialConfig {
   readonly edge: Partial<Omit<Of<typeof edge>, 'match'>> & { readonly match: Partial<z.output<typeof match>> }
 }
 
-/** A section before it is in the words of the domain. */
+/** The section before it is converted into the words of the domain. */
 type Of<S extends { readonly in: z.ZodType }> = z.output<S['in']>
 type Root = Of<typeof schema>
 
@@ -116,7 +116,7 @@ function namesIn(value: unknown): PartialConfig['names'] {
   const { baselines, store_outage, plans } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota.in, value).baselines
-  // A key that is written wrong may have been meant for one that is missing.
+  // A misspelt key may be the one that is missing.
   const isMisspelt = isObject(value) && Object.keys(value).some((key) => !Object.hasOwn(quota.in.shape, key))
   const isUnread = parsed === undefined || (baselines === undefined && isMisspelt)
   return {

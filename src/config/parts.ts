@@ -1,9 +1,9 @@
 import type { Config, RouteConfig } from './config.ts'
 
-/** Rules in a part. To take one over from another thread or process holds the event loop for about a millisecond. */
+/** How many rules a part has. Taking one over from another thread or process blocks the event loop for about a millisecond. */
 const PART = 500
 
-/** A configuration in pieces, so that whoever takes it over does its other work between them: 10,000 rules at once would hold that up. */
+/** A configuration in pieces, because taking over 10,000 rules at once would delay other work. */
 export interface Parts {
   readonly rest: Config
   readonly rules: readonly (readonly RouteConfig[])[]

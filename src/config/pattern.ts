@@ -11,18 +11,18 @@ export type Segment =
 
 /** What a rule matches. */
 export interface Pattern {
-  /** As written in the file. */
+  /** As in the file. */
   readonly match: string
   /** In upper case, at least one; or any method. */
   readonly methods: readonly string[] | '*'
-  /** One for each slash: `/` is one empty literal, a trailing slash one more at the end. */
+  /** One for each slash: `/` is one empty literal, and a trailing slash adds one at the end. */
   readonly segments: readonly Segment[]
 }
 
-/** TRACE echoes credentials, CONNECT asks for a tunnel: the gateway answers 405 to both. */
+/** TRACE repeats credentials, and CONNECT asks for a tunnel, so the gateway responds with 405 to both. */
 const SERVED = new Set(METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'))
 const PARAM = /^:[A-Za-z_][A-Za-z0-9_]{0,63}$/
-/** Nobody writes deeper rules by hand. Looking a path up recurses with the depth of the rules, and checks take time with its square. */
+/** Nobody writes longer rules by hand. A look-up recurses with their length, and checks take time with its square. */
 const MAX_SEGMENTS = 64
 const EXAMPLE = 'write one like GET /v1/items/:id'
 

@@ -3,11 +3,10 @@ import { formatPath } from './problems.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
 
-/** Bytes. Reading YAML takes a hundred times as long as JSON, and holds everything else up. */
+/** In bytes. Reading YAML takes a hundred times as long as JSON, and blocks everything else. */
 const MAX_YAML = 1 << 20
 
-/** Reads JSON or YAML 1.2, which is taken as it is written, without the environment. What is wrong is a problem, with its place.
- * @param what belongs there, for whoever has left the file empty */
+/** Reads JSON or YAML 1.2 without the environment. An error is a problem with its place. @param what belongs in the file */
 export function parseData(text: string, what: string): Reading<unknown> {
   if (/^\s*[{[]/.test(text)) return parseJson(text)
   if (Buffer.byteLength(text) > MAX_YAML) return { problem: 'is larger than 1 MiB: write it as JSON, or shorten it' }

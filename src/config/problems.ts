@@ -4,33 +4,33 @@ export interface Position {
   readonly column: number
 }
 
-/** Keys and list indexes from the top of the file. */
+/** Keys and list indexes from the top level of the file. */
 export type Path = readonly (string | number)[]
 
-/** Something wrong with a configuration, at its place. */
+/** A problem of a configuration with its place. */
 export interface Problem extends Position {
   readonly file: string
-  /** For example `routes[3].cost`; `file` for the file as a whole, `yaml` for its syntax. */
+  /** For example `routes[3].cost`; `file` for the whole file, `yaml` for its syntax. */
   readonly path: string
-  /** What is wrong, and the cure. */
+  /** The problem and the cure. */
   readonly message: string
-  /** A warning does not keep the configuration from being used. */
+  /** A configuration with warnings can be used. */
   readonly severity: 'problem' | 'warning'
 }
 
-/** A problem that is yet to be located. */
+/** A problem without its place in the file. */
 export interface Finding {
   readonly path: Path
   readonly message: string
   /** Default `problem`. */
   readonly severity?: Problem['severity']
-  /** The key of the map at `path` that is meant, rather than the map. */
+  /** The key in the map at `path`, if the key itself is wrong. */
   readonly key?: string
-  /** Where the place is known already. */
+  /** The place, if it is known already. */
   readonly at?: Position
 }
 
-/** One line for each, in the order given: `FILE:LINE:COL path: what is wrong, and the cure`. */
+/** One line for each, in the given order: `FILE:LINE:COL path: what is wrong, and the cure`. */
 export function formatProblems(problems: readonly Problem[]): string {
   return problems.map(formatProblem).join('\n')
 }
@@ -40,7 +40,7 @@ function formatProblem({ file, line, column, path, message, severity }: Problem)
   return `${file}:${line}:${column} ${path}: ${mark}${message}`
 }
 
-/** By line, then column; those of one place stay in their order. Repetitions are left out. */
+/** By line, then column, and otherwise in their order. Repetitions are left out. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map((p) => [formatProblem(p), p]))
   return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column)
@@ -56,7 +56,7 @@ function formatStep(step: string | number): string {
   return /^[\w-]+$/.test(step) ? `.${step}` : `[${quote(step)}]`
 }
 
-/** Text of the file or of the environment for a message: on one line, without control characters, and not endless. */
+/** Text from the file or the environment for a message: one short line without control characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text)
 }

@@ -7,7 +7,7 @@ import type { Path } from './problems.ts'
 import type { Parsed } from './schema.ts'
 import type { Tree } from './tree.ts'
 
-/** Adds what the place of a value decides: its line in the file, and where a path leads, which is relative to the file. */
+/** Adds what depends on a value's place: its line, and the target of a path, which is relative to the file. */
 export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
   const { upstream, admin, auth, quota, reference, errors, store, decisions } = parsed
   return {
@@ -50,7 +50,7 @@ function areDaysNamed({ auth, decisions, quota }: Parsed): boolean {
   return isClaimed || (decisions !== null && quota.windows.some(isMonth))
 }
 
-/** Nobody is asked for this name. */
+/** The name is never resolved. */
 const BEHIND_A_SOCKET = 'http://localhost'
 
 function beside<T extends string | null>(path: T, file: string): T | string {
@@ -84,7 +84,7 @@ function issuerKeys(keys: IssuerKeys, file: string): IssuerKeys {
   return keys.kind === 'file' ? { ...keys, path: beside(keys.path, file) } : keys
 }
 
-/** The same maps and objects, with the line of each value instead of it. A value that the file does not have is left out. */
+/** The same maps and objects with the line of each value in its place. Values that the file lacks are left out. */
 function linesOf<T>(value: T, path: Path, tree: Tree): T {
   const inside = (entries: Iterable<[string, unknown]>) =>
     [...entries]

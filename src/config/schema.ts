@@ -17,8 +17,8 @@ import { read, section } from './schema/values.ts'
 import { parseTimeZone, TIME_ZONE } from './time-zone.ts'
 
 /**
- * The configuration file, key by key. What passes is the configuration in the words of the domain. Only what the place
- * of a value decides is missing (`resolve.ts`). Rules between keys are in `checks/`.
+ * The configuration file, key by key. The result is the configuration in the words of the domain, except for what
+ * depends on the place of a value (`resolve.ts`). Rules between keys are in `checks/`.
  */
 export const schema = section(
   {
@@ -80,5 +80,5 @@ export const schema = section(
   }),
 )
 
-/** A file that keeps to the schema. */
+/** A file that fits the schema. */
 export type Parsed = z.output<typeof schema>

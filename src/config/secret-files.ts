@@ -4,15 +4,15 @@ import { readRegularSync, TOO_LARGE } from '../lib/regular-file.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** The text of a file, by its path. It never throws, and no problem repeats the text. */
+/** Returns the text of a file, by its path. It never throws, and problems never repeat the text. */
 export type ReadSecret = (path: string) => Reading<string>
 
-/** Bytes. A secret has a few hundred, and a key in PEM a few thousand. */
+/** In bytes. A secret has a few hundred, and a key in PEM a few thousand. */
 const MAX_SECRET = 65_536
 
 /**
- * Reads the files that a configuration takes secrets from. Each of them is read once, so that a file that is replaced meanwhile
- * has one text. @param folder which a path is relative to
+ * Reads secrets from files. Each file is read once, so that it has one text even if it is replaced meanwhile. @param folder to
+ * which paths are relative
  */
 export function secretFiles(folder: string): ReadSecret {
   const known = new Map<string, Reading<string>>()
@@ -28,7 +28,7 @@ function readSecret(file: string): Reading<string> {
   const problem = (what: string) => ({ problem: `the file ${quote(file)} ${what}` })
   try {
     const bytes = readRegularSync(file, MAX_SECRET)
-    // Editors and `echo` add the end of the line.
+    // Editors and `echo` add a line end.
     const value = new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '')
     return value === '' ? problem('is empty: write the secret into it, and nothing else') : { value }
   } catch (error) {

@@ -2,34 +2,34 @@ import { quote } from './problems.ts'
 import { type ReadSecret, secretFiles } from './secret-files.ts'
 import type { Reading } from './units.ts'
 
-/** The variables of the environment. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const ANY = /\$(\$\{)|\$\{([^}]*)(\}?)/g
 const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/
-/** What begins with a minus is the default of a variable named `file`. */
+/** A minus introduces the default of a variable named `file`. */
 const FILE = /^file:(?!-)([\s\S]+)$/
 
-/** Whether a text asks for the environment or a file, or escapes that it does not. */
+/** Whether a text refers to the environment or a file, or escapes that. */
 export function mentionsEnvironment(text: string): boolean {
   return text.includes('${')
 }
 
-/** Whether a text is one `${…}` and nothing else, so that what it stands for may be a number or a boolean. */
+/** Whether a text is exactly one `${…}`, which may then become a number or a boolean. */
 export function isOneVariable(text: string): boolean {
   return /^\$\{[^}]*\}$/.test(text)
 }
 
-/** Whether a text is a variable as a shell would have it: here it stands for itself, and a secret would be its name. */
+/** Whether a text is a shell variable. Here it is a plain text, so a secret would be the variable's name. */
 export function isShellVariable(text: string): boolean {
   return /^\$[A-Z_][A-Z0-9_]*$/.test(text)
 }
 
 /**
- * Puts the environment into a text: `${NAME}`, `${NAME:-default}` if the variable is not set or empty, `${file:PATH}` for
- * the text of a file without the end of its last line, and `$${` for the characters `${`. What is put in is not looked at
- * again. A default or a path cannot hold a closing brace.
- * @param readSecret reads such a file. Default by a path that is relative to the working directory
+ * Replaces `${NAME}` by a variable, `${NAME:-default}` by the default if it is not set or empty, `${file:PATH}` by the
+ * text of a file without its last line end, and `$${` by the characters `${`. Replaced text is not searched again. A
+ * default or a path cannot contain a closing brace.
+ * @param readSecret reads such a file. Default with paths relative to the working directory
  */
 export function substitute(text: string, env: Environment, readSecret: ReadSecret = secretFiles('.')): Reading<string> {
   const problems: string[] = []

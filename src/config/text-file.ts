@@ -4,24 +4,24 @@ import { readRegular } from '../lib/regular-file.ts'
 import type { Reading } from './units.ts'
 
 export interface TextFile {
-  /** What it holds, for whoever names another file instead. */
+  /** The content, for the cure "name another file". */
   readonly what: string
-  /** Bytes, at most. */
+  /** The most bytes. */
   readonly most: number
-  /** What is said of a larger one. */
+  /** What to say about a larger one. */
   readonly tooLarge: string
   /** Whether a byte order mark stays in the text. Default no. */
   readonly ignoreBOM?: boolean
 }
 
-/** Reads a text in UTF-8, which may be replaced meanwhile. Never rejects. */
+/** Reads a text in UTF-8 from a file that may be replaced meanwhile. Never rejects. */
 export async function readText(
   file: string,
   { what, most, tooLarge, ignoreBOM = false }: TextFile,
 ): Promise<Reading<string>> {
   try {
     const found = await stat(file)
-    // A pipe or a device could go on for ever.
+    // A pipe or a device might never end.
     if (!found.isFile()) return { problem: `is not a regular file: name ${what}` }
     if (found.size > most) return { problem: tooLarge }
     return { value: new TextDecoder('utf-8', { fatal: true, ignoreBOM }).decode(await readRegular(file)) }

@@ -2,12 +2,12 @@ import { didYouMean } from '../lib/suggest.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
-/** What the time zone is if the file names none. */
+/** The time zone if the file names none. */
 export const TIME_ZONE = 'Asia/Shanghai'
 
-/** A name that `Intl` knows, as it is written. */
+/** A name that `Intl` knows, unchanged. */
 export function parseTimeZone(text: string): Reading<string> {
-  // The first question to `Intl` loads 7 MB, for 7 % of a start.
+  // The first use of `Intl` loads 7 MB, which is 7 % of a start.
   if (text === TIME_ZONE) return { value: text }
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })

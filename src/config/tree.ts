@@ -14,7 +14,7 @@ import { type Finding, type Path, type Position, quote } from './problems.ts'
 import { cureOf } from './yaml-cures.ts'
 import { openingBefore } from './yaml-openers.ts'
 
-/** A YAML document with the place of everything in it. The only file that reads by the yaml library; `baselines-text.ts` writes by it. */
+/** A YAML document with the place of everything in it. Only this file reads with the yaml library. */
 export type Tree = MapTree | ListTree | ScalarTree
 
 export interface MapTree extends Position {
@@ -34,34 +34,34 @@ export interface ListTree extends Position {
 
 export interface ScalarTree extends Position {
   readonly kind: 'scalar'
-  /** `undefined` if the value was refused: nothing more is to be said of it. */
+  /** `undefined` if the value was refused already, so that nothing more is reported about it. */
   readonly value: string | number | boolean | null | undefined
-  /** Neither quoted nor a block: YAML gives such a text its type. */
+  /** Neither quoted nor a block, so that YAML chooses its type. */
   readonly plain: boolean
 }
 
 const MAX_DEPTH = 32
-/** Nodes that aliases may stand for, all together: a bomb makes billions from a few lines. */
+/** How many nodes all aliases together may stand for. A bomb makes billions from a few lines. */
 const MAX_ALIASED = 10_000
-/** More syntax errors than this are echoes of the first ones. */
+/** Further syntax errors are only consequences of the first ones. */
 const MAX_SYNTAX_ERRORS = 20
 
-/** Plain scalars of this form are the same number to every reader of YAML, 1.1 or 1.2. */
+/** Plain scalars of this form are the same number for every reader of YAML, 1.1 or 1.2. */
 const DECIMAL = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-/** Would name or reach the prototype of an object somewhere. */
+/** These would reach the prototype of an object. */
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 interface Reader {
   readonly findings: Finding[]
   readonly at: (node: Node) => Position
-  /** What each anchor names so far: reading goes in the order of the document, so an alias finds the last one before it. */
+  /** The present meaning of each anchor. Reading follows the document, so an alias finds the last anchor before it. */
   readonly anchors: Map<string, Node>
-  /** Collections that are being read. */
+  /** The collections that are being read. */
   readonly open: Set<Node>
   aliased: number
 }
 
-/** Counted here: if the syntax is badly wrong, the library's parser leaves lines out (yaml 2.9.1). */
+/** Counted here, because the library's parser leaves lines out after serious syntax errors (yaml 2.9.1). */
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)
@@ -70,10 +70,9 @@ function linesOf(text: string): LineCounter {
 }
 
 /**
- * Reads one document of YAML 1.2 (core schema). It refuses errors of syntax, and duplicate, empty and ambiguous keys,
- * merge keys, tags and directives. It also refuses a second document, deep nesting, and aliases that grow without
- * bound.
- * @returns `tree` is `null` for an empty document or if the syntax is wrong
+ * Reads one document of YAML 1.2 (core schema). It refuses syntax errors, duplicate, empty and ambiguous keys, merge
+ * keys, tags and directives. It also refuses a second document, deep nesting, and aliases that grow without bound.
+ * @returns `tree` is `null` for an empty document or a syntax error
  */
 export function parseTree(text: string): { readonly tree: Tree | null; readonly findings: Finding[] } {
   const lines = linesOf(text)
@@ -81,10 +80,10 @@ export function parseTree(text: string): { readonly tree: Tree | null; readonly 
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  // Duplicate keys are found below: the library compares each key with each, and its message names one place only.
+  // Duplicate keys are found below, because the library compares each key with each, and names only one place.
   const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, ...QUIET })
   const errors = syntaxErrors(text, [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS), position)
-  // A %YAML 1.1 directive would turn `no` into a boolean and 010 into 8.
+  // A %YAML 1.1 directive would make `no` a boolean, and 010 the number 8.
   if (doc.directives?.yaml.explicit) errors.push({ path: ['yaml'], message: cureOf('DIRECTIVE', ''), at: position(0) })
   if (errors.length > 0 || doc.contents === null) return { tree: null, findings: errors }
 
@@ -101,10 +100,10 @@ export function parseTree(text: string): { readonly tree: Tree | null; readonly 
 
 type Located = Finding & { readonly at: Position }
 
-/** Errors in which a bracket or a quote that is not closed ends, and a variable in braces without quotes. */
+/** Errors that result from an unclosed bracket or quote, or from a variable in braces without quotes. */
 const OF_OPENINGS: ReadonlySet<string> = new Set(['BAD_INDENT', 'MISSING_CHAR', 'UNEXPECTED_TOKEN'])
 
-/** In the order of the text. What is left open is reported where it is opened, and all behind that is an echo. */
+/** In the order of the text. Something unclosed is reported at its beginning, and everything after it is a consequence. */
 function syntaxErrors(
   text: string,
   errors: readonly (YAMLParseError | YAMLWarning)[],
@@ -124,14 +123,14 @@ function syntaxErrors(
   )
 }
 
-/** What follows on the same line is an echo. */
+/** Further errors on the same line are consequences. */
 function firstOfEachLine(errors: readonly Located[]): Located[] {
   return errors.filter((error, i) => errors.findIndex((other) => other.at.line === error.at.line) === i)
 }
 
 const QUIET = { prettyErrors: false, logLevel: 'error' } as const
 
-/** @param alias where the alias stands through which the node was reached: what it holds counts as standing there */
+/** @param alias the place of the alias through which the node was reached, which counts as the place of its content */
 function read(reader: Reader, node: Node, path: Path, alias: Position | null): Tree {
   const at = alias ?? reader.at(node)
   if (path.length > MAX_DEPTH) return refuse(reader, path, at, `is nested more than ${MAX_DEPTH} deep: flatten it`)
@@ -171,13 +170,13 @@ function readAlias(reader: Reader, name: string, path: Path, at: Position): Tree
 
 function overflow(reader: Reader, at: Position): Tree {
   const message = 'aliases stand for too many values: write them out'
-  // Reported once: all that is left of a bomb ends here too.
+  // Reported once, because the rest of a bomb ends here too.
   return reader.aliased === MAX_ALIASED + 1 ? refuse(reader, [], at, message) : refused(at)
 }
 
 type Pairs = { readonly key: Node; readonly value: Node | null }[]
 
-/** What is behind the comma of a number such as 1,000: in braces that is a key of its own. */
+/** The part after the comma in a number such as 1,000, which is a key of its own in braces. */
 const THOUSANDS = /^\d{3}$/
 
 function isThousands({ value, key }: Pairs[number]): boolean {
@@ -237,7 +236,7 @@ function readScalar(reader: Reader, node: Scalar, path: Path, at: Position): Tre
   return { kind: 'scalar', ...at, value: value as ScalarTree['value'], plain }
 }
 
-/** A secret may be made of digits: what is long is not shown. */
+/** Long values are not shown, because a secret may consist of digits. */
 function shown(source: string): string {
   return source.length <= 15 ? source : 'this value'
 }

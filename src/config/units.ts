@@ -1,6 +1,6 @@
 /** Quantities as people write them, and back. */
 
-/** What reading a text gave: its meaning, or what is wrong with it. */
+/** The result of parsing a text: its meaning, or what is wrong. */
 export type Reading<T> = { readonly value: T } | { readonly problem: string }
 
 const DURATIONS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -17,7 +17,7 @@ export function parseDuration(text: string): Reading<number> {
   return { value: Number(count) * DURATIONS[unit as keyof typeof DURATIONS] }
 }
 
-/** In the largest unit that needs no fraction. @param ms whole milliseconds, 0 or more */
+/** In the largest unit without a fraction. @param ms whole milliseconds, 0 or more */
 export function formatDuration(ms: number): string {
   return inLargestUnit(ms, DURATIONS, 's')
 }
@@ -31,7 +31,7 @@ export function parseSize(text: string): Reading<number> {
   return { value: Number(count) * SIZES[unit as keyof typeof SIZES] }
 }
 
-/** In the largest unit that needs no fraction. @param bytes 0 or more */
+/** In the largest unit without a fraction. @param bytes 0 or more */
 export function formatSize(bytes: number): string {
   return inLargestUnit(bytes, SIZES, 'B')
 }

@@ -7,35 +7,34 @@ import { repeat } from '../lib/repeat.ts'
 import { hashText } from './hash.ts'
 
 export interface WatchOptions {
-  /** How long the content must stay the same before it counts, in milliseconds, so that nothing is read half written. Default 200. */
+  /** For how many milliseconds the content must stay the same before it counts, so that nothing is read half-written. Default 200. */
   readonly debounceMs?: number
-  /** How long the file must be gone before that counts, in milliseconds: some editors take it away and write it anew. Default 2000. */
+  /** For how many milliseconds the file must be missing before that counts, because editors rewrite it. Default 2000. */
   readonly missingMs?: number
-  /** Between two looks at the file if no event comes, in milliseconds. Default 5000. */
+  /** Milliseconds between two looks at the file without an event. Default 5000. */
   readonly pollMs?: number
-  /** `hashText` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
+  /** `hashText` of the loaded content, so that a change before the watch began is noticed. Default the content at the start. */
   readonly loadedHash?: string
 }
 
 export interface ConfigWatch {
-  /** No call comes after it. */
+  /** After this there are no further calls. */
   close(): void
 }
 
 /**
- * Calls `onChange` when the content of a file has become another one. The file may be rewritten, replaced by a rename,
- * or reached by a link that is swapped, as in a ConfigMap. A file that is gone is a change too, and so is its return.
- * The folder's events make it quick, and looking again and again makes it sure: links lead out of the folder, and some file
- * systems report nothing. A look without an event reads the file only if its marks are others than when it was read, or once a
- * minute.
+ * Calls `onChange` when the content of a file has changed. The file may be rewritten, replaced by a rename, or reached by a
+ * link that is swapped, as in a ConfigMap. A file that disappears or comes back has changed too. Events of the folder make it
+ * fast. Polling makes it certain, because links lead out of the folder, and some file systems report nothing. Without an
+ * event, the file is read only if its marks have changed, or once a minute.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): ConfigWatch {
   return new FileWatch(file, onChange, options)
 }
 
-/** Content that changes within this time of its last change can have the same marks. */
+/** Content that changes within this time after its last change may have the same marks. */
 const RESTED_MS = 5000
-/** Between two readings of a file whose marks stay the same: there are file systems that keep none. */
+/** How often a file with the same marks is read, because some file systems keep no marks. */
 const READ_MS = 60_000
 
 /**
@@ -45,7 +44,7 @@ const READ_MS = 60_000
  * | looking | looks once more afterwards | settling | idle |
  * | settling | looks once more afterwards | settling | `onChange`, idle |
  *
- * Closed, it calls nobody any more.
+ * After `close` it calls nobody.
  */
 class FileWatch implements ConfigWatch {
   readonly #file: string
@@ -55,7 +54,7 @@ class FileWatch implements ConfigWatch {
   readonly #watcher: FSWatcher | null
   readonly #stopPolling: () => void
   #known: string | null | undefined
-  /** Of the file when it was read as `#known`; `null` if a change need not show in them. */
+  /** The file's marks when it was read as `#known`; `null` if a change may not show in them. */
   #marks: string | null = null
   #readAt = 0
   #isLooking = false
@@ -93,7 +92,7 @@ class FileWatch implements ConfigWatch {
     this.#isLooking = true
     await this.#lookOnce()
     this.#isLooking = false
-    // An event that came in between may be of a later change than was seen.
+    // An event in between may be about a later change than was seen.
     if (this.#isAskedAgain) await this.#look()
   }
 
@@ -110,7 +109,7 @@ class FileWatch implements ConfigWatch {
     }
   }
 
-  /** Waits for a file that is gone. */
+  /** Waits for the return of a missing file. */
   async #returned(): Promise<string | null> {
     const until = performance.now() + this.#missingMs
     let hash = null
@@ -139,14 +138,14 @@ function watchFolder(file: string, look: () => void): FSWatcher | null {
     const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
       if (name === null || name === basename(file) || name === CONFIG_MAP_LINK) look()
     })
-    // The folder went away: what is left is polling.
+    // The folder has disappeared, so only polling is left.
     return watcher.on('error', () => watcher.close())
   } catch {
     return null
   }
 }
 
-/** What a change of a file changes. `null` without a file, or if its last change is so new that the next may look the same. */
+/** The parts of a file's status that a change affects. `null` without a file, or right after a change. */
 async function marksOf(file: string): Promise<string | null> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true })
@@ -157,7 +156,7 @@ async function marksOf(file: string): Promise<string | null> {
   }
 }
 
-/** `null` also for what cannot be read to its end, which would end the watch. */
+/** `null` also for a file that cannot be read, which would otherwise end the watch. */
 async function hashOf(file: string): Promise<string | null> {
   try {
     return hashText((await readRegular(file)).toString())

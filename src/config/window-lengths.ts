@@ -3,10 +3,10 @@ import type { ScopedLimits } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
 import { parseDuration } from './units.ts'
 
-/** A window before it is known to be a good one. */
+/** A window that was not checked yet. */
 export interface Candidate {
   readonly name: string
-  /** `null` if a name that should be a length is none. */
+  /** `null` if a name that must be a length is none. */
   readonly ms: number | null
   readonly calendar?: Calendar
 }
@@ -17,7 +17,7 @@ interface Named {
   readonly baselines?: ScopedLimits | undefined
 }
 
-/** Those of `quota.windows`, or the names that the baselines use. */
+/** Those of `quota.windows`, or the names in the baselines. */
 export function windowsOf({ windows, baselines }: Named): Candidate[] {
   if (windows !== undefined) return [...windows].map(([name, length]) => ({ name, ...lengthOf(length) }))
   const rows = [...(baselines?.personal.values() ?? []), ...(baselines?.global.values() ?? [])]

@@ -1,4 +1,4 @@
-/** Sentences for the syntax errors that people make most. Others keep the words of the parser. */
+/** Sentences for the most frequent syntax errors. Others keep the parser's message. */
 const CURES: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'a value that begins with * must be quoted, like match: "* /v1/*"',
   BAD_DIRECTIVE: 'directives (%) are not supported: remove this line',
@@ -15,7 +15,7 @@ const CURES: Readonly<Record<string, string>> = {
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line: write name: value, and check the indentation',
 }
 
-/** @param message the parser's own, used if there is no better one */
+/** @param message of the parser, used if there is no better one */
 export function cureOf(code: string, message: string): string {
   return CURES[code] ?? `${message.replace(/\s+/g, ' ')}: check the syntax here`
 }

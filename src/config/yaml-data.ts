@@ -3,33 +3,32 @@ import type { ReadSecret } from './secret-files.ts'
 import { type Environment, isOneVariable, isShellVariable, mentionsEnvironment, substitute } from './substitute.ts'
 import type { Tree } from './tree.ts'
 
-/** The plain data of a tree, with the environment put in. Maps become objects without a prototype. */
+/** The plain data of a tree, with variables replaced. Maps become objects without a prototype. */
 export interface PlainData {
   readonly data: unknown
   readonly findings: readonly Finding[]
-  /** Formatted paths of values that were refused: nothing more is to be said of them. */
+  /** Formatted paths of refused values, about which nothing more is reported. */
   readonly refused: ReadonlySet<string>
-  /** By formatted path: what came from the environment or a file. */
+  /** By formatted path, values from the environment or a file. */
   readonly variables: ReadonlyMap<string, Variable>
 }
 
 export interface Variable {
-  /** As written in the file. */
+  /** As in the file. */
   readonly written: string
   readonly text: string
 }
 
-/** What plain YAML would take for a number or a boolean. */
+/** What plain YAML takes for a number or a boolean. */
 const NUMBER = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
-/** The text is not repeated: it may be a secret all the same. */
+/** The text is not repeated, because it may still be a secret. */
 const AS_WRITTEN = `is taken as it is written, with its "$": write \${NAME} where a variable of the environment is meant`
 
 /**
- * Puts the environment and secrets of files in after the file was parsed, so that no value of them can add a key. A plain scalar of one `${…}`
- * and nothing else becomes a number or a boolean if its text is one.
- * @param asText formatted paths of values that stay text although they look like numbers: a secret of digits is no
- * number
+ * Replaces variables and secrets after parsing, so that no value can add a key. A plain scalar that is one `${…}` becomes a number or a
+ * boolean if its text is one.
+ * @param asText formatted paths of values that stay text even if they look like numbers, because a secret of digits is no number
  */
 export function toData(
   tree: Tree,

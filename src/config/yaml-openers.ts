@@ -1,12 +1,12 @@
 import { quote } from './problems.ts'
 
-/** What a mistake in YAML begins with, while its parser reports where it could go on no longer, often lines below. */
+/** The beginning of a mistake in YAML. The parser reports the place where it cannot go on, which is often lines below. */
 export interface Opening {
-  /** Offset in the text. */
+  /** The position in the text. */
   readonly at: number
-  /** What is wrong, and the cure. */
+  /** The problem and the cure. */
   readonly message: string
-  /** Whether it is a bracket or a quote; else it is a variable. */
+  /** Whether it is a bracket or a quote; otherwise it is a variable. */
   readonly isUnclosed: boolean
 }
 
@@ -14,13 +14,13 @@ const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
 const VARIABLE = /\$\{[^}\n]*\}?/y
 
 /**
- * Looks for the bracket or the quote that is open where the parser found its first error, or for a variable in braces without quotes.
- * @param until offset of that error
- * @returns `null` if there is none: the error is another one
+ * Finds the bracket or quote that is open at the parser's first error, or a variable in braces without quotes.
+ * @param until position of that error
+ * @returns `null` if the error is another one
  */
 export function openingBefore(text: string, until: number): Opening | null {
   const brackets: number[] = []
-  /** Whether a value may begin here: a bracket or a quote within a text is a part of it. */
+  /** Whether a value may begin here. A bracket or a quote within a text belongs to the text. */
   let isStart = true
   let at = 0
   while (at < until) {
@@ -61,7 +61,7 @@ function endOfLine(text: string, at: number): number {
   return end < 0 ? text.length : end
 }
 
-/** `null` without an end. */
+/** `null` if there is no end. */
 function endOfQuote(text: string, at: number): number | null {
   const inside = text[at] === '"' ? /(?:\\[\s\S]|[^"\\])*"/y : /(?:''|[^'])*'(?!')/y
   inside.lastIndex = at + 1

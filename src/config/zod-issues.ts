@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Finding, Path } from './problems.ts'
 
-/** From what zod says to findings. The sentences come from the schema. */
+/** Turns zod's issues into findings. The sentences come from the schema. */
 
 type Issue = z.core.$ZodIssue
 
@@ -9,7 +9,7 @@ export function findingsOf(issues: readonly Issue[], base: Path = []): Finding[]
   return issues.flatMap((issue) => findingsOfOne(issue, pathOf(issue, base)))
 }
 
-/** The paths of numbers and booleans that stand where a text is wanted. */
+/** The paths of numbers and booleans in the place of a text. */
 export function pathsThatWantText(issues: readonly Issue[]): Path[] {
   return issues.filter(wantsText).map((issue) => pathOf(issue, []))
 }
@@ -25,7 +25,7 @@ function findingsOfOne(issue: Issue, path: Path): Finding[] {
   return issue.code === 'invalid_union' ? ofUnion(issue, path) : [{ path, message: issue.message }]
 }
 
-/** The problems of the one shape that was meant, or that it is none of them. */
+/** The problems of the shape that was probably meant, or a sentence that it is none of them. */
 function ofUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
   const meant = issue.errors.find((branch) => branch.length > 0 && !branch.some(isOtherShape))
   if (meant !== undefined) return findingsOf(meant, path)

@@ -1,6 +1,6 @@
 /**
- * The schemas of the admin API. Those of bodies and queries validate. Those of responses are what the OpenAPI document
- * promises, and responses have their types (`api.ts`). The document names them in the order of these lines.
+ * The schemas of the admin API. Those of bodies and queries validate. Those of responses are in the OpenAPI document,
+ * and give responses their types (`api.ts`). The document lists them in the order of these lines.
  */
 // biome-ignore-all assist/source/organizeImports: sorted, they would change the document
 export * from './admin/values.ts'

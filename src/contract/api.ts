@@ -3,7 +3,7 @@ import type { Immutable } from '../lib/immutable.ts'
 import type * as schemas from './admin.ts'
 import type { askedPrice } from './price.ts'
 
-/** What the admin API says, as types: those of its schemas. Nothing but types, so that the page can import them. */
+/** The types of the admin API, from its schemas. There are only types here, so that the page can import this file. */
 
 type Of<T extends z.ZodType> = Immutable<z.output<T>>
 
@@ -14,35 +14,35 @@ export type Table = Of<typeof schemas.table>
 export type ScopedTable = Of<typeof schemas.scopedTable>
 export type LimitTables = Of<typeof schemas.limitTables>
 
-/** A price by what a request asks for: a value may have a price of its own. */
+/** A price that depends on the request. A value may have a price of its own. */
 export type AskedPrice = Of<typeof askedPrice>
 
-/** Any response of 400 and above. */
+/** Any response with a status of 400 or above. */
 export type ErrorResponse = Of<typeof schemas.errorResponse>
 /** GET /api/session, POST /api/session { token }, DELETE /api/session */
 export type SessionResponse = Of<typeof schemas.session>
 /** POST /api/session/provider */
 export type SignInBegunResponse = Of<typeof schemas.signInBegun>
-/** One window of somebody. */
+/** One window of an owner. */
 export type WindowResponse = Of<typeof schemas.window>
-/** Whether somebody is refused now. */
+/** Whether an owner is refused now. */
 export type StandingResponse = Of<typeof schemas.standing>
 /** How a limit came about. */
 export type LayersResponse = Of<typeof schemas.layers>
-/** A limit in force, what is used of it, and how it came about. */
+/** A limit in force, with its usage and its layers. */
 export type LimitResponse = Of<typeof schemas.limit>
-/** The same without what is used, which only the store knows. */
+/** The same without usage, which only the store knows. */
 export type LimitInForceResponse = Of<typeof schemas.limitInForce>
-/** A limit, and the rules whose requests may cost more than it ever allows. */
+/** A limit, and rules whose requests may cost more than it ever allows. */
 export type WarningResponse = Of<typeof schemas.warning>
 
-/** The settings as one of the layers has them. */
+/** The settings in one layer. */
 export type SettingsResponse = Of<typeof schemas.settings>
-/** The settings, and the limits that they make. */
+/** The settings, and the limits that result. */
 export type SettingsInForceResponse = Of<typeof schemas.settingsInForce>
 /** GET /api/quota. Its ETag is `"version"`, for If-Match. */
 export type QuotaResponse = Of<typeof schemas.quota>
-/** GET /api/in-force: the settings that this gateway enforces. The store is not asked. Its ETag is that of GET /api/quota. */
+/** GET /api/in-force: the settings that this gateway enforces, without asking the store. Its ETag is that of GET /api/quota. */
 export type InForceResponse = Of<typeof schemas.inForce>
 /** PATCH /api/quota */
 export type QuotaChangedResponse = Of<typeof schemas.quotaChanged>
@@ -56,21 +56,21 @@ export type EndResponse = Of<typeof schemas.end>
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
 /** POST /api/quota/preview */
 export type PreviewResponse = Of<typeof schemas.preview>
-/** A limit that a change sets and nobody follows. */
+/** A limit in a change that nobody follows. */
 export type UnfollowedResponse = Of<typeof schemas.unfollowed>[number]
 /** GET /api/plans. Its ETag is that of GET /api/quota. */
 export type PlansResponse = Of<typeof schemas.plans>
-/** What is written of the limits of a plan. */
+/** The written limits of a plan. */
 export type PlanTablesResponse = Of<typeof schemas.planTables>
 /** POST /api/quota/reset */
 export type QuotaResetResponse = Of<typeof schemas.quotaReset>
 
-/** PUT /api/users/{id}/override: the categories stand beside the other fields. */
+/** PUT /api/users/{id}/override, with the categories beside the other fields. */
 export type OverrideBody = Readonly<Record<string, unknown>> & Of<typeof schemas.overrideFields>
 export type OverrideResponse = Of<typeof schemas.override>
 /** PUT /api/users/{id}/override */
 export type OverrideSetResponse = Of<typeof schemas.overrideSet>
-/** PUT /api/organisations/{id}/override: the categories stand beside the other fields. */
+/** PUT /api/organisations/{id}/override, with the categories beside the other fields. */
 export type OrganisationOverrideBody = Readonly<Record<string, unknown>> & Of<typeof schemas.organisationOverrideFields>
 export type OrganisationOverrideResponse = Of<typeof schemas.organisationOverride>
 /** PUT /api/organisations/{id}/override */

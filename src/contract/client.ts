@@ -12,15 +12,15 @@ import { askedPrice, PRICE_TEXT } from './price.ts'
 import { errorBody, violationOf } from './refusal.ts'
 import { tied } from './tied.ts'
 
-/** What clients get from the gateway itself. Names of components begin with Tollgate, since the service has its own beside them. */
+/** What clients get from the gateway itself. Components begin with Tollgate, because the service has others beside them. */
 
-/** Of one configuration: a document names the categories and windows that its gateway has. */
+/** The names in one configuration, because a document only has the categories and windows of its gateway. */
 export interface Names {
   readonly categories: readonly string[]
   readonly windows: readonly { readonly name: string }[]
 }
 
-/** Of these statuses and codes clients are told. No route and another method are left out, since an operation has both. */
+/** Statuses and codes for clients, without those of a missing route or another method, because operations have both. */
 type OfOtherRequests = 404 | 405 | 501
 export type OwnStatus = Exclude<(typeof STATUS_OF)[ErrorCode], OfOtherRequests>
 
@@ -76,7 +76,7 @@ function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
 
 const grantOfUsage = grantStatus.extend({ tokens: count.describe('Tokens that were given.') })
 
-/** Of the grants only those from which something was taken. */
+/** Contains only grants from which something was taken. */
 const ownUsage = tied<ShownPage & Pick<QuotaStatus, 'grants'>>()(
   usage.omit({ knownSince: true }).extend({ grants: z.array(grantOfUsage).optional() }),
 )
@@ -150,7 +150,7 @@ const SCHEMAS = {
   TollgatePlanLimits: [planLimits, 'Tokens of a plan, of each user and of all users of an organisation together.'],
 } as const
 
-/** The components of the document of one gateway. */
+/** The components in the document of one gateway. */
 export function clientComponents(names: Names): Components {
   const [refusal, window] = [refusalOf(names), windowOf(names)]
   const all = {

@@ -6,12 +6,12 @@ import { describeFields } from './fields.ts'
 
 export type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** Those of one document by their names there, each with a sentence on what it is. */
+/** The schemas of one document by their names in it, each with a sentence about it. */
 export type Named = z.core.$ZodRegistry<{ id: string; description: string }>
 
 const PLACE = '#/components/schemas/'
 
-/** Sorted by name: the order in which modules are loaded, and with it that of the schemas, differs between processes. */
+/** Sorted by name, because the order in which modules are loaded differs between processes. */
 export function componentsOf(named: Named): Components {
   const { schemas } = z.toJSONSchema(named, {
     io: 'input',
@@ -28,7 +28,7 @@ export function componentsOf(named: Named): Components {
   return Object.fromEntries(described.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What stands at a body: the name of its component, those of its alternatives, or the schema itself. */
+/** The content of a body: the name of its component, those of its alternatives, or the schema itself. */
 export function contentOf(schema: z.ZodType, named: Named): { readonly schema: object } {
   const id = named.get(schema)?.id
   if (id === undefined && schema instanceof z.ZodUnion) {

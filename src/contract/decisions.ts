@@ -5,10 +5,10 @@ import { errorBody, violationOf } from './refusal.ts'
 
 /** What services that ask for decisions send and get. */
 
-/** Those with a name of their own in the OpenAPI document, in its order. */
+/** Schemas with a name in the OpenAPI document, in its order. */
 export const named = z.registry<{ id: string; description: string }>()
 
-/** RFC 9110 section 5: what a field of the request may be called and say. */
+/** RFC 9110 section 5: allowed names and values of the request's fields. */
 const fields = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,256}$/), z.string().regex(/^[\t -~\x80-\xff]*$/))
 const word = (description: string) => z.string().min(1).max(256).describe(description)
 
@@ -77,9 +77,9 @@ export const decided = z.strictObject({
 export type Decided = z.output<typeof decided>
 named.add(decided, { id: 'Decision', description: 'Whether a request may pass, and what was charged for it.' })
 
-/** The most that a service may report of a request. */
+/** The most that a service may report for a request. */
 const MOST_TOKENS = 1_000_000_000
-/** An id holds names of 256 bytes, that of an organisation once for each category, and three numbers of each window. */
+/** An id contains names of up to 256 bytes, the organisation's once for each category, and three numbers for each window. */
 const id = z.string().max(16_384).describe('The `id` of the decision.')
 
 export const settleBody = z.strictObject({

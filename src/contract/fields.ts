@@ -454,7 +454,7 @@ export const FIELDS: ReadonlyMap<string, string> = new Map(
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A JSON Schema with a description for each of its members. @param body the name of its component; empty for none */
+/** A JSON Schema with a description for each member. @param body the name of its component; empty for none */
 export function describeFields<T extends Json>(schema: T, body: string): T {
   const parts = Object.entries(schema).map(([key, part]): [string, unknown] => {
     if (key !== 'properties') return [key, describedPart(part, body)]
@@ -464,7 +464,7 @@ export function describeFields<T extends Json>(schema: T, body: string): T {
   return Object.fromEntries(parts) as T
 }
 
-/** What a parameter of a query means that does not say it itself. */
+/** The meaning of a query parameter without a description of its own. */
 export function describedParameter(name: string): string {
   return FIELDS.get(`?.${name}`) ?? FIELDS.get(name) ?? ''
 }
@@ -475,7 +475,7 @@ function described(name: string, member: Json, body: string): Json {
   return { ...(description !== undefined && { description }), ...describeFields(member, body) }
 }
 
-/** Whether a schema may take `null`, as far as it says that itself. */
+/** Whether a schema itself says that it allows `null`. */
 function mayBeNull({ type, anyOf, enum: values }: Json): boolean {
   if (Array.isArray(anyOf)) return anyOf.some(mayBeNull)
   if (Array.isArray(values)) return values.includes(null)

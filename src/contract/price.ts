@@ -5,7 +5,7 @@ import { count, name } from './admin/values.ts'
 export const PRICE_TEXT =
   'A price by what a request asks for: where it is read (one of `body`, `query`, `header`, `size`), and how (`values`, `times`, `each` or `per`).'
 
-/** A price by what a request asks for, as the configuration writes it. */
+/** A price that depends on the request, in the form of the configuration. */
 export const askedPrice: z.ZodType<ShownPrice> = name(
   z.strictObject({
     body: z.array(z.string()).optional().describe('Paths of fields in the body. A request has one of them.'),

@@ -3,11 +3,11 @@ import type { QuotaViolation } from '../quota/refusal.ts'
 import { count, scope, time } from './admin/values.ts'
 import { tied } from './tied.ts'
 
-/** What clients of the gateway and services that ask for decisions are told alike. */
+/** The common parts of what clients and asking services get. */
 
 export const errorBody = z.strictObject({ error: z.string(), msg: z.string() })
 
-/** @param category its name, and that of its window, as far as a document knows them */
+/** @param category the names of categories, and of windows, if a document knows them */
 export function violationOf(category: z.ZodType<string>, window: z.ZodType<string>) {
   return tied<QuotaViolation>()(
     z.strictObject({

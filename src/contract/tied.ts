@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 
-/** Without the `undefined` that zod gives to members which may be missing; never written to, at any depth. */
+/** Without the `undefined` that zod allows in optional members, and read-only at any depth. */
 type Exact<T> = T extends object ? { readonly [K in keyof T]: Exact<Exclude<T[K], undefined>> } : T
-/** With every member: of two types that differ in an optional member each may stand for the other, but of these neither. */
+/** With every member required, because types that differ only in an optional member can be assigned to each other. */
 type Full<T> = T extends object ? { readonly [K in keyof T]-?: Full<T[K]> } : T
 
 type Same<A, B> = [A, B, Full<A>, Full<B>] extends [B, A, Full<B>, Full<A>]
@@ -10,8 +10,8 @@ type Same<A, B> = [A, B, Full<A>, Full<B>] extends [B, A, Full<B>, Full<A>]
   : 'the body differs from its schema'
 
 /**
- * The schema of a body that the domain has an interface for, as in `tied<RefusalBody>()(z.strictObject({ … }))`. It compiles only while
- * both have the same members, so that nobody can change what is sent and leave the document behind.
+ * The schema of a body for which the domain has an interface, as in `tied<RefusalBody>()(z.strictObject({ … }))`. It compiles only if
+ * both have the same members, so that nobody can change what is sent without its document.
  */
 export function tied<Body>() {
   return <S extends z.ZodType>(schema: S & Same<Exact<Body>, Exact<z.output<S>>>): S => schema

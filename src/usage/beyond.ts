@@ -5,35 +5,35 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import { type Limit, promised, type Window } from '../quota/window.ts'
 
 /**
- * By what the runs of an owner are read: how long its months are, what of runs lies beyond soft limits, and what grants it has. Of a run
- * only its tokens are kept, so the limits are those in force when it is asked. Pure.
+ * What is needed to read an owner's runs: the length of its months, the part of runs beyond soft limits, and its grants. Only the tokens
+ * of a run are kept, so the present limits are used. Pure.
  */
 
-/** The limits of one user or organisation in a category; `null` for none. */
+/** The limits of one owner in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null
 
-/** By what the runs of one user or organisation are read. */
+/** What is needed to read the runs of one owner. */
 export interface OwnerTerms {
   readonly limitsOf: LimitsOf
-  /** The day with which its months begin; `null` for that of the window. */
+  /** The first day of its months; `null` for that of the window. */
   readonly periodDay: number | null
-  /** One that the owner was given, also one that has ended; `null` for one that is not known. */
+  /** A grant of the owner, even an ended one; `null` if unknown. */
   readonly grantOf: (id: string) => KnownGrant | null
 }
 
-/** What is known of a grant whose tokens were taken. */
+/** The facts about a grant whose tokens were taken. */
 export interface KnownGrant {
   readonly category: string
   readonly tokens: number
-  /** When it began and ends or has ended, in milliseconds since the epoch. */
+  /** When it began, and when it ends or has ended, in milliseconds since the epoch. */
   readonly from: number
   readonly until: number
 }
 
-/** Those of several users or organisations, in the order of their ids. @throws StoreError */
+/** The terms of several owners, in the order of their ids. @throws StoreError */
 export type TermsOf = (scope: HistoryScope, ids: readonly string[]) => Promise<readonly OwnerTerms[]>
 
-/** @param payer the owner, or a member of it @param grantOf of all grants, since ids are of one owner. Default none is known */
+/** @param payer the owner, or a member of it @param grantOf finds any grant, since an id has one owner. Default unknown */
 export function termsOf(
   policy: Policy,
   payer: Payer,
@@ -47,18 +47,18 @@ export function termsOf(
   }
 }
 
-/** Of whom no limit is known, and no grant. */
+/** For an owner without known limits and grants. */
 export const NO_TERMS: OwnerTerms = { limitsOf: () => null, periodDay: null, grantOf: () => null }
 
-/** Tokens of one run beyond the limit of its window; `null` if that is not soft, or no limit is known. */
+/** The tokens of one run beyond the limit of its window; `null` if that is not soft, or unknown. */
 export type Beyond = (category: string, window: Window, startedAt: number, tokens: number) => number | null
 
 /**
- * Of the runs of one user or organisation. What grants paid lies beyond no limit: it is in the books, and in no window that limits. So the
- * books count as the day of the window that is limited; where that is not kept any more, as no more than ever fits into it.
+ * For the runs of one owner. Tokens paid by grants are in the books but in no limited window, so they are beyond no limit. So a day in the
+ * books counts like the day of the limited window. If that day is no longer kept, it counts with no more than ever fits into it.
  */
 export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
-  /** By category, then by the start of a day, what windows hold; `null` if no grant has paid. It is read when it is first needed. */
+  /** By category and day, the tokens in windows; `null` if no grant has paid. Read when it is first needed. */
   let charged: DaysCharged | null | undefined
   return (category, window, startedAt, tokens) => {
     const limit = limitsOf(category)?.find((each) => each.over !== undefined && hasRunsOf(each.window, window))
@@ -67,14 +67,14 @@ export function beyondOf(owner: OwnerHistory, limitsOf: LimitsOf): Beyond {
     if (above === 0 || !isBook(window)) return above
     if (charged === undefined) charged = owner.takenOf().size === 0 ? null : daysCharged(owner, limit.window)
     if (charged === null) return above
-    // Of a day of which windows that are kept hold nothing, grants have paid all.
+    // If kept windows have nothing for a day, grants have paid everything.
     const unknown = startedAt >= charged.since ? 0 : Math.min(tokens, limit.limit)
     const day = charged.tokens.get(dayOf(category, limit.window, startedAt)) ?? unknown
     return Math.max(0, day - promised(limit))
   }
 }
 
-/** Days of the same zone are the same runs, in a window that limits and in the books. */
+/** Days in the same zone are the same runs in a limited window and in the books. */
 function hasRunsOf({ seconds, calendar }: Window, counted: Window): boolean {
   if (seconds === counted.seconds) return true
   return isBook(counted) && calendar?.unit === 'day' && calendar.zone === counted.calendar?.zone
@@ -82,11 +82,11 @@ function hasRunsOf({ seconds, calendar }: Window, counted: Window): boolean {
 
 interface DaysCharged {
   readonly tokens: ReadonlyMap<string, number>
-  /** When the oldest of them began; infinite for none. */
+  /** When the oldest one began; infinite for none. */
   readonly since: number
 }
 
-/** @param window a day of a calendar: all such have the zone of the books */
+/** @param window a day of a calendar. All of them have the zone of the books */
 function daysCharged(owner: OwnerHistory, window: Window): DaysCharged {
   const tokens = new Map<string, number>()
   let since = Number.POSITIVE_INFINITY

@@ -2,11 +2,11 @@ import { inSlices } from '../lib/slices.ts'
 import { type Episode, MOST_EPISODES, type Place, type RefusalFilter } from './episodes.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 
-/** Episodes that are read at once. */
+/** How many episodes are read at once. */
 const PAGE = 1000
 
 /**
- * At most as many episodes as a store keeps, a page at a time, with others between.
+ * All episodes that a store keeps, page by page, with other work in between.
  * @throws StoreError, or the reason of the signal
  */
 export async function* episodePages(

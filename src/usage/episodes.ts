@@ -1,61 +1,58 @@
 import type { Scope } from '../quota/refusal.ts'
 
-/**
- * Refusals as episodes: one for each user, category, scope, window and run of the window. Pure, with the order in which both
- * stores show them.
- */
+/** Refusals as episodes: one for each user, category, scope, window and run. Pure. The order here is that of both stores. */
 
 /** How many a store keeps, and for how long after the last refusal. */
 export const MOST_EPISODES = 20_000
 export const KEEP_EPISODES_MS = 7 * 24 * 60 * 60_000
 
-/** Routes that an episode names. */
+/** How many routes an episode names. */
 export const MOST_EPISODE_ROUTES = 8
 
 export interface Episode {
   /** 16 letters or digits, `-` or `_`: the same for the same user, category, scope, window, run and shadow. */
   readonly id: string
   /**
-   * `null` for all callers together of whom nobody knows who they are (by address, by an unverified key): made-up names do not
-   * wash the others out.
+   * `null` for all unverified callers together (by address, or by an unverified key), so that made-up names do not displace
+   * other episodes.
    */
   readonly user: string | null
   readonly plan: string | null
-  /** The day with which months begin by the credential of the last refusal; missing if it named none. */
+  /** The first day of months in the credential of the last refusal; absent if it named none. */
   readonly periodDay?: number
-  /** That of the user whose limit it was; `null` without one. */
+  /** The organisation of the user; `null` for none. */
   readonly organisation: string | null
   readonly category: string
   readonly scope: Scope
   /** Name of the window. */
   readonly window: string
-  /** Start of the run; `null` if the window was not running, since the request costs more than the limit ever allows. */
+  /** Start of the run; `null` if the window was not running, because the request costs more than the limit. */
   readonly startedAt: number | null
-  /** Of the first and the last refusal, on the store's clock. */
+  /** When the first and the last refusal were, on the store's clock. */
   readonly first: number
   readonly last: number
   /** How many refusals. */
   readonly count: number
-  /** Rules of the routes, as the configuration has them, at most `MOST_EPISODE_ROUTES`. */
+  /** Rules of the routes as in the configuration, at most `MOST_EPISODE_ROUTES`. */
   readonly routes: readonly string[]
-  /** Of the last refusal: the limit, what was used of it, and which layers made the limit. */
+  /** At the last refusal: the limit, its usage, and the layers that made it. */
   readonly limit: number
   readonly used: number
   readonly source: string
-  /** What the last refused request was to cost, in tokens; absent in one that an earlier version has stored. */
+  /** The cost of the last refused request in tokens; absent if an earlier version has stored the episode. */
   readonly cost?: number
-  /** What would have been refused, and was let through in shadow; absent in refusals. */
+  /** Set if shadow mode let the requests through, and absent for real refusals. */
   readonly shadow?: true
 }
 
-/** What of an episode is to be added: `count` counts the refusals since it was sent last. */
+/** An addition to an episode, in which `count` is the number of refusals since the last one was sent. */
 export type EpisodeChange = Episode
 
 export interface RefusalFilter {
-  /** A part of the id of the user or of the organisation, in any letter case. */
+  /** A part of the user's or the organisation's id, in any letter case. */
   readonly part?: string | undefined
   readonly user?: string | undefined
-  /** Refusals of all its users. */
+  /** Refusals of all users of this organisation. */
   readonly organisation?: string | undefined
   readonly scope?: Scope | undefined
   readonly category?: string | undefined
@@ -64,22 +61,22 @@ export interface RefusalFilter {
   readonly since?: number | undefined
   /** Only episodes whose first refusal was at this moment or earlier. */
   readonly until?: number | undefined
-  /** What would have been refused, instead of refusals. Default no. */
+  /** Whether to show what shadow mode let through instead. Default no. */
   readonly shadow?: boolean | undefined
 }
 
-/** By whom or by what refusals are counted. */
+/** How refusals can be grouped. */
 export const GROUPINGS = ['user', 'organisation', 'limit', 'route'] as const
-/** A `limit` is a category, a scope and a window. An entry with several routes counts for each of them. */
+/** A `limit` is a category, a scope and a window. An episode with several routes counts for each of them. */
 export type Grouping = (typeof GROUPINGS)[number]
 
-/** Where a page ends: the episode that was shown last. */
+/** The end of a page: its last episode. */
 export interface Place {
   readonly last: number
   readonly id: string
 }
 
-/** @param known what is stored of it; `null` for nothing */
+/** @param known the stored episode; `null` for none */
 export function withChange(known: Episode | null, change: EpisodeChange): Episode {
   if (known === null) return change
   const latest = change.last >= known.last ? change : known
@@ -110,25 +107,25 @@ function hasPart({ user, organisation }: Episode, part: string): boolean {
   return [user, organisation].some((id) => id?.toLowerCase().includes(part))
 }
 
-/** Whether one comes behind a place in the list, which has the latest first. */
+/** Whether an episode comes after a place in the list, which has the latest first. */
 export function isBehind({ last, id }: Place, place: Place): boolean {
   return last < place.last || (last === place.last && id < place.id)
 }
 
-/** A cursor as clients have it. */
+/** A cursor in the form for clients. */
 export function cursorOf({ last, id }: Place): string {
   return `${last}.${id}`
 }
 
 const CURSOR = /^(\d{1,15})\.([A-Za-z0-9_-]{16})$/
 
-/** `null` for what is no cursor. */
+/** `null` if the text is no cursor. */
 export function placeOf(cursor: string): Place | null {
   const [, last, id] = CURSOR.exec(cursor) ?? []
   return last === undefined || id === undefined ? null : { last: Number(last), id }
 }
 
-/** Episodes behind a place, the latest first; fewer than it could be only at the end, where it is empty. */
+/** Episodes after a place, latest first. A step may return fewer than possible, but none only at the end. */
 export type EpisodeSteps = (behind: Place | null) => Promise<readonly Episode[]>
 
 /** Looks through the episodes step by step until a page is full. */
@@ -143,7 +140,7 @@ export async function pageOf(
     for (const episode of some) {
       if (filter.since !== undefined && episode.last < filter.since) return { episodes: found, next: null }
       if (!fits(episode, filter)) continue
-      // One more than asked for shows that there is a next page.
+      // One more episode shows that there is a next page.
       if (found.length === limit) return { episodes: found, next: found.at(-1) ?? null }
       found.push(episode)
     }

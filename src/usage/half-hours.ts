@@ -15,45 +15,45 @@ import {
   type Sums,
 } from './series.ts'
 
-/** What this process has counted since the last flush. */
+/** Counts of this process since the last flush. */
 export interface HalfHours {
-  /** Adds what an observation says, if it says anything that the series count. */
+  /** Adds an observation if the series count it. */
   count(observation: Observation): void
-  /** Adds what is counted from now on to the days of a calendar as well; `null` to none. Default none. */
+  /** From now on also adds counts to the days of a calendar; `null` for none. Default none. */
   keepDays(days: Calendar | null): void
-  /** Takes everything out, as what is to be added to the series. */
+  /** Removes and returns everything, as additions to the series. */
   take(): SeriesEntry[]
-  /** How long before it was counted something was charged whose half hour was over, at most: since the start of the process, in milliseconds. */
+  /** In milliseconds since the start of the process: how late a charge was counted at most, if its half hour was over by then. */
   lateMs(): number
 }
 
-/** Sums of one route, category and plan, which every sum of a series is made of. */
+/** Sums of one route, category and plan, which are parts of all series. */
 interface Cell {
   readonly route: string
   readonly category: string | null
   readonly plan: string | null
   readonly counts: Sums
-  /** Another plan, or another category after a reload. */
+  /** For another plan, or another category after a reload. */
   next: Cell | null
 }
 
-/** A half hour, or a part of one where a day begins within it, as in Kathmandu. */
+/** A half hour, or a part of one if a day begins within it, as in Kathmandu. */
 interface HalfHour {
-  /** Of the half hour. */
+  /** Start of the half hour. */
   readonly start: number
-  /** What is charged in [from, until) is of it. */
+  /** Charges in [from, until) belong to it. */
   readonly from: number
   readonly until: number
-  /** The day that it is a part of; `null` if no days are kept. */
+  /** The day that contains it; `null` if no days are kept. */
   readonly day: { readonly zone: string; readonly start: number } | null
-  /** By the route. */
+  /** By route. */
   readonly cells: Map<string, Cell>
 }
 
-/** Of all half hours together: those of an outage wait here. Beyond it routes that are new are counted together. */
+/** For all half hours together, which may wait here during an outage. Beyond this, new routes are counted together. */
 const MOST_CELLS = 20_000
 
-/** Routes by how much is asked of them lately, for those that have a series of their own. */
+/** How many routes are ranked by their recent use, to choose those with a series of their own. */
 const MOST_RANKED = 10_000
 
 /** @param storeTime milliseconds since the epoch on the store's clock, as well as it is known */
@@ -77,7 +77,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     return found
   }
 
-  /** The counts of the most frequent case are behind one lookup. */
+  /** In the most frequent case one lookup finds the counts. */
   function sumsOf(half: HalfHour, route: string, category: string | null, plan: string | null): Sums {
     const first = half.cells.get(route)
     for (let cell: Cell | null = first ?? null; cell !== null; cell = cell.next) {
@@ -105,13 +105,13 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     }
   }
 
-  /** In the half hour of the charge, also what is corrected later. */
+  /** Counts in the half hour of the charge, even if it is corrected later. */
   function countCharge({ kind, tokens, charge, isFurther, decision, plan, route, refusedBy }: Settled): void {
     const isOfWindow = typeof refusedBy === 'object' && refusedBy !== null
-    // Nothing of it is a figure of the series: a repetition, and what was let through although no window refused it.
+    // The series count neither repetitions nor requests that passed although no window refused them.
     if (decision === null || (tokens === 0 && kind !== 'charged' && !isOfWindow)) return
     const { once } = decision
-    // What a repetition costs beyond is that of the charge that it repeats, whose windows hold it.
+    // If a repetition costs more than its charge, the difference belongs to that charge, whose windows have it.
     const chargedAt = once?.kind === 'replayed' && kind !== 'repeated' ? once.since : decision.at
     const sums = sumsOf(at(chargedAt), route, charge.category, planLabel(plan))
     addTokens(sums, charge, decision, kind, tokens)
@@ -122,7 +122,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   }
 
   function take(): SeriesEntry[] {
-    // The store leaves out what is too old: its clock may have been set back, which is not known here yet.
+    // The store leaves out what is too old. Its clock may have been set back, which is unknown here.
     const taken = [...halves.values()].sort((a, b) => a.start - b.start)
     for (const half of taken) rank(half)
     const busiest = busiestOf(ranks)
@@ -132,7 +132,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     return entriesOf(taken, busiest)
   }
 
-  /** What was counted in earlier half hours weighs half as much with each one that begins. */
+  /** When a half hour begins, earlier counts lose half their weight. */
   function rank({ start, cells: routes }: HalfHour): void {
     if (start > rankedStart) {
       rankedStart = start
@@ -157,11 +157,11 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   return { count, keepDays, take, lateMs: () => Math.ceil(latest) }
 }
 
-/** Tokens, and those of them beyond a soft limit. @param tokens by which what the charge costs is changed */
+/** Counts tokens, and those beyond a soft limit. @param tokens the change of the charge's cost */
 function addTokens(sums: Sums, charge: Charge, decision: Decision, kind: Settled['kind'], tokens: number): void {
   sums.tokens += tokens
   if (tokens === 0) return
-  // Of a cost of 0 none is beyond.
+  // Nothing of a cost of 0 is beyond.
   if (kind === 'charged') sums.over += overTokens(charge, decision, tokens)
   else sums.over += overTokens(charge, decision, charge.cost + tokens) - overTokens(charge, decision, charge.cost)
 }
@@ -203,14 +203,14 @@ function countRequest(sums: Sums, { httpStatus, outcome, durationMs, clientStatu
   sums.latency[i] = (sums.latency[i] as number) + 1
 }
 
-/** `null` if all routes have a series of their own. */
+/** `null` if every route has a series of its own. */
 function busiestOf(ranks: ReadonlyMap<string, number>): ReadonlySet<string> | null {
   if (ranks.size <= MOST_ROUTES) return null
   const first = [...ranks].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROUTES)
   return new Set(first.map(([route]) => route))
 }
 
-/** Of each half hour and of each day, what is to be added to it. */
+/** The additions to each half hour and each day. */
 function entriesOf(halves: readonly HalfHour[], busiest: ReadonlySet<string> | null): SeriesEntry[] {
   const sums = new Map<string, SeriesEntry & { readonly counts: Sums }>()
   const addTo = (place: Pick<SeriesEntry, 'start' | 'zone'>, by: SeriesKind, name: string, { counts }: Cell): void => {

@@ -4,18 +4,18 @@ import type { RefusingLimit, Settled } from '../observe/observation.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type EpisodeChange, MOST_EPISODE_ROUTES } from './episodes.ts'
 
-/** The refusals that this process has seen lately, also those in shadow, by their episodes. */
+/** The episodes of refusals that this process has recently seen, including those in shadow mode. */
 export interface OpenEpisodes {
-  /** Counts what a limit refused, or would have refused if it was not in shadow; any other outcome is passed over. */
+  /** Counts a refusal by a limit, even in shadow mode, and ignores any other outcome. */
   count(outcome: Settled): void
-  /** Takes at most this many that are to be sent. @param all also those that were sent a moment ago */
+  /** Removes and returns at most this many changes. @param all whether to include episodes that were sent a moment ago */
   take(most: number, all: boolean): EpisodeChange[]
 }
 
 interface Open {
   readonly id: string
   readonly user: string | null
-  /** The last refusal by another limit or usage than before. Those that only repeat it are not held, so that none of them outlives its request. */
+  /** The last refusal with another limit or usage than before. Mere repetitions are not kept, so that none outlives its request. */
   latest: Refused
   readonly startedAt: number | null
   readonly first: number
@@ -28,24 +28,24 @@ interface Open {
 
 type Refused = Settled & { readonly refusedBy: RefusingLimit }
 
-/** An episode that is only repeated is sent this often. */
+/** How often an episode that is only repeated is sent. */
 const REPEATED_MS = 10_000
-/** One that was not repeated for this long is forgotten here; the store goes on with it. */
+/** After this long without a repetition an episode is forgotten here, and goes on in the store. */
 const IDLE_MS = 60_000
-/** Users beyond these, refused ones and those in shadow, are counted with callers of whom nobody knows who they are. */
+/** Further users, refused ones and those in shadow, are counted together with unverified callers. */
 const MOST_OPEN = 10_000
 
 /** @param now monotonic milliseconds */
 export function createOpenEpisodes(now: () => number): OpenEpisodes {
-  /** Whoever is in shadow takes no place of who is refused. */
+  /** Separate, so that users in shadow take no place from refused ones. */
   const [refusals, shadows] = [new Map<string, Open>(), new Map<string, Open>()]
-  /** Those that have something to send: their count is not 0. */
+  /** Episodes with something to send, because their count is not 0. */
   const changed = new Set<Open>()
 
   function count(outcome: Settled): void {
     if (!isOfLimit(outcome)) return
     const { refusedBy, route } = outcome
-    // Whoever goes on asking is refused by the same object.
+    // A client that goes on asking is refused with the same object.
     const episode = (refusedBy.episode as Open | undefined) ?? episodeFor(outcome)
     if (episode.latest.refusedBy !== refusedBy) episode.latest = outcome
     if (episode.count++ === 0) changed.add(episode)
@@ -56,7 +56,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
 
   function episodeFor(refused: Refused): Open {
     const { isVerified, caller, refusedBy } = refused
-    // Anybody can make up the names of the others.
+    // Anybody can make up names of unverified callers.
     const episode = episodeOf(refused, isVerified ? caller.user : null)
     refusedBy.episode = episode
     return episode

@@ -10,11 +10,11 @@ import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from 
 
 export interface UsageRecorderOptions {
   readonly store: Pick<UsageLogStore, 'addUsage'>
-  /** Random for each start of a process: a sequence number counts within it. */
+  /** Random for each start of a process. Sequence numbers count within it. */
   readonly instance: string
-  /** How often what was counted goes to the store, in milliseconds. Default 2000. */
+  /** How often counts go to the store, in milliseconds. Default 2000. */
   readonly flushMs?: number
-  /** Hears of a failure of the store, operation `usage_flush`. */
+  /** Is told of a failure of the store with operation `usage_flush`. */
   readonly observe: Observer
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number
@@ -24,18 +24,18 @@ export interface UsageRecorderOptions {
 
 export interface UsageRecorder {
   readonly observer: Observer
-  /** Of which days it keeps sums from now on; `null` for none, as before the first call. */
+  /** From now on keeps sums of days of this calendar; `null` for none, as before the first call. */
   keepDays(days: Calendar | null): void
-  /** What would be missing if the process ended now. */
+  /** What would be lost if the process ended now. */
   unsent(): Unsent
   /**
-   * Sends what is left, again and again until it is known to be applied or the grace has passed, and stops. Never rejects.
+   * Sends the rest until it is known to be applied, or the grace has passed, and stops. Never rejects.
    * @returns whether nothing is left
    */
   close(graceMs: number): Promise<boolean>
 }
 
-/** Between the attempts of `close`. */
+/** The pause between attempts of `close`. */
 const AGAIN_MS = 50
 
 /**
@@ -51,14 +51,14 @@ const AGAIN_MS = 50
  */
 export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorder {
   const { store, instance, flushMs = 2000, observe, clock = Date.now, now = () => performance.now() } = options
-  /** The store's clock less ours, in milliseconds; `null` until it is heard. */
+  /** How far the store's clock is ahead of ours, in milliseconds; `null` until it is known. */
   let offset: number | null = null
   const halfHours = createHalfHours(() => clock() + (offset ?? 0))
   const open = createOpenEpisodes(now)
   let sequence = 0
-  /** Made and not known to be applied, the next one first. */
+  /** Flushes that are not known to be applied, the next one first. */
   let unsent: UsageFlush[] = []
-  /** What was counted until then is in the store. */
+  /** Everything that was counted until then is in the store. */
   let sentUntil = now()
   let sending: Promise<void> | null = null
   const stopSending = repeat(() => void send(false), flushMs)
@@ -85,7 +85,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
         }
         unsent.shift()
       }
-      // Many may be refused in one moment, and what was counted before an outage ended is still here.
+      // Many may be refused at once, and counts from an outage may still be here.
       unsent = flushesOf([], open.take(MOST_CHANGES, isLast))
     }
     sentUntil = takenAt
@@ -109,7 +109,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       observe({ type: 'store_failed', operation: 'usage_flush', reason: error.reason, message: error.message })
       return
     }
-    // A fault of ours, which sending it again would only repeat.
+    // A fault of the program, which sending again would only repeat.
     unsent.shift()
     observe({ type: 'internal_error', where: 'usage_flush', error })
   }
@@ -128,7 +128,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
       await send(true)
     }
-    // Those that waited behind a flush that was known only now.
+    // Sends what waited behind a flush with an unknown outcome.
     await send(true)
     return unsent.length === 0
   }

@@ -3,7 +3,7 @@ import { episodePages } from './episode-pages.ts'
 import type { Episode, Grouping, RefusalFilter } from './episodes.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 
-/** What the quota refused in a time: together, by whom or what, and over time. */
+/** What the quota refused in a range of time: in total, in groups, and over time. */
 
 type Scopes = Readonly<Record<Scope, number>>
 
@@ -11,16 +11,16 @@ export interface RefusalSums {
   /** Refusals. */
   readonly count: number
   readonly scopes: Scopes
-  /** Whose they are; all callers of whom nobody knows who they are count as one. */
+  /** How many users; all unverified callers count as one. */
   readonly users: number
 }
 
 export interface RefusalGroup extends RefusalSums {
-  /** The user, the organisation or the route; `null` for a limit, and for refusals without such a name. */
+  /** The user, organisation or route; `null` for a limit, and for refusals without such a name. */
   readonly name: string | null
-  /** With `by: 'limit'`. */
+  /** Set with `by: 'limit'`. */
   readonly limit: Pick<Episode, 'scope' | 'category' | 'window'> | null
-  /** Of the last refusal, in milliseconds since the epoch. */
+  /** When the last refusal was, in milliseconds since the epoch. */
   readonly last: number
 }
 
@@ -31,7 +31,7 @@ export interface RefusalStep {
 }
 
 export interface RefusalSummary extends RefusalSums {
-  /** The most refusals first. */
+  /** Most refusals first. */
   readonly groups: readonly RefusalGroup[]
   readonly steps: readonly RefusalStep[]
 }
@@ -39,14 +39,13 @@ export interface RefusalSummary extends RefusalSums {
 interface Question {
   readonly filter: RefusalFilter
   readonly by: Grouping
-  /** Bounds of the steps, in milliseconds since the epoch, rising: one more than there are steps, or empty for no steps. */
+  /** Bounds of the steps in milliseconds since the epoch, rising: one more than there are steps, or empty for none. */
   readonly bounds: readonly number[]
   readonly signal: AbortSignal
 }
 
 /**
- * An episode counts whole where a part of it lies in the time that is asked for; over the steps its refusals are spread evenly from its first
- * to its last.
+ * An episode counts completely if a part of it is in the range. Over the steps its refusals are spread evenly from the first to the last.
  * @throws StoreError, or the reason of the signal
  */
 export async function summarize(
@@ -77,10 +76,10 @@ export async function summarize(
   return { ...sumsOf(all), groups: shown.sort((a, b) => b.count - a.count || b.last - a.last), steps }
 }
 
-/** Who may be refused by name. */
+/** The kinds of names by which refusals are counted. */
 export type RefusedBy = 'user' | 'organisation'
 
-/** The refusals of each user, or of the users of each organisation, of whom is known who they are. @throws as `summarize` */
+/** How many refusals each verified user has, or the verified users of each organisation. @throws as `summarize` */
 export async function refusalCounts(
   store: Pick<UsageLogStore, 'readRefusals'>,
   by: RefusedBy,
@@ -118,7 +117,7 @@ function noScopes(): Record<Scope, number> {
   return { Personal: 0, Organisation: 0, Global: 0 }
 }
 
-/** Whole refusals, whose sum is that of the episode. */
+/** Whole numbers, with the same sum as the episode. */
 function spread(
   { first, last, count, scope }: Episode,
   steps: readonly { readonly scopes: Record<Scope, number> }[],
@@ -126,7 +125,7 @@ function spread(
 ): void {
   const [begin = 0, end = 0] = [bounds[0], bounds.at(-1)]
   const from = Math.min(Math.max(first, begin), end - 1)
-  // Also of a single refusal, which takes no time.
+  // Even a single refusal, which takes no time, must have a length.
   const to = Math.max(Math.min(last + 1, end), from + 1)
   let before = 0
   for (const [i, step] of steps.entries()) {

@@ -4,64 +4,64 @@ import { type Calendar, periodOf } from '../quota/calendar.ts'
 import type { Retention } from '../quota/history.ts'
 
 /**
- * What was asked and charged, shared by all replicas: half hour by half hour for 7 days, aligned to UTC, and day by day of `usage.zone` for
- * as long as the days of users are kept. Pure.
+ * Requests and charges, shared by all replicas: by half hours in UTC for 7 days, and by days of `usage.zone` for as long as the days of
+ * users are kept. Pure.
  */
 
 export const SERIES_MS = BUCKETS * BUCKET_MS
 
-/** Upper bounds of the latency buckets in milliseconds; one more counts what took longer. */
+/** Upper bounds of the latency buckets in milliseconds. One more bucket counts longer requests. */
 export const LATENCY_BOUNDS = [25, 50, 100, 250, 500, 1000, 2500, 10_000] as const
 
-/** Counts of one half hour, or of one day. Whole numbers, of 0 and more, but `tokens` in the seldom case below. */
+/** Counts of one half hour or one day: whole numbers from 0 on, except in the rare case of `tokens` below. */
 export interface SeriesCounts {
-  /** Requests that have ended, good or bad. */
+  /** Requests that have ended, whether they succeeded or not. */
   readonly requests: number
-  /** Charges that were accepted: requests, and tunnels once more for each time that they were charged again. */
+  /** Accepted charges of requests and tunnels. A tunnel counts each time it is charged. */
   readonly accepted: number
   /**
-   * Tokens charged, less those given back. They count in the half hour of the charge, also if the response says hours later
-   * what the request cost. Below 0 only if the charge itself was lost with a process that was killed.
+   * Tokens charged, less those given back. They count in the half hour of the charge, even if the response tells the cost
+   * hours later. The number is below 0 only if the charge was lost with a killed process.
    */
   readonly tokens: number
-  /** Requests that the quota refused, by the scope of the window that the response names. */
+  /** Requests that the quota refused, by the scope of the window in the response. */
   readonly refusedPersonal: number
   readonly refusedOrganisation: number
   readonly refusedGlobal: number
   /** Requests that the quota refused and shadow mode let through. */
   readonly shadowed: number
-  /** Requests that the upstream answered so. */
+  /** Requests to which the upstream responded with 4xx. */
   readonly status4xx: number
   readonly status5xx: number
   /** Requests whose forwarding failed. */
   readonly status0: number
-  /** Requests that the gateway itself answered with 5xx, so that the upstream has not seen them. */
+  /** Requests to which the gateway itself responded with 5xx, so that the upstream has not seen them. */
   readonly gateway5xx: number
-  /** Of `tokens` those that were charged beyond a soft limit. */
+  /** The part of `tokens` beyond a soft limit. */
   readonly over: number
   /**
-   * Forwarded requests by how long they took, one number for each of `LATENCY_BOUNDS` and one for the rest. Tunnels are not
-   * among them.
+   * Forwarded requests by their duration: one number for each of `LATENCY_BOUNDS`, and one for longer ones. Tunnels are
+   * left out.
    */
   readonly latency: readonly number[]
 }
 
-/** What a series is of. `all` has one series, whose name is empty. */
+/** What a series counts by. `all` has one series with an empty name. */
 export const SERIES_KINDS = ['all', 'category', 'plan', 'route'] as const
 export type SeriesKind = (typeof SERIES_KINDS)[number]
 
-/** The most routes that have a series of their own in one half hour; the others are together in `OTHER_ROUTES`. */
+/** The most routes with a series of their own in one half hour. The others are together in `OTHER_ROUTES`. */
 export const MOST_ROUTES = 200
 export const OTHER_ROUTES = 'other'
 
-/** What is to be added to one half hour, or to one day, of a series. */
+/** An addition to one half hour or one day of a series. */
 export interface SeriesEntry {
   readonly by: SeriesKind
-  /** First millisecond of the half hour, or of the day, on the store's clock. */
+  /** Start of the half hour or day, in milliseconds on the store's clock. */
   readonly start: number
-  /** IANA name of the zone whose day it is; `null` for a half hour. */
+  /** IANA name of the day's zone; `null` for a half hour. */
   readonly zone: string | null
-  /** Of the category, of the plan (`none` for callers without one), or the rule of the route as the configuration has it. */
+  /** The category, the plan (`none` for callers without one), or the rule of the route as in the configuration. */
   readonly name: string
   readonly counts: SeriesCounts
 }
@@ -70,18 +70,18 @@ export type SeriesRow = Omit<SeriesEntry, 'by' | 'zone'>
 
 export interface SeriesQuestion {
   readonly by: SeriesKind
-  /** Milliseconds since the epoch: half hours that begin in [from, to). What is older than 7 days is gone. */
+  /** Milliseconds since the epoch, for half hours that begin in [from, to). Older ones than 7 days are not kept. */
   readonly from: number
   readonly to: number
-  /** Days of this zone, which begin in the range, instead of half hours: of them what is older than `usage.keep` is gone. */
+  /** Returns days of this zone that begin in the range, instead of half hours. Older ones than `usage.keep` are not kept. */
   readonly days?: Calendar | undefined
-  /** Only the series of this name. Default all of the kind. */
+  /** Only the series with this name. Default all of the kind. */
   readonly name?: string | undefined
-  /** Length of a step in milliseconds, a multiple of half an hour; steps are aligned to the epoch. Default half an hour. */
+  /** Length of a step in milliseconds, a multiple of half an hour. Steps are aligned to the epoch. Default half an hour. */
   readonly step?: number
 }
 
-/** The counts before those of the latency, in the order in which the stores keep them. */
+/** The counts before the latencies, in the order of the stores. */
 export const COUNT_FIELDS = [
   'requests',
   'accepted',
@@ -95,13 +95,13 @@ export const COUNT_FIELDS = [
   'status0',
 ] as const
 
-/** Those behind the latency: a store that an older version has filled lacks them. */
+/** The counts after the latencies. A store that an older version has filled lacks them. */
 export const LATER_FIELDS = ['gateway5xx', 'over'] as const
 
 const SINGLE_FIELDS = [...COUNT_FIELDS, ...LATER_FIELDS]
 
 type Mutable = { -readonly [K in Exclude<keyof SeriesCounts, 'latency'>]: SeriesCounts[K] } & { latency: number[] }
-/** Counts that are still added to. */
+/** Counts to which more is added. */
 export type Sums = Mutable
 
 export function noCounts(): Sums {
@@ -127,7 +127,7 @@ export function addCounts(sums: Sums, more: SeriesCounts): void {
   for (let i = 0; i < sums.latency.length; i++) sums.latency[i] = (sums.latency[i] ?? 0) + (more.latency[i] ?? 0)
 }
 
-/** As the stores keep them: numbers with a space between, without the zeros at the end. A later version may have more. */
+/** The form in the stores: numbers with spaces between, without zeros at the end. A later version may have more numbers. */
 export function packCounts(counts: SeriesCounts): string {
   const before = COUNT_FIELDS.map((field) => counts[field])
   const numbers = [...before, ...counts.latency, ...LATER_FIELDS.map((field) => counts[field])]
@@ -150,7 +150,7 @@ export function unpackCounts(text: string): Sums {
 }
 
 /**
- * Starts of the half hours, or of the days, that a question is about, as far as they are kept.
+ * Starts of the half hours or days in a question, as far as they are kept.
  * @param at the store's time @param kept how long days are kept
  */
 export function startsOf(
@@ -166,7 +166,7 @@ export function startsOf(
   return starts
 }
 
-/** Of the half hours that are kept. */
+/** For the half hours that are kept. */
 export function oldestStart(at: number): number {
   return bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
 }
@@ -177,15 +177,15 @@ function dayStarts(days: Calendar, from: number, to: number): number[] {
   return starts
 }
 
-/** The first moment at which a day that is kept may begin. */
+/** The earliest start of a day that is kept. */
 export function oldestDay(at: number, kept: Retention): number {
   return Math.max(at - keepDaysMs(kept), 0)
 }
 
-/** For how long a day may be kept from its start, at most: `usage.keep` has at most 400 days. */
+/** The longest time from its start for which a day may be kept, because `usage.keep` has at most 400 days. */
 export const MOST_DAY_MS = 400 * 24 * 60 * 60_000 + 1000 * BOOK_SECONDS
 
-/** For how long a day is kept from its start, in milliseconds: until `usage.keep` after its end. 0: no days are kept. */
+/** How long a day is kept from its start, in milliseconds: until `usage.keep` after its end. 0 if no days are kept. */
 export function keepDaysMs({ longestSeconds }: Retention): number {
   return longestSeconds === 0 ? 0 : 1000 * (longestSeconds + BOOK_SECONDS)
 }

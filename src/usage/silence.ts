@@ -1,26 +1,26 @@
-/** What is in no series because a process ended before it sent it. */
+/** Counts that are in no series because a process ended before it sent them. */
 
-/** What a process that ends without a word takes with it. */
+/** What is lost if a process disappears. */
 export interface Unsent {
-  /** For how long counts may have waited in its memory, in milliseconds. */
+  /** How long its counts may have waited in memory, in milliseconds. */
   readonly forMs: number
-  /** How long before it was counted something of it was charged, at most, in milliseconds: a cost may be known late. */
+  /** How much earlier than counted something may have been charged, in milliseconds, because costs may become known late. */
   readonly lateMs: number
 }
 
 /**
- * How long what was counted may be on its way to a series, in milliseconds: it is sent every 2 s, and a process that sends nothing for
- * 6 s counts as silent. So the sums of users, which are charged, may be ahead of those of a half hour that has just ended.
+ * How long counts may be on their way to a series, in milliseconds. They are sent every 2 s, and a process counts as silent after 6 s.
+ * So the sums of users, which are charged at once, may be ahead of those of a half hour that has just ended.
  */
 export const ON_THE_WAY_MS = 6000
 
-/** A time of which a process may have counted what is in no series. Milliseconds since the epoch, both ends in it. */
+/** A time in which a process may have counted something that is in no series, in milliseconds since the epoch, inclusive. */
 export interface Silence {
   readonly from: number
   readonly to: number
 }
 
-/** At most so many: of more of them the two with the least time between them become one that reaches over both, again and again. */
+/** At most this many. If there are more, the two with the least time between them are joined, again and again. */
 export function joinedSilences<T extends Silence>(silences: readonly T[], most: number): (T | Silence)[] {
   const left: (T | Silence)[] = silences.toSorted((a, b) => a.from - b.from)
   while (left.length > most) {

@@ -9,11 +9,11 @@ import {
   type UsageQuery,
 } from './usage-query.ts'
 
-/** Where a page ends. */
+/** The end of a page. */
 export interface UsagePlace {
-  /** Of the store's scan; `null` at its beginning, and where there is none. */
+  /** The cursor of the store's scan; `null` at its beginning, or without a scan. */
   readonly step: string | null
-  /** The last row that was shown of the step, or of the series; `null` for none. */
+  /** The last shown row of the step or the series; `null` for none. */
   readonly after: RowPlace | null
 }
 
@@ -25,15 +25,15 @@ export interface RowPlace {
 
 export const BEGIN: UsagePlace = { step: null, after: null }
 
-/** A cursor as clients have it: it holds for the same question and range only. */
+/** A cursor in the form for clients. It is valid only for the same question and range. */
 export function writeUsageCursor(query: UsageQuery, { step, after }: UsagePlace): string {
   const row = after === null ? null : [after.name, after.category, after.place]
   return Buffer.from(JSON.stringify([tagOf(query), query.from, query.to, step, row])).toString('base64url')
 }
 
-/** More than the longest names have. */
+/** More than the longest names need. */
 const MOST_CHARACTERS = 8192
-/** No time that a question can name is later. A calendar has no periods much later than that: dates end. */
+/** No question can name a later time. Far beyond it a calendar has no periods, because dates end. */
 const LATEST = Date.UTC(10_000, 0, 2)
 
 interface ReadCursor extends UsagePlace {
@@ -43,7 +43,7 @@ interface ReadCursor extends UsagePlace {
 }
 
 /**
- * A question for one page. A cursor is taken for the same question only, and its range unless the question names one.
+ * The question for one page. A cursor is only accepted for the same question, and brings its range if that has none.
  * @param cursor of the page before; `undefined` for the first
  */
 export function readPagedQuery(
@@ -62,7 +62,7 @@ export function readPagedQuery(
 
 const NO_CURSOR = { path: 'cursor', msg: 'must be the `next` of a page of the same question: leave it out to begin' }
 
-/** `null` for what no page ended with. Whether it is one of this question shows `isOf`. */
+/** `null` if the text is no cursor. `isOf` tells whether it belongs to this question. */
 function readCursor(text: string): ReadCursor | null {
   if (text.length > MOST_CHARACTERS) return null
   const value = parsed(text)
@@ -96,12 +96,12 @@ function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= LATEST
 }
 
-/** Whether a page of this question ended there. */
+/** Whether the cursor belongs to this question. */
 function isOf({ tag, from, to }: ReadCursor, query: UsageQuery): boolean {
   return tag === tagOf(query) && from === query.from && to === query.to
 }
 
-/** What makes it another question. The range stands beside it. */
+/** Identifies the question without its range, which is stored separately. */
 function tagOf({ by, step, name, organisation, category, window, windows, isRanked }: UsageQuery): string {
   const text = JSON.stringify([
     by,
@@ -116,7 +116,7 @@ function tagOf({ by, step, name, organisation, category, window, windows, isRank
   return createHash('sha256').update(text).digest('base64url').slice(0, 8)
 }
 
-/** Whether a row comes behind a place, in the order of its page. */
+/** Whether a row comes after a place, in the order of its page. */
 export function isBehindRow(row: RowPlace, after: RowPlace, query: Pick<UsageQuery, 'by'>): boolean {
   const keys = ({ name, category, place }: RowPlace): readonly (string | number)[] =>
     isOfRuns(query.by) ? [name, category ?? '', place] : [place, name]

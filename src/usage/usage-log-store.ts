@@ -1,11 +1,11 @@
 import type { Episode, EpisodeChange, Place, RefusalFilter } from './episodes.ts'
 import type { SeriesEntry, SeriesQuestion, SeriesRow } from './series.ts'
 
-/** What one process has to add. */
+/** What one process adds at once. */
 export interface UsageFlush {
   /** The process that sends it; a random name for each start. */
   readonly instance: string
-  /** Counts up by one for each flush of the instance, from 1. */
+  /** Increases by one with each flush of the instance, from 1. */
   readonly sequence: number
   /** At most `MOST_ENTRIES`. */
   readonly series: readonly SeriesEntry[]
@@ -13,25 +13,25 @@ export interface UsageFlush {
   readonly episodes: readonly EpisodeChange[]
 }
 
-/** Of one flush: it holds Redis for about a millisecond. */
+/** For one flush, so that it holds Redis for about a millisecond. */
 export const MOST_ENTRIES = 100
 export const MOST_CHANGES = 50
 
-/** For how long the last flush of an instance is remembered, in milliseconds. Nothing that waits in memory is older. */
+/** How long the last flush of an instance is remembered, in milliseconds. Nothing waits in memory for longer. */
 export const REMEMBER_FLUSH_MS = 8 * 24 * 60 * 60_000
 
 /** Series of half hours and refusals. Every implementation passes test/usage/usage-log.suite.ts. */
 export interface UsageLogStore {
   /**
-   * Adds all of a flush or, on an error, nothing. The same flush (same instance and sequence) may be sent again after an error:
-   * it is applied once. An instance sends one at a time. What is older than the store keeps is left out.
+   * Adds a whole flush or, on an error, nothing. The same flush (same instance and sequence) may be sent again after an error:
+   * it is applied once. An instance sends one at a time. What is too old for the store is left out.
    * @throws StoreError
    */
   addUsage(flush: UsageFlush): Promise<void>
   /** Rows with counts, by start, then name, and the store's time. @throws StoreError */
   readSeries(question: SeriesQuestion): Promise<{ readonly at: number; readonly rows: readonly SeriesRow[] }>
   /**
-   * One page of the refusals, those that were refused latest first. One that is refused again meanwhile moves to the front.
+   * One page of the refusals, latest refusal first. One that is refused again meanwhile moves to the front.
    * @param page `cursor`: where the page before ended, `null` for the first; `limit`: 1 to 1000
    * @returns `next`: where the following page begins; `null` at the end
    * @throws StoreError

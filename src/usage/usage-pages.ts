@@ -7,17 +7,17 @@ import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
 import type { UsageQuery } from './usage-query.ts'
 import { byTokens, compare, type Found, rowsOfGrants, rowsOfRuns, type UsageRow } from './usage-rows.ts'
 
-/** Some of those who may have used something, and where the following step begins; `next` is `null` at the end. */
+/** Some owners who may have used something, and where the next step begins; `next` is `null` at the end. */
 export interface OwnerStep {
   /** The store's time. */
   readonly at: number
   readonly owners: readonly OwnerHistory[]
-  /** Of these owners, by their ids. Default none are known. */
+  /** For these owners by their ids. Default unknown. */
   readonly terms?: ReadonlyMap<string, OwnerTerms>
   readonly next: string | null
 }
 
-/** One step through them: each comes in one step, in no order. @throws StoreError */
+/** One step through all owners. Each comes in one step, in no order. @throws StoreError */
 export type OwnerSteps = (cursor: string | null) => Promise<OwnerStep>
 
 export interface PageOptions {
@@ -27,7 +27,7 @@ export interface PageOptions {
   readonly from?: UsagePlace
   /** Rows, at most. */
   readonly limit: number
-  /** Users or organisations that are looked at, but for the rest of the last step. */
+  /** How many owners to look at, apart from the rest of the last step. */
   readonly most: number
   readonly signal: AbortSignal
 }
@@ -36,13 +36,13 @@ export interface UsagePage {
   readonly rows: readonly UsageRow[]
   /** `null` at the end. */
   readonly next: UsagePlace | null
-  /** Whether a run that was looked at reaches over an end of the range. */
+  /** Whether a run reaches over an end of the range. */
   readonly reachesOver: boolean
 }
 
 /**
- * One page, by the steps of the scan, and in a step by name. A page that is full ends in the middle of a step: the next one takes the
- * step again and goes on behind the last row, since a step has no order of its own.
+ * One page, in the order of the scan's steps, and by name within a step. A full page may end in the middle of a step. The next page
+ * repeats the step and goes on after the last row, because a step has no order of its own.
  */
 export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const rows: UsageRow[] = []
@@ -80,7 +80,7 @@ function byName(owners: readonly OwnerHistory[]): readonly OwnerHistory[] {
   return owners.toSorted((a, b) => compare(a.id, b.id))
 }
 
-/** The rows with the most tokens, among those of as many as one request looks at. The next page has those of the others. */
+/** The rows with the most tokens among as many owners as one request looks at. The next page has those of further owners. */
 export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const top = createTop(limit, byTokens)
   const found: Found = { reachesOver: false }
@@ -103,7 +103,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
   return { rows: top.values(), next: step === null ? null : { step, after: null }, ...found }
 }
 
-/** All rows, some at a time, those of grants too: whoever takes them sets the pace. One that a scan gives twice is there once. */
+/** All rows in parts, including those of grants. The reader sets the pace. A row that a scan returns twice is there once. */
 export async function* allOfRuns(
   query: UsageQuery,
   steps: OwnerSteps,
@@ -127,7 +127,7 @@ export async function* allOfRuns(
   }
 }
 
-/** One page of the rows of one user or organisation. @param at the store's time of the reading @param terms of the owner */
+/** One page of the rows of one owner. @param at the store's time of the reading @param terms of the owner */
 export function pageOfOwner(
   owner: OwnerHistory,
   query: UsageQuery,
@@ -139,7 +139,7 @@ export function pageOfOwner(
   return pageOf(rows, query, from, limit, found.reachesOver)
 }
 
-/** One page of the rows of series, or the most tokens of all of them. */
+/** One page of the rows of series, or those with the most tokens. */
 export function pageOfSeries(rows: readonly UsageRow[], query: UsageQuery, from: UsagePlace, limit: number): UsagePage {
   if (query.isRanked) return { rows: rows.toSorted(byTokens).slice(0, limit), next: null, reachesOver: false }
   return pageOf(rows, query, from, limit, false)

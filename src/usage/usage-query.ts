@@ -7,17 +7,17 @@ import { endOf, type Window } from '../quota/window.ts'
 import { oldestStart } from './series.ts'
 import { ON_THE_WAY_MS, type Silence } from './silence.ts'
 
-/** What is asked of the usage: by whom, over which time, in which steps. Pure. */
+/** A question about usage: whose, over which time, and in which steps. Pure. */
 
 export const USAGE_KINDS = ['user', 'organisation', 'plan', 'category', 'route', 'all'] as const
-/** By whose name the rows are. Users and organisations have a history of runs, the others series of half hours and of days. */
+/** What rows are named by. Users and organisations have a history of runs, and all others have series. */
 export type UsageKind = (typeof USAGE_KINDS)[number]
 
 export const USAGE_STEPS = ['range', 'run', '30m', '1h', '1d'] as const
-/** `range`: one row for the whole range; `run`: one for each run of the window; `1d`: the days of the zone. The others are aligned to UTC. */
+/** `range`: the whole range; `run`: each run of the window; `1d`: days of the zone. Other steps are aligned to UTC. */
 export type UsageStep = (typeof USAGE_STEPS)[number]
 
-/** The parts of a query, as they are written. */
+/** The parameters of a query. */
 export const USAGE_FIELDS = [
   'from',
   'to',
@@ -34,44 +34,44 @@ export type UsageFields = { readonly [K in (typeof USAGE_FIELDS)[number]]?: stri
 
 export interface UsageQuery {
   readonly by: UsageKind
-  /** Milliseconds since the epoch. What was first charged in [from, to) counts. */
+  /** Milliseconds since the epoch. A run counts if its first charge is in [from, to). */
   readonly from: number
   readonly to: number
-  /** Whether it ends with the moment of its first page: what a run was charged since then is no more than what else is under way. */
+  /** Whether it ends with the moment of its first page. Charges since then count too, like everything under way. */
   readonly endsNow: boolean
   readonly step: UsageStep
-  /** The one name that is asked for; `null` for all. */
+  /** The only name to return; `null` for all. */
   readonly name: string | null
-  /** Only users whose credential named it last; `null` for all. */
+  /** Only users whose credential last named it; `null` for all. */
   readonly organisation: string | null
   readonly category: string | null
-  /** The window whose runs are counted. It is only one, because each charge is in every window. For whole days it is that of the books. `null` for series. */
+  /** The only window that is counted, because each charge is in every window. Whole days have that of the books, series `null`. */
   readonly window: Window | null
-  /** The window of each category, if no window counts all of them. Default `window` for each. */
+  /** The window for each category, if no window counts all of them. Default `window` for each. */
   readonly windows: ReadonlyMap<string, Window> | null
-  /** Of the zone of the books. */
+  /** In the zone of the books. */
   readonly days: Calendar
-  /** Whether a series is answered by its days, and not by its half hours. */
+  /** Whether a series is read by days and not by half hours. */
   readonly byDays: boolean
-  /** The most tokens first. */
+  /** Most tokens first. */
   readonly isRanked: boolean
-  /** Why a part of the range may not be known, a sentence for each; none if all of it is. */
+  /** Why a part of the range may be unknown, one sentence for each reason. */
   readonly gaps: readonly string[]
 }
 
 export interface UsageProblem {
-  /** The name of the field that is wrong. */
+  /** The name of the wrong field. */
   readonly path: string
-  /** What is wrong, and the cure. */
+  /** The problem and the cure. */
   readonly msg: string
 }
 
-/** Of one configuration. */
+/** The rules of one configuration. */
 export interface UsageRules {
   readonly windows: readonly Window[]
-  /** That of the books; `null` if none are kept. */
+  /** The window of the books; `null` if none are kept. */
   readonly books: Window | null
-  /** IANA name: whose days are asked for. */
+  /** IANA name of the zone for days. */
   readonly zone: string
   readonly kept: Retention
 }
@@ -80,11 +80,11 @@ export interface UsageContext extends UsageRules {
   /** The store's time. */
   readonly at: number
   readonly since: CountedSince
-  /** How long runs are kept, as the gateways have noted it. Default as the configuration says, always. */
+  /** How long runs are kept, as noted by the gateways. Default always as in the configuration. */
   readonly keeping?: KeptStates
-  /** What processes that ended without a word may have counted, and brought into no series. Default none. */
+  /** Times in which processes that disappeared may have counted something that is in no series. Default none. */
   readonly silences?: readonly Silence[]
-  /** The range of a query that names none: that of the page before. Default the last day. */
+  /** The range of a query without one: that of the page before. Default the last day. */
   readonly range?: Pick<UsageQuery, 'from' | 'to'> | undefined
 }
 
@@ -93,12 +93,12 @@ export const MOST_DAYS = 400
 export const MOST_STEPS = 10_000
 const STEP_MS = { '30m': DAY_MS / 48, '1h': DAY_MS / 24, '1d': DAY_MS } as const
 
-/** In milliseconds; `null` for one that has no length of its own. */
+/** In milliseconds; `null` for a step without a fixed length. */
 export function stepMs(step: UsageStep): number | null {
   return step === 'range' || step === 'run' ? null : STEP_MS[step]
 }
 
-/** @returns all that is wrong with it, if anything is */
+/** @returns all problems, if there are any */
 export function readUsageQuery(
   fields: UsageFields,
   context: UsageContext,
@@ -154,7 +154,7 @@ function oneOf<T extends string>(path: string, text: string | undefined, all: re
   return found ?? usual
 }
 
-/** What only runs have. */
+/** Fields that only runs have. */
 function strangeToSeries(by: UsageKind, fields: UsageFields): UsageProblem[] {
   const strange = (['user', 'organisation', 'window', 'category', 'route'] as const).filter(
     (name) => fields[name] !== undefined && name !== by,
@@ -182,7 +182,7 @@ function rangeOf(
     if (time === null) wrong(path, path === 'from' ? `${A_TIME}, or a span like 6h or 7d` : A_TIME)
     return time ?? usual
   }
-  // What was charged at this very moment is in it.
+  // Includes what was charged at this very moment.
   const end = moment('to', to, range?.to ?? at + 1)
   const began = from === undefined ? usualFrom(end, context, ofRuns) : beginOfSpan(from, end, context)
   const start = began === null ? moment('from', from, end - 1) : (range?.from ?? began)
@@ -197,10 +197,10 @@ function daysOf({ zone }: Pick<UsageRules, 'zone'>): Calendar {
   return days
 }
 
-/** Of the few zones of configurations: what a calendar remembers goes by its object. */
+/** The few zones of configurations. A calendar remembers periods, so it must be the same object each time. */
 const known = new Map<string, Calendar>()
 
-/** The day before that of the end, or since anything is known. */
+/** One day before the end, or the time from which anything is known. */
 function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number {
   const from = dayBefore(end, 1, context)
   const since = knownSince(context)
@@ -208,7 +208,7 @@ function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number 
   return Math.max(from, ofRuns ? since : halfHourOf(since))
 }
 
-/** Since when days are counted; `undefined` if nobody knows, or none are. */
+/** Since when days are counted; `undefined` if unknown, or if none are. */
 export function knownSince({ books, since }: UsageContext): number | undefined {
   return books === null ? undefined : since.get(countedName(books))
 }
@@ -217,7 +217,7 @@ function halfHourOf(moment: number): number {
   return Math.floor(moment / HALF_HOUR_MS) * HALF_HOUR_MS
 }
 
-/** The first moment of the day that lies so many days before that of the last moment. */
+/** The start of the day that is this many days before the last moment. */
 export function dayBefore(end: number, days: number, context: Pick<UsageRules, 'zone'>): number {
   const calendar = daysOf(context)
   let { from } = periodOf(calendar, end - 1)
@@ -225,7 +225,7 @@ export function dayBefore(end: number, days: number, context: Pick<UsageRules, '
   return from
 }
 
-/** A span of days begins with a day. `null` for what is no span. */
+/** A span in days begins at the start of a day. `null` if the text is no span. */
 function beginOfSpan(text: string, end: number, context: UsageContext): number | null {
   const [, count, unit] = SPAN.exec(text) ?? []
   if (unit === 'd' && Number(count) > 0 && Number(count) <= MOST_DAYS) return dayBefore(end, Number(count), context)
@@ -238,21 +238,21 @@ const TIME = /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+
 const SPAN = /^(\d{1,6})([mhd])$/
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: DAY_MS } as const
 
-/** Of `90m`, `6h` or `7d`, in milliseconds; `null` for anything else. */
+/** `90m`, `6h` or `7d` in milliseconds; `null` for any other text. */
 export function spanMs(text: string): number | null {
   const [, count, unit] = SPAN.exec(text) ?? []
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
 }
 
 /**
- * Of a day in a zone, or of a time with its offset; a query may have made a space of its `+`. `null` for anything else.
+ * The time of a day in a zone, or of a time with its offset, whose `+` may have become a space; else `null`.
  * @param zone IANA name. Default UTC
  */
 export function timeOf(text: string, zone = 'UTC'): number | null {
   const written = text.replace(' ', '+')
   const [, year, month, day] = TIME.exec(written) ?? []
   if (day === undefined) return null
-  // A day that the month does not have would be one of the next.
+  // A day that the month does not have would become one of the next.
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const isDay = new Date(date).getUTCDate() === Number(day)
   if (!isDay || !(Date.parse(written) >= 0)) return null
@@ -261,26 +261,26 @@ export function timeOf(text: string, zone = 'UTC'): number | null {
 
 const A_DAY = '2026-11-01'.length
 
-/** What is asked of runs. */
+/** A question about runs. */
 interface Asked {
   readonly by: UsageKind
   readonly step: UsageStep
   readonly user: string | null
-  /** `null` for all of them. */
+  /** `null` for all categories. */
   readonly category: string | null
   readonly from: number
   readonly to: number
   readonly endsNow: boolean
 }
 
-/** Since when a window is counted in the category that is asked for, or in each; `undefined` if nobody knows, or it is not. */
+/** Since when a window is counted in the category or in each; `undefined` if it is not, or if that is unknown. */
 function countedSince(window: Window, { category }: Asked, { since }: UsageContext): number | undefined {
   const ofAll = since.get(countedName(window))
   const own = category === null || isBook(window) ? undefined : since.get(countedName(window, category))
   return ofAll === undefined || own === undefined ? (ofAll ?? own) : Math.min(ofAll, own)
 }
 
-/** In how many categories a window is counted, as far as somebody knows. */
+/** In how many categories a window is known to be counted. */
 function categoriesIn(window: Window, { since }: UsageContext): number {
   const name = countedName(window)
   if (since.has(name)) return Number.POSITIVE_INFINITY
@@ -288,9 +288,9 @@ function categoriesIn(window: Window, { since }: UsageContext): number {
 }
 
 /**
- * The named window; of whole days that of the books; else the shortest one of which all runs of the range are kept. Where none has them all,
- * that with the fewest gaps, which counts the most categories and is counted for longest. Of windows that count some categories only the
- * longest is taken: a short one of a single category is mostly a guard, such as ten logins in a minute.
+ * The named window; for whole days that of the books; otherwise the shortest one whose runs in the range are all kept. If there is none,
+ * the one with the fewest gaps, which counts most categories and for longest. Of windows that count only some categories just the longest
+ * is considered, because a short one is mostly a guard for one category, such as ten logins in a minute.
  */
 function windowOf(name: string | undefined, asked: Asked, context: UsageContext, wrong: Wrong): Window | null {
   const byLength = context.windows.toSorted((a, b) => a.seconds - b.seconds)
@@ -319,7 +319,7 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
 }
 
 /**
- * The best window of each category, where none answers for all of them: each charge is in one of them, so the total is the total.
+ * The best window for each category, if none serves all. Each charge is in one of them, so the total is right.
  * @param window the best one for all of them together
  */
 function windowsByCategory(window: Window, asked: Asked, context: UsageContext): ReadonlyMap<string, Window> | null {
@@ -337,7 +337,7 @@ function gapsByCategory(windows: ReadonlyMap<string, Window>, asked: Asked, cont
   return [...new Set([...windows].flatMap(([category, own]) => gapsOf(own, { ...asked, category }, context)))]
 }
 
-/** Those that are counted in a window, as far as somebody knows. */
+/** The categories that are known to be counted in a window. */
 function categoriesOf({ windows, since }: UsageContext): ReadonlySet<string> {
   const names = windows.map((window) => `${countedName(window)} `)
   return new Set(
@@ -348,7 +348,7 @@ function categoriesOf({ windows, since }: UsageContext): ReadonlySet<string> {
   )
 }
 
-/** Whether the books cover it: they begin and end with days, or with what they know. */
+/** Whether the books cover the range, because it begins and ends with days, or with what they know. */
 function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): boolean {
   const { books, since } = context
   if (books === null || step === '30m' || step === '1h') return false
@@ -370,7 +370,7 @@ function gapsOfRuns(
       : window === null
         ? ['there is no window of which runs are kept']
         : gapsOf(window, asked, context)
-  // Which windows limit an organisation is a matter of the plans of its users.
+  // The windows that limit an organisation depend on its users' plans.
   if (asked.by === 'organisation' && window !== null && !isBook(window)) {
     gaps.push('an organisation is known for whole days: a window limits only some of them')
   }
@@ -378,7 +378,7 @@ function gapsOfRuns(
   return gaps
 }
 
-/** Days are those of a user in all organisations: docs/contributing/decisions/use-within-an-organisation.md. */
+/** A user's days include all of his organisations: docs/contributing/decisions/use-within-an-organisation.md. */
 function ofMembers(organisation: string, user: string | null): string {
   if (user === null) {
     return 'the users are those whose credential named the organisation last, with all that they used: its own use is by=organisation'
@@ -386,7 +386,7 @@ function ofMembers(organisation: string, user: string | null): string {
   return `what ${user} used within ${organisation} alone is not kept: the rows have all that ${user} used, if the credential named ${organisation} last. Leave the organisation out, or ask by=organisation without the user`
 }
 
-/** What is not kept, or was not counted, of the runs of a window. */
+/** Runs of a window that are not kept, or were not counted. */
 function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
   const { from } = asked
   const { at } = context
@@ -398,14 +398,14 @@ function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
   if (keptUntil(window, asked, context) < at) {
     gaps.push(`${of}: the beginning is not kept any more (usage.keep, usage.shorter)`)
   }
-  // A window begins no more runs than fit one after the other.
+  // A window has no more runs than fit one after the other.
   if (!isBook(window) && at - from > MOST_RUNS * window.seconds * 1000) {
     gaps.push(`${of}: of its runs the last ${MOST_RUNS} are kept`)
   }
   return gaps
 }
 
-/** Why it is not known since when a window is counted. */
+/** Why it is unknown since when a window is counted. */
 function notCounted(window: Window, { category }: Asked, { since }: UsageContext): string {
   if (isBook(window)) return 'it is not known since when they are counted'
   if (category !== null) return `it is not known since when category ${category} is counted in it`
@@ -413,14 +413,14 @@ function notCounted(window: Window, { category }: Asked, { since }: UsageContext
   return isOfSome ? 'it counts some categories only: ask for one of them' : 'it is not known since when it is counted'
 }
 
-/** Until when the run of a window is kept that the range begins in. */
+/** Until when the run at the beginning of the range is kept. */
 function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, keeping, since }: UsageContext): number {
   const owner = by === 'user' ? (user ?? '') : ''
   const times = keptOf(kept, 'personal', owner)
   const seconds = (state: 'longest' | 'shorter'): number =>
     keptForCertain(keeping?.get(kept.isAnonymous(owner) ? 'anonymous' : state), times?.[`${state}Seconds`] ?? 0, from)
   const isLongest = isBook(window) || longestOf(windows)?.seconds === window.seconds
-  // A run from before it was the longest one was kept as one of the others.
+  // A run from before it was the longest window was kept for the shorter time.
   const wasLongest = isBook(window) || from >= (since.get(LONGEST + countedName(window)) ?? Number.POSITIVE_INFINITY)
   const keptSeconds = isLongest ? seconds('longest') : seconds('shorter')
   return (
@@ -428,13 +428,13 @@ function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, k
   )
 }
 
-/** Of a series. */
+/** The step of series. */
 const HALF_HOUR_MS = DAY_MS / 48
 
-/** Of one window in a store. */
+/** The most runs of one window in a store. */
 const MOST_RUNS = 3000
 
-/** Whole days are answered by the days of the series, unless more is known of its half hours. */
+/** Whole days are read from the days of the series, unless half hours cover more of the range. */
 function seriesOf(asked: Asked, context: UsageContext): { readonly byDays: boolean; readonly gaps: readonly string[] } {
   const { books } = context
   const ofHalfHours = gapsOfHalfHours(asked, context)
@@ -458,7 +458,7 @@ function gapsOfHalfHours(asked: Asked, context: UsageContext): string[] {
   return [...gaps, ...gapsOfFlushes(asked, context)]
 }
 
-/** What of a range in the series gateways have not sent, or never will. */
+/** The part of a range that gateways have not sent, or never will. */
 function gapsOfFlushes({ from, to, endsNow }: Asked, { at, silences = [] }: UsageContext): string[] {
   const isOnTheWay = !endsNow && at < to + ON_THE_WAY_MS
   const late = isOnTheWay
@@ -468,7 +468,7 @@ function gapsOfFlushes({ from, to, endsNow }: Asked, { at, silences = [] }: Usag
   return silent.length > 0 ? [...late, lostIn(silent)] : late
 }
 
-/** Of a process that was killed, up to the last two seconds are in no series; of one that is silent, all that it has counted meanwhile. */
+/** A killed process loses up to its last two seconds, and a silent one everything that it has counted meanwhile. */
 function lostIn(silences: readonly Silence[]): string {
   const from = Math.min(...silences.map((silence) => silence.from))
   const to = Math.max(...silences.map((silence) => silence.to))

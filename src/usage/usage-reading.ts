@@ -9,24 +9,24 @@ import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type U
 import type { UsageQuery } from './usage-query.ts'
 import { type Found, rowsOfSeries, type UsageRow } from './usage-rows.ts'
 
-/** Answers a query from the store. */
+/** Responds to a question from the store. */
 
 export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
   Pick<UsageLogStore, 'readSeries'> &
   Pick<MembershipStore, 'readMemberships'> & {
-    /** By what the runs of each owner are read. Default none is known. */
+    /** What is needed to read the runs of each owner. Default unknown. */
     readonly termsOf?: TermsOf | undefined
   }
 
-/** Users or organisations that one page looks at. One that found nothing till then is empty, with a cursor. */
+/** How many owners one page looks at. If it finds nothing by then it is empty, with a cursor. */
 const LOOKED_AT = 200_000
-/** The same if the most tokens are asked for. */
+/** The same for the most tokens. */
 const RANKED_AT = 1_000_000
 
 export interface PageWish {
   readonly query: UsageQuery
   readonly from: UsagePlace
-  /** Rows, at most. */
+  /** The most rows. */
   readonly limit: number
   readonly signal: AbortSignal
 }
@@ -41,8 +41,8 @@ export async function readUsagePage(store: UsageSource, { query, from, limit, si
 }
 
 /**
- * All rows, some at a time; if the most tokens are asked for, as many of them.
- * @param found is told, until the end, whether a run reaches over an end of the range @throws as `readUsagePage`
+ * All rows in parts, or at most `limit` if the most tokens are wanted.
+ * @param found tells at the end whether a run reaches over an end of the range @throws as `readUsagePage`
  */
 export async function* readUsage(
   store: UsageSource,
@@ -95,7 +95,7 @@ function stepsOf(store: UsageSource, by: 'user' | 'organisation', { name, organi
   return store.termsOf === undefined ? wanted : withTerms(store.termsOf, scope, wanted)
 }
 
-/** Of each step those whose credential named the organisation last. */
+/** From each step, only users whose credential last named the organisation. */
 function membersOnly(store: UsageSource, steps: OwnerSteps, organisation: string): OwnerSteps {
   return async (cursor) => {
     const step = await steps(cursor)

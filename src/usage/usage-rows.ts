@@ -8,29 +8,29 @@ import { addCounts, noCounts } from './series.ts'
 import { ON_THE_WAY_MS } from './silence.ts'
 import { stepMs, type UsageQuery } from './usage-query.ts'
 
-/** What somebody used in one step. */
+/** The usage of an owner in one step. */
 export interface UsageRow {
-  /** Of the user, organisation, plan, category or route; empty for all together. */
+  /** The user, organisation, plan, category or route; empty for all together. */
   readonly name: string
   /** `null` for a series. */
   readonly category: string | null
-  /** Whose runs they are; `null` for a series. */
+  /** The window of the runs; `null` for a series. */
   readonly window: Window | null
-  /** Milliseconds since the epoch. A step is cut at the ends of the range. */
+  /** Milliseconds since the epoch. A step is cut off at the ends of the range. */
   readonly start: number
   readonly end: number
-  /** Orders the rows of one name and category: of a run its first charge, else the start. */
+  /** The order of rows of the same name and category: the first charge of a run, else the start. */
   readonly place: number
   readonly tokens: number
-  /** Those of them beyond a soft limit; `null` where no such limit is known. */
+  /** The tokens beyond a soft limit; `null` if no such limit is known. */
   readonly over: number | null
-  /** Whether more may still come to it. */
+  /** Whether more may still be added. */
   readonly running: boolean
-  /** Whether no run of it reaches over an end of the range. */
+  /** Whether none of its runs reaches over an end of the range. */
   readonly isWhole: boolean
-  /** Of a series. */
+  /** For a series. */
   readonly counts: SeriesCounts | null
-  /** In a row of a grant what was taken of it, which `tokens` of other rows have already. */
+  /** In the row of a grant, what was taken from it. `tokens` of other rows include that already. */
   readonly grant: TakenOfGrant | null
 }
 
@@ -39,14 +39,14 @@ export interface TakenOfGrant {
   readonly taken: number
 }
 
-/** Whether a run was found that reaches over an end of the range: what was used in it on either side is not known. */
+/** Whether a run reaches over an end of the range, so that its usage on either side is unknown. */
 export interface Found {
   reachesOver: boolean
 }
 
 /**
- * The rows of one user or organisation, by category and start. A run counts where its first charge lies.
- * @param at the store's time of the reading @param terms of the owner. Default none are known
+ * The rows of one owner, by category and start. A run counts where its first charge is.
+ * @param at the store's time of the reading @param terms of the owner. Default unknown
  */
 export function rowsOfRuns(
   owner: OwnerHistory,
@@ -63,9 +63,9 @@ export function rowsOfRuns(
   const own: Own = { category: null, window: ofOwner(window), timesOf: runTimes(ofOwner(window), query) }
   const rows: Mutable[] = []
   const beyond = terms === NO_TERMS ? null : beyondOf(owner, limitsOf)
-  // Runs come by category and mostly in order: that of the run before is nearly always the row. Those of counters come behind all others.
+  // Runs come by category and mostly in order, so the row is nearly always the last one. Those of counters come last.
   let last: Mutable | undefined
-  /** Categories with a run that reaches over an end of the range, of which there may be no row. */
+  /** Categories with a run that reaches over an end of the range, even if they have no row. */
   const over = new Set<string>()
   const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
     if (windows !== null && category !== own.category)
@@ -97,7 +97,7 @@ export function rowsOfRuns(
   return isInOrder(rows) ? rows : joined(rows)
 }
 
-/** A run that started before does not reach into the range. */
+/** A run with an earlier start does not reach into the range. */
 function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {
   return calendar === undefined ? query.from - seconds * 1000 : periodIn(query, calendar, query.from).start
 }
@@ -126,8 +126,8 @@ function emptyRow(
 }
 
 /**
- * A row for each grant from which something was taken and whose time the range touches: from when it was given until it ends. Of a grant
- * it is kept how much was taken, and not when, so the row is whole if all of that time lies in the range.
+ * A row for each used grant whose time overlaps the range, from when it was given until it ends. Only the amount is kept and not when it
+ * was taken, so the row is whole if all of that time is in the range.
  * @param at the store's time of the reading
  */
 export function rowsOfGrants(owner: OwnerHistory, query: UsageQuery, at: number, { grantOf }: OwnerTerms): UsageRow[] {
@@ -150,7 +150,7 @@ function lastOf(rows: readonly Mutable[], category: string): Mutable | undefined
   return undefined
 }
 
-/** Each behind the one before. */
+/** Whether each row comes after the one before. */
 function isInOrder(rows: readonly UsageRow[]): boolean {
   for (let i = 1; i < rows.length; i++) if (byPlace(rows[i - 1] as UsageRow, rows[i] as UsageRow) >= 0) return false
   return true
@@ -160,7 +160,7 @@ function byPlace(a: UsageRow, b: UsageRow): number {
   return compare(a.category ?? '', b.category ?? '') || a.place - b.place
 }
 
-/** The window by which the category is read whose runs come. */
+/** The window with which the present category is read. */
 interface Own {
   category: string | null
   window: Window
@@ -173,7 +173,7 @@ function takeUp(own: Own, category: string, window: Window, query: UsageQuery): 
   own.timesOf = runTimes(window, query)
 }
 
-/** When a run that was charged first then begins and ends, as it is shown: one of a calendar with its period. */
+/** When a run with this first charge begins and ends as it is shown. A run of a calendar window has its period. */
 function runTimes({ seconds, calendar }: Window, query: UsageQuery): (startedAt: number) => Times {
   if (calendar === undefined) return (startedAt) => ({ start: startedAt, end: startedAt + seconds * 1000 })
   return (startedAt) => periodIn(query, calendar, startedAt)
@@ -184,12 +184,12 @@ interface Times {
   readonly end: number
 }
 
-/** The starts of the periods that were asked for last: those of a question are mostly among those of the question before. */
+/** The starts of periods from the last question, because the next one mostly needs the same. */
 const known = new WeakMap<Calendar, readonly number[]>()
 
 /**
- * The period of a calendar around a moment of the range, or of the period before it. Their starts are remembered: to find a period that no
- * calendar remembers takes a tenth of a millisecond, and a scan asks for each day of each user.
+ * The period of a calendar around a moment in the range, or in the period before. Starts are remembered, because finding a period takes a
+ * tenth of a millisecond, and a scan needs it for each day of each user.
  */
 function periodIn(query: UsageQuery, calendar: Calendar, moment: number): Times {
   const starts = startsAround(calendar, query)
@@ -205,7 +205,7 @@ function periodIn(query: UsageQuery, calendar: Calendar, moment: number): Times 
   return { start: from, end: to }
 }
 
-/** The starts of the periods of the range, of the one before it and of the one behind it; there may be more of either. */
+/** The starts of the periods in the range, before it and after it. There may be more on either side. */
 function startsAround(calendar: Calendar, { from, to }: UsageQuery): readonly number[] {
   const starts = known.get(calendar)
   const isKnown = starts !== undefined && (starts[1] ?? from + 1) <= from && (starts.at(-1) ?? to) > to
@@ -215,7 +215,7 @@ function startsAround(calendar: Calendar, { from, to }: UsageQuery): readonly nu
   return made
 }
 
-/** The starts of the periods from that of a moment on, and of the first behind another. */
+/** The starts of the periods from one that contains a moment, to the first one after another moment. */
 function startsOf(calendar: Calendar, first: number, last: number): number[] {
   const starts: number[] = []
   for (let moment = first; ; ) {
@@ -226,7 +226,7 @@ function startsOf(calendar: Calendar, first: number, last: number): number[] {
   }
 }
 
-/** In order, and those of one category and place as one. */
+/** Sorts rows, and joins those of one category and place. */
 function joined(rows: readonly Mutable[]): Mutable[] {
   const all: Mutable[] = []
   for (const row of rows.toSorted(byPlace)) {
@@ -265,7 +265,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
   return [...rows.values()].sort((a, b) => a.place - b.place || compare(a.name, b.name))
 }
 
-/** The step that a moment of the range lies in, which may reach over the ends of the range. */
+/** The step around a moment in the range, which may reach over its ends. */
 function stepsOf(query: UsageQuery): (moment: number) => Times {
   const { from, to, step, days } = query
   if (step === '1d') return (moment) => periodIn(query, days, moment)
@@ -286,7 +286,7 @@ export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The most tokens first. */
+/** Most tokens first. */
 export function byTokens(a: UsageRow, b: UsageRow): number {
   return (
     b.tokens - a.tokens || compare(a.name, b.name) || compare(a.category ?? '', b.category ?? '') || a.place - b.place

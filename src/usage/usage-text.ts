@@ -9,12 +9,12 @@ import type { UsagePage } from './usage-pages.ts'
 import { isOfRuns, type UsageKind, type UsageQuery, type UsageStep } from './usage-query.ts'
 import type { UsageRow } from './usage-rows.ts'
 
-/** Rows of usage as clients read them. */
+/** Rows of usage in the forms for clients. */
 
-/** What a series counts beside tokens. */
+/** What a series counts besides tokens. */
 type ShownCounts = Omit<SeriesCounts, 'tokens'>
 
-/** As JSON has it. The name stands under the kind: `"user": "alice"`. */
+/** A row in JSON. Its name has the kind as key: `"user": "alice"`. */
 export interface ShownRow extends Partial<ShownCounts> {
   readonly user?: string
   readonly organisation?: string
@@ -49,13 +49,13 @@ function textOf(time: number): string {
   return new Date(time).toISOString()
 }
 
-/** A page as JSON has it. */
+/** A page in JSON. */
 export interface ShownPage {
   readonly from: string
   readonly to: string
   readonly by: UsageKind
   readonly step: UsageStep
-  /** Its name, `days` for the books; `null` of a series, and where categories are read by different ones, which their rows name. */
+  /** The name of the window, `days` for the books; `null` for a series, and if several windows are read, which rows name then. */
   readonly window: string | null
   readonly complete: boolean
   readonly rows: ShownRow[]
@@ -63,10 +63,10 @@ export interface ShownPage {
   readonly next: string | null
 }
 
-/** Of the books: they are no window of the configuration. */
+/** Stands for the books, which are no configured window. */
 export const DAYS = 'days'
 
-/** `null` of a series, and of several windows. */
+/** `null` for a series, and for several windows. */
 export function shownWindow({ window, windows }: Pick<UsageQuery, 'window' | 'windows'>): string | null {
   const names = windows === null ? [nameOf(window)] : new Set(windows.values().map(nameOf))
   const [name = null, ...others] = names
@@ -93,10 +93,10 @@ export function shownPage(query: UsageQuery, { rows, next, reachesOver }: UsageP
 
 const SHOWN_COUNTS = [...COUNT_FIELDS, ...LATER_FIELDS].filter((field) => field !== 'tokens')
 
-/** Where no page says it for all rows, each says whether all of its range is known. */
+/** Without a page that says it for all, each row says whether its whole range is known. */
 interface TextRow extends ShownRow {
   readonly complete: boolean
-  /** In a row of a grant its id, and what was taken of it. */
+  /** The id of a grant in its row, and what was taken from it. */
   readonly grant?: string
   readonly taken?: number
 }
@@ -116,7 +116,7 @@ function columnsOf({ by }: UsageQuery): readonly (keyof TextRow)[] {
   return [...(by === 'all' ? [] : [by]), ...times, ...SHOWN_COUNTS]
 }
 
-/** What a text of rows is made of: its first line, if it has one, and the line of a row, each with its end. */
+/** Writes a text of rows: its first line, if there is one, and the line of a row, both with line ends. */
 export interface RowWriter {
   readonly contentType: string
   readonly head: string
@@ -132,7 +132,7 @@ export function writerOf(format: 'csv' | 'ndjson', query: UsageQuery): RowWriter
   const lineOf = (cells: readonly (string | number)[]) => `${csvRow(cells)}\r\n`
   return {
     contentType: 'text/csv; charset=utf-8; header=present',
-    // Without the mark a spreadsheet takes the text for that of an older character set.
+    // Without this mark a spreadsheet assumes an older character set.
     head: `\ufeff${lineOf(columns)}`,
     line(row) {
       const shown = textRow(query, row)
@@ -145,7 +145,7 @@ function cellOf(value: TextRow[keyof TextRow]): string | number {
   return typeof value === 'number' ? value : String(value ?? '')
 }
 
-/** Bytes after which a piece goes out, about. */
+/** About how many bytes a piece has. */
 const PIECE = 32_768
 
 /** A text of rows in pieces that are neither tiny nor large. */
@@ -173,7 +173,7 @@ const OF_STEP: Readonly<Record<UsageStep, string>> = {
   '1d': '-days',
 }
 
-/** What a file of it is called, without its ending: `acme-2026-11` of a month of the zone, of another range its first and last day. */
+/** The name of the file without its ending: `acme-2026-11` for a month in the zone, or the first and last day of another range. */
 export function fileNameOf({ name, from, to, days: { zone }, step }: UsageQuery): string {
   const month = periodOf({ unit: 'month', zone }, from)
   const [first, last] = [from, to - 1].map((at) => textOf(at + offsetOf(at, zone).ms).slice(0, 10)) as [string, string]

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { Tried } from './tried.ts'
 
-/** Whether the collector takes spans: a gateway serves without it, too. */
+/** Whether the collector accepts spans. A gateway also works without it. */
 export async function tryCollector({ telemetry }: Config): Promise<Tried[]> {
   if (telemetry === null) return []
   const path = ['telemetry', 'otlp']

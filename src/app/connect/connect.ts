@@ -22,8 +22,8 @@ const TRIALS: readonly Trial[] = [
 ]
 
 /**
- * Tries all that a gateway of this configuration needs of other machines and of this one, at the same time. Nothing that stays is written
- * anywhere.
+ * Tries everything that a gateway with this configuration needs from other machines and from this one, all at the same time. It leaves
+ * nothing behind.
  */
 export async function tryConnections(config: Config): Promise<Tried[]> {
   const all = await Promise.all(TRIALS.map((trial) => trial(config)))

@@ -5,7 +5,7 @@ import { addressProblem } from '../gateway-listener.ts'
 import { neededFiles, openFilesProblem } from '../open-files.ts'
 import { failed, type Tried } from './tried.ts'
 
-/** Whether the listeners can have their addresses. A gateway of this configuration that runs here has them already. */
+/** Whether the listeners' addresses are available. If a gateway with this configuration runs here, it has them already. */
 export async function tryAddresses({ listen, admin, decisions }: Config): Promise<Tried[]> {
   const tried = [await tryAddress(['listen'], listen), await tryAddress(['admin', 'listen'], admin.listen)]
   return decisions === null ? tried : [...tried, await tryAddress(['decisions', 'listen'], decisions.listen)]

@@ -6,7 +6,7 @@ import type { Config, IssuerConfig } from '../../config/config.ts'
 import { counted } from '../../lib/counted.ts'
 import type { Tried } from './tried.ts'
 
-/** Whether each issuer whose keys are fetched has some for the algorithms that are taken from it. */
+/** Whether each issuer whose keys are fetched has keys for its allowed algorithms. */
 export async function tryIssuers({ auth }: Config): Promise<Tried[]> {
   const all = await Promise.all(auth.jwt.map((issuer, i) => tryIssuer(issuer, ['auth', 'jwt', i])))
   return all.flat()
@@ -42,7 +42,7 @@ function keysTried(
   return [{ path, result: 'good', message }]
 }
 
-/** Whether each provider says of a made-up credential that it is not active. */
+/** Whether each provider says that a made-up credential is not active. */
 export async function tryIntrospection({ auth }: Config): Promise<Tried[]> {
   return Promise.all(
     auth.introspection.map(async ({ url, clientId, clientSecret }, i): Promise<Tried> => {

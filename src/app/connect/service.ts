@@ -3,7 +3,7 @@ import { tryUpstream } from '../../forward/try-upstream.ts'
 import { forwardOptions } from '../runtime.ts'
 import { failed, type Tried } from './tried.ts'
 
-/** Whether the upstream takes connections, and by TLS has a certificate that is good for its name. */
+/** Whether the upstream accepts connections and, with TLS, has a valid certificate for its name. */
 export async function tryService(config: Config): Promise<Tried[]> {
   const { url, socket } = config.upstream
   const isTls = url.startsWith('https:')
@@ -20,7 +20,7 @@ export async function tryService(config: Config): Promise<Tried[]> {
   }
 }
 
-/** OpenSSL has words of its own, and the end of a line, for what is no TLS at all. */
+/** OpenSSL has messages of its own, with a line end, for bytes that are not TLS. */
 function wordsOf(error: NodeJS.ErrnoException): string {
   return isNoTls(error) ? 'what listens there speaks no TLS' : error.message.trim()
 }

@@ -7,7 +7,7 @@ import type { Tried } from '../connect/tried.ts'
 import type { StoreWarnings } from '../store-warnings.ts'
 
 type Location = StoreConfig['location']
-/** Where a store of one kind is. */
+/** The location of a store of one kind. */
 export type LocationOf<K extends Location['kind']> = Extract<Location, { kind: K }>
 /** A configuration whose store is of one kind. */
 export type ConfigOf<L extends Location> = StoreConfig & { readonly location: L }
@@ -16,34 +16,34 @@ export interface Opening {
   readonly warnings: StoreWarnings
   /** `false` for a command that only reads. */
   readonly toWrite: boolean
-  /** How long runs are kept. Default: none is added, and all that are there are shown. */
+  /** How long runs are kept. By default no run is added, and all in the store are shown. */
   readonly retention?: (() => Retention) | undefined
 }
 
-/** All that the gateway and its commands must know of one kind of store, in one place. */
+/** Everything that the gateway and its commands must know about one kind of store. */
 export interface StoreKind<L extends Location = Location> {
-  /** As messages name it, without a password. */
+  /** The name in messages, without a password. */
   name(location: L): string
-  /** What of it a process that runs cannot change: all but the login. */
+  /** What a running process cannot change: everything but the login. */
   place(location: L): string
-  /** The same text for two locations that are one file; `null` if it is no file. */
+  /** The same text for two locations of the same file; `null` if it is no file. */
   file(location: L): string | null
-  /** Whether opening the store makes it, empty. */
+  /** Whether opening the store creates it. */
   isYetToBeMade(location: L): boolean
-  /** Takes away what opening the store made. */
+  /** Removes what opening the store has created. */
   remove(location: L): void
-  /** Why it cannot be opened, as far as that shows without opening it; `null` for no reason. */
+  /** Why it cannot be opened, as far as that shows from outside; `null` if it can. */
   whyUnusable(location: L): Promise<string | null>
-  /** Who we are there, with what lies in the files now. @throws SetupError */
+  /** Our login, with the present content of its files. @throws SetupError */
   access(config: ConfigOf<L>): unknown
   /** @throws SetupError with the cure, if it cannot be used */
   open(config: ConfigOf<L>, opening: Opening): Promise<Store>
-  /** Whether the store lets us in and can take charges. */
+  /** Whether the store accepts our login and charges. */
   tried(config: ConfigOf<L>): Promise<Tried[]>
   /**
    * Opens the store to copy it.
-   * @param exists whether it must be there already: a file that is missing would be made, and be empty
-   * @param observe hears of records that are left out, since they cannot be read
+   * @param exists whether it must exist already, because a missing file would be created empty
+   * @param observe is called for records that are left out as unreadable
    * @throws Error with the cure, if a file cannot be used
    */
   openCopyable(config: Pick<ConfigOf<L>, 'location' | 'prefix'>, exists: boolean, observe: Observer): Promise<Copyable>

@@ -7,7 +7,7 @@ type Kinds = { readonly [K in StoreConfig['location']['kind']]: StoreKind<Locati
 
 const KINDS: Kinds = { redis, sqlite }
 
-/** The kind of a store by its location, which is then of that kind: a store of another kind is added here. */
+/** The kind of a store, by its location. Add a store of another kind here. */
 export function kindOf({ kind }: StoreConfig['location']): StoreKind {
   return KINDS[kind] as StoreKind
 }

@@ -11,9 +11,7 @@ import type { ConfigOf, LocationOf, StoreKind } from './kind.ts'
 
 type Redis = LocationOf<'redis'>
 
-/**
- * The client of Redis is loaded with its store, because a gateway with the embedded store should not spend 10 MB on it.
- */
+/** Loads the client of Redis only with its store, because a gateway with the embedded store should not spend 10 MB on it. */
 export const redis: StoreKind<Redis> = {
   name: ({ url }) => url.replace(/\/\/.*@/, '//'),
   place: ({ url }) => url.replace(/\/\/[^/]*@/, '//'),
@@ -66,19 +64,19 @@ function sentinelAccess(
   }
 }
 
-/** @param tls `true`: with the files of Redis itself, if it has any */
+/** @param tls `true` for TLS with the files of Redis, if it has any */
 function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCredentials {
   if (tls !== true) return readClientTls(tls, ['store_options', 'sentinel', 'tls'])
   return ofRedis === null ? {} : readClientTls(ofRedis, ['store_options', 'tls'])
 }
 
 const PATH = ['store']
-/** As the gateway warns of it, in milliseconds. */
+/** The gateway warns from this on, in milliseconds. */
 const APART_MS = 5000
-/** With these a gateway would count wrongly, or not at all. */
+/** With these a gateway would count wrongly or not at all. */
 const HARMFUL: ReadonlySet<StoreWarning> = new Set(['old_version', 'eviction', 'copy_unended'])
 
-/** What says nothing to do is about the way to it. */
+/** A message without a cure is about the way to the server. */
 function withCure(message: string): string {
   if (message.includes('Cure: ')) return message
   const cure = message.includes('did not answer in time')

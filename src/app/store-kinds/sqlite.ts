@@ -14,14 +14,14 @@ import { SetupError } from '../setup-error.ts'
 import type { StoreWarnings } from '../store-warnings.ts'
 import type { LocationOf, StoreKind } from './kind.ts'
 
-/** The embedded store: a file. */
+/** The embedded store, which is a file. */
 export const sqlite: StoreKind<LocationOf<'sqlite'>> = {
   name: (location) => (isInMemory(location) ? location.path : resolve(location.path)),
   place: ({ path }) => path,
   file: ({ path }) => fileIdentity(path),
   isYetToBeMade: (location) => !isInMemory(location) && !existsSync(location.path),
   remove({ path }) {
-    // With what SQLite has beside it.
+    // Includes the files that SQLite has beside it.
     const files = ['', '-wal', '-shm'].map((suffix) => path + suffix)
     for (const file of files.filter((file) => existsSync(file))) rmSync(file)
   },
@@ -54,16 +54,13 @@ export const sqlite: StoreKind<LocationOf<'sqlite'>> = {
   },
 }
 
-/**
- * Not if the file has a cure of its own. Another file would be empty, with full quotas for everybody and no access
- * keys.
- */
+/** Not used if the file has a cure of its own. Another file would be empty, with full quotas and without access keys. */
 const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or a database that Tollgate made'
 
 /**
- * SQLite goes on in a file that was taken away or replaced, and responds as if nothing were wrong. What is charged and
- * changed from then on is gone with the process, and nobody else sees it. So it is looked whether the file is still
- * there, every second, with each ping, and at the end.
+ * SQLite goes on with a file that was removed or replaced, and responds as if nothing had happened. Later charges and
+ * changes would disappear with the process, and nobody else would see them. So the file is checked every second, with
+ * each ping, and at the end.
  */
 function reportingItsFile(store: Store, path: string, { observe, begin, only }: StoreWarnings): Store {
   const opened = fileIdentity(path)
@@ -89,7 +86,7 @@ function reportingItsFile(store: Store, path: string, { observe, begin, only }: 
   }
 }
 
-/** Between two looks at the file of an embedded store, in milliseconds. */
+/** The time between two looks at the file of an embedded store, in milliseconds. */
 const LOOK_MS = 1000
 
 const NO_WARNINGS = new Set<StoreWarning>()

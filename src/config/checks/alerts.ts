@@ -8,7 +8,7 @@ import { strangeKeys } from '../schema/alerts.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
 
-/** Alerts name windows that there are, and each other apart. */
+/** Alerts must have different names, and name existing windows. */
 export function checkAlerts({ alerts, quota, names }: PartialConfig): Finding[] {
   const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
   const categories = quota.baselines === undefined ? names.categories : [...quota.baselines.personal.keys()]
@@ -60,7 +60,7 @@ function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
   ]
 }
 
-/** Windows of which nobody will ever be notified. */
+/** Finds windows that can never notify anybody. */
 function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConfig['quota'], path: Path): Finding[] {
   if (scope === 'global' && quota.global?.enabled === false) {
     const message = 'is never reached while quota.global.enabled is false: switch the global limits on, or remove it'
@@ -95,7 +95,7 @@ const NOTHING_LIMITS: Readonly<Record<ScopeName, (window: string, category: stri
     `category ${category} has no limit of all users together in window ${window}: add it to quota.baselines.global`,
 }
 
-/** Where limits of a scope are written; `null` if that cannot be read. */
+/** The tables with limits of a scope; `null` if they cannot be read. */
 function tablesOf(scope: ScopeName, quota: PartialConfig['quota']): readonly LimitTable[] | null {
   const { baselines, plans } = quota
   if (scope === 'global') return baselines === undefined ? null : [baselines.global]
@@ -104,7 +104,7 @@ function tablesOf(scope: ScopeName, quota: PartialConfig['quota']): readonly Lim
   return baselines === undefined ? null : [baselines.personal, ...ofPlans]
 }
 
-/** What is sent names users. Its signature keeps others from making it up, not from reading it. */
+/** Events name users. A signature protects them from forgery, but not from being read. */
 function checkUrl({ webhook }: ParsedAlert, path: Path): Finding[] {
   const url = webhook?.url
   if (url === undefined) return []

@@ -3,7 +3,7 @@ import type { ParsedIntrospection, ParsedIssuer, PartialConfig } from '../partia
 import { membersIn, nested, placeholderIn } from '../placeholder.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
-/** RFC 7518 section 3.2: a key at least as long as the hash. */
+/** RFC 7518 section 3.2: a key is at least as long as the hash. */
 const SECRET_BYTES = new Map<string, number>([
   ['HS256', 32],
   ['HS384', 48],
@@ -12,7 +12,7 @@ const SECRET_BYTES = new Map<string, number>([
 
 type Issuer = Partial<ParsedIssuer>
 
-/** Issuers, and whether anybody can come in at all. */
+/** Checks issuers, and whether anybody can get in at all. */
 export function checkAuth(parsed: PartialConfig): Finding[] {
   const { jwt, introspection } = parsed.auth
   const ofEach = jwt.flatMap((issuer, i) => {
@@ -50,7 +50,7 @@ function checkEntrance({ auth, routes, unmatched }: PartialConfig): Finding[] {
   return [{ path: ['auth'], severity: 'warning', message }]
 }
 
-/** Clients make `Basic` of a name and a password, in base64, and no credential of ours looks like that. */
+/** Clients encode a name and a password for `Basic` in base64, which looks like none of our credentials. */
 function checkBasic({ auth: { from = [] } }: PartialConfig): Finding[] {
   return from.flatMap((source, i): Finding[] => {
     if (source.kind !== 'header' || source.scheme?.toLowerCase() !== 'basic') return []
@@ -108,7 +108,7 @@ function checkSecret(secret: string | undefined, algorithms: readonly string[], 
   return [{ path, message }]
 }
 
-/** What is compared letter by letter, and written as if it were not. */
+/** Warns of values that are compared letter by letter but were probably written carelessly. */
 function checkNames(parsed: Issuer, path: Path): Finding[] {
   const { tenants, audience = [], audience_claim = 'aud', jwks } = parsed
   const issuer = (tenants === undefined ? parsed.issuer : parsed.issuer?.replace(TENANT, 'tenant')) ?? ''
@@ -131,7 +131,7 @@ function checkNames(parsed: Issuer, path: Path): Finding[] {
   return [...findings, ...checkPaths(parsed, path)]
 }
 
-/** What is at well-known addresses that people take for that of the keys; `null` for any other. */
+/** What is at a well-known address that is often taken for that of the keys; `null` for any other. */
 function noKeySetAt(url: string): string | null {
   if (/\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\b/.test(url)) {
     return 'is a discovery document, which has the address of the keys as jwks_uri: write that address'
@@ -144,7 +144,7 @@ function noKeySetAt(url: string): string | null {
     : `has certificates, not a JSON Web Key Set: write ${keys}`
 }
 
-/** Names under which Microsoft takes users of several tenants in, and which no token has. */
+/** Names under which Microsoft signs in users of several tenants. No token contains them. */
 const OF_NO_TENANT =
   /^(https:\/\/login\.(?:microsoftonline|partner\.microsoftonline)\.[a-z]+\/)(?:common|organizations|consumers)\//
 
@@ -162,7 +162,7 @@ function checkTenants({ issuer, tenants }: Issuer, path: Path): Finding[] {
 
 const CLAIM_KEYS = ['audience_claim', 'user_claim', 'plan_claim', 'organisation_claim', 'period_day_claim'] as const
 
-/** Paths of claims as JSONPath and JSON Pointer have them. */
+/** Finds paths of claims in the form of JSONPath or JSON Pointer. */
 function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string | undefined>>, path: Path): Finding[] {
   return CLAIM_KEYS.flatMap((key): Finding[] => {
     const written = claims[key]
@@ -187,7 +187,7 @@ function checkCertificates({ hasTls, auth: { client_certificate } }: PartialConf
   return [{ path, severity: 'warning', message }]
 }
 
-/** What a provider knows of a credential need not be meant for this service, and what it is asked it is told. */
+/** A provider may know credentials that are meant for other services, and learns every credential it is asked about. */
 function checkIntrospection(all: readonly Partial<ParsedIntrospection>[]): Finding[] {
   const findings = all.flatMap((each, i): Finding[] => {
     const path = ['auth', 'introspection', i]
@@ -202,7 +202,7 @@ function checkIntrospection(all: readonly Partial<ParsedIntrospection>[]): Findi
   return [...findings, { path: ['auth', 'introspection', 0], severity: 'warning', message }]
 }
 
-/** Which keys verify a token must be plain from its issuer and audience. */
+/** Issuer and audience of a token must decide which keys verify it. */
 function checkTwins(issuers: readonly Issuer[]): Finding[] {
   const first = new Map<string, number>()
   const findings: Finding[] = []

@@ -5,7 +5,7 @@ import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { isCharged, metersOf } from './meters.ts'
 
-/** Who asks: places that exclude each other, and what strangers can make of the others. */
+/** Checks how callers are identified: places that exclude each other, and what strangers can do with them. */
 export function checkCallers(parsed: PartialConfig): Finding[] {
   return [
     ...checkTwins(parsed.auth),
@@ -23,7 +23,7 @@ export function checkCallers(parsed: PartialConfig): Finding[] {
 type Auth = PartialConfig['auth']
 type Source = NonNullable<Auth['from']>[number]
 
-/** Two entries that read the same. */
+/** Finds two entries that read the same place. */
 function checkTwins({ from = [], unverified_keys: keys }: Auth): Finding[] {
   const twins = from.flatMap((source, i): Finding[] => {
     const first = from.findIndex((other) => nameOf(other) === nameOf(source))
@@ -52,7 +52,7 @@ function nameOf(source: Source): string {
   return `header ${source.name} ${source.scheme ?? ''}`.toLowerCase()
 }
 
-/** Whoever has used up the limits of one key makes up another. */
+/** A caller who has used up the limits of one key can make up another. */
 function checkKeys({ auth, quota }: PartialConfig): Finding[] {
   const { unverified_keys: keys } = auth
   const hasGlobal = quota.global?.enabled !== false && quota.baselines?.global.size !== 0
@@ -68,7 +68,7 @@ function curlOf(source: Source): string {
   return kindOfSource(source).curl(source)
 }
 
-/** The upstream has to see the key of each client: else nobody checks it. */
+/** The upstream must see the key of each client, because nobody else checks it. */
 function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: PartialConfig): Finding[] {
   const { headers = new Map(), identity = new Map(), quota_field, remove_headers: removed = [] } = upstream
   const ofQuota = quota_field === undefined ? [] : [quota_field]
@@ -89,14 +89,14 @@ function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: PartialC
     })
 }
 
-/** The upstream gets some fields of trusted proxies only. Keys in such a field would be charged, and never checked. */
+/** The upstream gets some fields only from trusted proxies. Keys in such a field would be charged but never checked. */
 function checkKeysOfClients({ unverified_keys: keys }: Auth): Finding[] {
   if (keys?.kind !== 'header' || !isFact(keys.name.toLowerCase())) return []
   const message = `the upstream gets ${keys.name} of trusted proxies only, so anybody else is served by a key that nobody checks: curl ${curlOf(keys)} arrives without it. Take a header that clients send, or auth.trusted`
   return [{ path: ['auth', 'unverified_keys'], message }]
 }
 
-/** Anybody can write a JWT that names somebody else, and use up his limits. */
+/** Anybody can write a JWT in another user's name, and use up his limits. */
 function checkUserClaim({ auth: { unverified_keys: keys }, quota }: PartialConfig): Finding[] {
   if (keys?.userClaim === undefined || quota.shadow !== false) return []
   const message =
@@ -104,7 +104,7 @@ function checkUserClaim({ auth: { unverified_keys: keys }, quota }: PartialConfi
   return [{ path: ['auth', 'unverified_keys', 'user_claim'], message }]
 }
 
-/** The header, as `foldedName` has it; `null` for a parameter of the query. */
+/** The header folded like `foldedName`; `null` for a query parameter. */
 function fieldOf(source: Source): string | null {
   if (source.kind === 'header') return foldedName(source.name)
   return source.kind === 'cookie' ? 'cookie' : null
@@ -134,7 +134,7 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** Only what changes something is asked for the origin of the page, and of a key only the upstream can ask. */
+/** Only requests that change something are checked for the page's origin, and for a key only the upstream can check it. */
 function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: PartialConfig): Finding[] {
   const dear = routes.find(
     ({ public: isPublic, match, ...meters }) =>
@@ -157,7 +157,7 @@ function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: Pa
   })
 }
 
-/** What one subscriber gets. */
+/** A typical IPv6 prefix for one subscriber. */
 const SUBSCRIBER = 64
 
 function checkAnonymous({ anonymous }: Auth): Finding[] {

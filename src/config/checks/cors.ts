@@ -1,7 +1,7 @@
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 
-/** Pages of other origins. */
+/** Checks rules for pages of other origins. */
 export function checkCors({ cors, auth }: PartialConfig): Finding[] {
   const { origins = [], credentials = false } = cors ?? {}
   const any = origins.indexOf('*')
@@ -32,7 +32,7 @@ export function checkCors({ cors, auth }: PartialConfig): Finding[] {
   return findings
 }
 
-/** Whether nothing but a cookie says who asks. */
+/** Whether callers are identified only by cookies. */
 function hasOnlyCookies({
   from = [],
   unverified_keys,

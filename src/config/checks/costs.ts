@@ -7,7 +7,7 @@ import { toWindows, windowsOf } from '../window-lengths.ts'
 import { metersOf, type WrittenMeter } from './meters.ts'
 
 interface Ceiling {
-  /** Whose requests it keeps out. Default everybody's. */
+  /** The plan whose requests the limit refuses. Default everybody's. */
   readonly plan?: string
   readonly limit: number
   /** For example `personal limit of window 1h`. */
@@ -15,17 +15,17 @@ interface Ceiling {
 }
 
 interface Ceilings {
-  /** The lowest limit, at the highest factor that the mode may have. */
+  /** The lowest limit, at the highest factor of the mode. */
   readonly ever: Ceiling
-  /** The same at its lowest factor. */
+  /** The lowest limit at the lowest factor. */
   readonly atWorst: Ceiling
-  /** That factor; `null` for a mode that has but one. */
+  /** That factor; `null` for a mode with only one. */
   readonly factor: number | null
 }
 
 /**
- * Warns of costs above a limit: such a request is never accepted, but for a user with an override.
- * Only for quotas without problems.
+ * Warns of costs above a limit, because such a request is never accepted without an override. Only for quotas without
+ * problems.
  */
 export function checkCosts({ quota, routes, unmatched }: PartialConfig): Finding[] {
   const of = ceilingsOf(quota)
@@ -40,7 +40,7 @@ export function checkCosts({ quota, routes, unmatched }: PartialConfig): Finding
 
 type CeilingsByCategory = ReadonlyMap<string, Ceilings>
 
-/** Of callers without a plan, and the lowest that any plan has. */
+/** For callers without a plan, and the lowest of all plans. */
 function ceilingsOf(
   quota: PartialConfig['quota'],
 ): { readonly everybody: CeilingsByCategory; readonly plans: CeilingsByCategory } | null {
@@ -67,7 +67,7 @@ function ceilingsOf(
   }
 }
 
-/** In a plan a limit of 0 keeps it from a category, as somebody wants. */
+/** A limit of 0 in a plan intentionally keeps the plan from a category. */
 function ceilingsIn(limits: Limits, plan?: string): Ceiling[] {
   return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
     (limits[scope] ?? []).map(({ window, limit, over }) => ({
@@ -95,7 +95,7 @@ function checkCost({ category, cost, path, costAt }: WrittenMeter, ceilings: Rea
     .map(([tokens, place]) => ({ path: place, severity: 'warning', message: tooHigh(tokens, category ?? '', of) }))
 }
 
-/** What a request may cost, each with the key that says it. Of a batch each element is one. */
+/** Possible costs of a request, with the key for each. For a batch each element counts alone. */
 function placedCosts(price: Price, path: Path): (readonly [number, Path])[] {
   if (price.kind === 'fixed') return [[price.cost, path]]
   const { reading, otherwise } = price

@@ -5,7 +5,7 @@ import { type Finding, formatPath, type Path } from '../problems.ts'
 import { metersOf, type WrittenMeter } from './meters.ts'
 import { checkTokenLength, collide } from './network.ts'
 
-/** Who may ask for decisions, and what cannot be decided there. */
+/** Checks who may ask for decisions, and what cannot be decided there. */
 export function checkDecisions(parsed: PartialConfig): Finding[] {
   const { decisions } = parsed
   if (decisions === undefined) return []
@@ -32,7 +32,7 @@ function checkPort(listen: HostPort, { decisions, listen: gateway, admin }: Part
   return [...taken, { path: LISTEN, message }]
 }
 
-/** A proxy that asks by the head of a request alone can hear of no price that is in the body. */
+/** A proxy that asks only with the head of a request cannot send the body for a price. */
 function checkBodies({ routes, unmatched, decisions }: PartialConfig): Finding[] {
   const sendsBody = decisions?.sends_body ?? false
   const ruled = routes.flatMap((route, i) => {
@@ -65,7 +65,7 @@ function checkMeter({ cost, path }: WrittenMeter, methods: '*' | readonly string
   return [{ ...at, message, severity: 'warning' }]
 }
 
-/** The part of a price that is asked for in a body and has no price without it. What is within a part of the body is then not asked for. */
+/** The part of a price that reads a body and has no price without it. Parts within it are not searched. */
 function neededBody(price: Price): AskedPrice | null {
   if (price.kind === 'fixed') return null
   const { source, reading, otherwise } = price

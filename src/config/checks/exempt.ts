@@ -3,7 +3,7 @@ import type { Finding } from '../problems.ts'
 
 const PATH = ['quota', 'exempt', 'addresses']
 
-/** Addresses that more clients may have than whoever names them thinks of. */
+/** Warns of addresses that may belong to more clients than intended. */
 export function checkExempt({ quota: { exempt }, edge }: PartialConfig): Finding[] {
   const hasProxies = (edge.trusted_proxies ?? []).length > 0
   return (exempt?.addresses ?? []).flatMap(({ address, prefix }, i): Finding[] => {

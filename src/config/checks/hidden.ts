@@ -4,8 +4,8 @@ import { type Finding, type Path, quote } from '../problems.ts'
 import { type Lookup, matches, type NumberedRule, otherRules } from './lookup.ts'
 
 /**
- * Warns of rules that others hide, wholly or from the requests that they are written for.
- * @param chargesPreflights whether a rule for any method charges the preflights of browsers, as it does without `cors`
+ * Warns of rules that others hide completely, or from the requests for which they are written.
+ * @param chargesPreflights whether a rule for all methods charges browsers' preflights, as it does without `cors`
  */
 export function checkHidden(
   lookup: Lookup,
@@ -15,8 +15,7 @@ export function checkHidden(
   const nameOf = ({ index, match }: NumberedRule) =>
     `${quote(match.match)} (line ${lineOf(['routes', index, 'match'])})`
   return lookup.rules.flatMap((rule): Finding[] => {
-    // A rule for preflights that is hidden wholly has both warnings: one says what to add, the other what is left over
-    // then.
+    // A preflight rule that is hidden completely gets both warnings: what to add, and what is then left over.
     const messages = [
       chargesPreflights ? chargedPreflight(rule, lookup, nameOf) : null,
       refused(rule, lookup) ?? tooLong(rule, lookup) ?? hidden(rule, lookup, nameOf),
@@ -25,7 +24,7 @@ export function checkHidden(
   })
 }
 
-/** Spellings that `edge.allow_in_path` lets pass have a warning of their own. */
+/** Spellings that `edge.allow_in_path` allows have a warning of their own. */
 const ALLOWED_BY_NAME = new Set(['target_escaped_slash', 'target_empty_segment', 'target_semicolon'])
 
 function refused(rule: NumberedRule, lookup: Lookup): string | null {
@@ -41,7 +40,7 @@ function tooLong({ match }: NumberedRule, { maxUrl }: Lookup): string | null {
   return `never matches: its shortest path has ${shortest} characters, edge.max_url is ${maxUrl}: raise that, or change the path`
 }
 
-/** An escape counts as one character: the gateway takes some characters for their escapes. */
+/** An escape counts as one character, because the gateway also accepts some characters for their escapes. */
 function shortestOf(segment: Segment): number {
   if (segment.kind === 'literal') return canonicalLiteral(segment.text).replaceAll(/%../g, '%').length
   return segment.kind === 'param' ? 1 : 0
@@ -49,7 +48,7 @@ function shortestOf(segment: Segment): number {
 
 type NameOf = (rule: NumberedRule) => string
 
-/** Only a last `*` can be hidden wholly: by rules for each number of segments that it stands for. */
+/** Only a final `*` can be hidden completely, by rules for each number of segments. */
 function hidden(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): string | null {
   if (rule.match.segments.at(-1)?.kind !== 'rest') return null
   const asked = rule.match.methods === '*' ? lookup.methods : rule.match.methods

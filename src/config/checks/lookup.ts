@@ -6,7 +6,7 @@ import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import type { Pattern } from '../pattern.ts'
 import { foldingOf } from '../schema/listen.ts'
 
-/** A rule with its place in the file. */
+/** A rule with its index in the file. */
 export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
   readonly index: number
   readonly match: Pattern
@@ -16,21 +16,21 @@ export function otherRules(count: number): string {
   return counted(count, 'other rule')
 }
 
-/** The route map as the gateway looks requests up in it, for warnings about what a request would get. */
+/** Looks requests up in the route map like the gateway, for warnings about single requests. */
 export class Lookup {
   readonly rules: readonly NumberedRule[]
-  /** Named by some rule, and one that no rule names. */
+  /** All methods that rules name, and one that no rule names. */
   readonly methods: readonly string[]
-  /** Longest target of a request, in characters. */
+  /** The longest target of a request, in characters. */
   readonly maxUrl: number
   readonly #allowed: PathRules
   readonly #table: ReturnType<typeof tableOf>
-  /** Segments of the longest rule. */
+  /** The number of segments in the longest rule. */
   readonly #deepest: number
-  /** A text that no rule has. */
+  /** A text that appears in no rule. */
   readonly #fresh: string
 
-  /** @param routes no two of which have the same shape and method */
+  /** @param routes all with different shapes or methods */
   constructor({ routes, edge }: Pick<PartialConfig, 'routes' | 'edge'>) {
     this.rules = routes.flatMap((rule, index) =>
       rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
@@ -46,7 +46,7 @@ export class Lookup {
     this.#fresh = freshText(this.rules)
   }
 
-  /** The rule of a request; `unmatched` if none matches; `null` if the gateway refuses such a path. */
+  /** The rule for a request; `unmatched` if none matches; `null` if the gateway refuses the path. */
   find(method: string, path: string): NumberedRule | 'unmatched' | null {
     const target = canonicalTarget(path, this.#allowed)
     if ('problem' in target) return null
@@ -55,13 +55,13 @@ export class Lookup {
     return found !== null && 'rule' in found ? found.rule.rule : 'unmatched'
   }
 
-  /** Why the gateway refuses a path, whatever rules there are; `null` if it does not. */
+  /** Why the gateway refuses a path, whatever the rules; `null` if it does not. */
   refusal(path: string): TargetProblem | null {
     const target = canonicalTarget(path, this.#allowed)
     return 'problem' in target ? target : null
   }
 
-  /** Paths that a rule matches, with a text that no rule has for each `:name`, and each number of them for a `*`. */
+  /** Sample paths that a rule matches, with an unused text for each `:name`, and every number of them for a `*`. */
   *samples({ match: { segments } }: NumberedRule): Generator<string> {
     const fresh = this.#fresh
     const isOpen = segments.at(-1)?.kind === 'rest'
@@ -76,7 +76,7 @@ export class Lookup {
     }
   }
 
-  /** The first of the samples that the rule takes by this method; `null` if more specific rules take them all. */
+  /** The first sample for which this rule is chosen by this method; `null` if more specific rules take all of them. */
   own(rule: NumberedRule, method: string): string | null {
     for (const path of this.samples(rule)) if (this.find(method, path) === rule) return path
     return null
@@ -95,7 +95,7 @@ function tableOf(
   )
 }
 
-/** Whether a pattern matches a path, for some method of its own. */
+/** Whether a pattern matches a path for any of its methods. */
 export function matches({ match }: NumberedRule, path: string): boolean {
   return createRouteTable([{ ...match, methods: '*' as const }]).lookup('GET', path) !== null
 }

@@ -2,24 +2,24 @@ import type { MeterConfig } from '../config.ts'
 import type { ParsedRoute } from '../partial.ts'
 import type { Path } from '../problems.ts'
 
-/** What a rule charges in one category, as far as it is well written. */
+/** What a rule charges in one category, if it is valid. */
 export interface WrittenMeter {
   readonly category?: string | undefined
   readonly cost?: MeterConfig['cost'] | undefined
   readonly settle?: MeterConfig['settle'] | undefined
-  /** Where `cost` and `settle` stand. */
+  /** The place of `cost` and `settle`. */
   readonly path: Path
-  /** The cost itself, which may be the value of the category. */
+  /** The place of the cost itself, which may be the value of the category. */
   readonly costAt: Path
 }
 
 interface Metered extends Partial<Pick<ParsedRoute, 'category' | 'cost' | 'charges'>> {
   readonly settle?: MeterConfig['settle'] | undefined
-  /** Of what is understood already, in place of `charges`. */
+  /** Set instead of `charges` after parsing. */
   readonly others?: readonly MeterConfig[] | null
 }
 
-/** The meters of a rule. @param path of the rule. Default for whoever asks for no place */
+/** The meters of a rule. @param path of the rule, if places are needed */
 export function metersOf({ category, cost, settle, charges, others }: Metered, path: Path = []): WrittenMeter[] {
   const own = { category, cost, settle }
   const all = charges ?? (others == null ? null : [own, ...others])
@@ -30,7 +30,7 @@ export function metersOf({ category, cost, settle, charges, others }: Metered, p
   })
 }
 
-/** Whether a request is charged in a meter, as far as is known. */
+/** Whether a request is charged in a meter, as far as that is known. */
 export function isCharged({ cost }: Pick<WrittenMeter, 'cost'>): boolean {
   return !(cost?.kind === 'fixed' && cost.cost === 0)
 }

@@ -5,7 +5,7 @@ import type { PartialConfig } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 
-/** Listeners, the upstream, and whom to trust. */
+/** Checks listeners, the upstream, and trusted proxies. */
 export function checkNetwork(parsed: PartialConfig): Finding[] {
   return [
     ...checkAdmin(parsed),
@@ -37,7 +37,7 @@ function checkAdmin({ listen, admin }: PartialConfig): Finding[] {
   return findings
 }
 
-/** Scripts sign in by tokens as well, because no script waits for a provider. */
+/** Scripts need tokens too, because they cannot sign in at a provider. */
 function checkPeople({ oidc, trusted, ...admin }: PartialConfig['admin']): Finding[] {
   const hasNone = 'token' in admin && admin.token === undefined && admin.tokens.length === 0
   const lacking = (['oidc', 'trusted'] as const).filter((key) => hasNone && { oidc, trusted }[key] !== undefined)
@@ -49,7 +49,7 @@ function checkPeople({ oidc, trusted, ...admin }: PartialConfig['admin']): Findi
   return [...lacking.map((key): Finding => ({ path: ['admin', key], message })), ...everybody]
 }
 
-/** The audit must distinguish them, by name and by what they send. */
+/** The audit must be able to distinguish tokens, by their names and by their values. */
 function checkAdminTokens({ token, tokens }: PartialConfig['admin']): Finding[] {
   return (['name', 'token'] as const).flatMap((key) => {
     const first = new Map<string, string>()
@@ -64,7 +64,7 @@ function checkAdminTokens({ token, tokens }: PartialConfig['admin']): Finding[] 
   })
 }
 
-/** The right token is always let in, however many wrong ones came before it: only its length keeps others from guessing it. */
+/** A right token is accepted whatever wrong ones came before, so only its length keeps others from guessing it. */
 const LONG = 32
 
 function checkTokenLengths({ token, tokens }: PartialConfig['admin']): Finding[] {
@@ -72,26 +72,26 @@ function checkTokenLengths({ token, tokens }: PartialConfig['admin']): Finding[]
   return (all as [string | undefined, Path][]).flatMap(([text, path]) => checkTokenLength(text, path))
 }
 
-/** @param token `undefined` for none */
+/** @param token undefined for none */
 export function checkTokenLength(token: string | undefined, path: Path): Finding[] {
   if (token === undefined || token.length >= LONG) return []
   const message = `has ${token.length} characters, which may be guessed: make one with "openssl rand -hex 32"`
   return [{ path, severity: 'warning', message }]
 }
 
-/** Port 0 is another one each time. */
+/** Port 0 is a different port each time. */
 export function collide(a: HostPort, b: HostPort): boolean {
   return a.port === b.port && a.port !== 0 && shareAddress(a.host, b.host)
 }
 
-/** In memory each process would count for itself, and the limits hold for none of them. */
+/** In memory each worker would count for itself, so the limits would not hold. */
 function checkWorkers({ workers = 1, store }: PartialConfig): Finding[] {
   if (workers === 1 || store === undefined || !isInMemory(store)) return []
   const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
   return [{ path: ['store'], message }]
 }
 
-/** A server of several names by TLS refuses a Host that is not the name of its certificate: 421 (RFC 9110 section 15.5.20). */
+/** A TLS server with several names refuses a Host unlike the name of its certificate, by 421 (RFC 9110 section 15.5.20). */
 function checkHost({ url, host }: PartialConfig['upstream']): Finding[] {
   if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
   const message =
@@ -99,7 +99,7 @@ function checkHost({ url, host }: PartialConfig['upstream']): Finding[] {
   return [{ path: ['upstream', 'url'], severity: 'warning', message }]
 }
 
-/** Each request would come back, be charged again and go out again, until there is no connection left. */
+/** Each request would come back, be charged again and go out again, until no connection is left. */
 function checkLoop({ listen, upstream }: PartialConfig): Finding[] {
   if (listen === undefined || upstream.url === undefined || upstream.socket !== undefined) return []
   const { protocol, hostname, port } = new URL(upstream.url)
@@ -137,7 +137,7 @@ function checkUpstream(upstream: PartialConfig['upstream']): Finding[] {
   return [...findings, ...checkHeaders(headers), ...checkNames(upstream)]
 }
 
-/** The other faults give no field a meaning that its line has not by itself. */
+/** The other faults do not change the meaning of a field. */
 function checkLenient({ lenient = [] }: PartialConfig['upstream']): Finding[] {
   const at = lenient.indexOf('bare_lf')
   if (at < 0) return []
@@ -155,7 +155,7 @@ function checkHeaders(headers: PartialConfig['upstream']['headers'] = new Map())
   })
 }
 
-/** Each header has one source, also for an upstream that takes `_` for `-`. */
+/** Each header must have one source, even for an upstream that reads `_` as `-`. */
 function checkNames({
   headers = new Map(),
   identity = new Map(),
@@ -189,7 +189,7 @@ function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Par
   })
 }
 
-/** Without a peer that must send one, a preface would be refused from everybody, as with the key left out. */
+/** If no peer must send a preface, it would be refused from everybody, as without the key. */
 function checkProxyProtocol({ proxy_protocol = false, trusted_proxies }: PartialConfig['edge']): Finding[] {
   if (!proxy_protocol || trusted_proxies?.length !== 0) return []
   const message = 'is for peers of edge.trusted_proxies only, and there is none: name the load balancer there'

@@ -4,16 +4,14 @@ import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
-/** What whoever can have more than one account, or choose his user id, does to others. */
+/** Warns of what somebody with many accounts, or with a user id of his choice, can do to others. */
 
-/** So few users are a handful of accounts. */
+/** With fewer users than this a few accounts are enough. */
 const FEW = 10
 
 const WITH_RESERVE = 'raise it, lower the personal one, or keep a part of it for known users (quota.reserve)'
 
-/**
- * Warns of global limits that fewer than `FEW` users exhaust, once for each category. Only for quotas without problems.
- */
+/** Warns of global limits that fewer than `FEW` users exhaust, once for each category. Only for quotas without problems. */
 export function checkGlobalLimits({ quota }: PartialConfig): Finding[] {
   const { mode, baselines, custom, global, reserve } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return []
@@ -35,7 +33,7 @@ function few(users: number): string {
   return users === 1 ? 'one user uses up' : `${users} users use up`
 }
 
-/** The window that the fewest users exhaust; `null` if none is exhausted by few. */
+/** The window that the fewest users exhaust; `null` if none is exhausted by so few. */
 function scarcest(personal: readonly Limit[], global: readonly Limit[]) {
   const pairs = personal.flatMap(({ window, limit }) => {
     const shared = global.find((each) => each.window.name === window.name)
@@ -45,7 +43,7 @@ function scarcest(personal: readonly Limit[], global: readonly Limit[]) {
   return few.sort((a, b) => a.global / a.personal - b.global / b.personal)[0] ?? null
 }
 
-/** OpenID Connect Core 1.0 section 5.7 takes none of them for an identifier; neither does Microsoft the last two. */
+/** OpenID Connect Core 1.0 section 5.7 allows none of them as an identifier, and Microsoft not the last two. */
 const CHOSEN: ReadonlySet<string> = new Set([
   'preferred_username',
   'nickname',
@@ -58,7 +56,7 @@ const CHOSEN: ReadonlySet<string> = new Set([
   'unique_name',
 ])
 
-/** Warns of claims whose value users choose or change, wherever in a token they are. */
+/** Warns of claims whose value users choose or can change, wherever they are in a token. */
 export function checkUserClaims({ auth }: PartialConfig): Finding[] {
   return (['jwt', 'introspection'] as const).flatMap((key) =>
     auth[key].flatMap(({ user_claim }, i): Finding[] => {

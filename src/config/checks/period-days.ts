@@ -5,7 +5,7 @@ import { windowsOf } from '../window-lengths.ts'
 
 const LISTS = ['jwt', 'introspection'] as const
 
-/** The days with which months begin are for windows of months, and whoever names one names it with each credential. */
+/** First days of months need windows of months, and every credential of a user must name the same one. */
 export function checkPeriodDays(config: PartialConfig): Finding[] {
   const { quota, auth } = config
   const named = LISTS.flatMap((list) =>
@@ -25,11 +25,11 @@ export function checkPeriodDays(config: PartialConfig): Finding[] {
 const WITHOUT_MONTH =
   'is for a window of months, and there is none: add one to quota.windows, like { calendar: month, zone: Asia/Shanghai }, or remove this'
 
-/** A way in that names no day, beside one that does. */
+/** A way to identify callers that names no day, beside one that does. */
 interface SilentWay {
   readonly path: Path
   readonly why: string
-  /** Of the request that comes by it. */
+  /** The field of the request with this way. */
   readonly field: string
   readonly orElse: string
 }
@@ -64,7 +64,7 @@ function silentWays(first: Path, { auth }: PartialConfig): SilentWay[] {
   return ways
 }
 
-/** A user who comes by both chooses between two days, and begins a new month with each. */
+/** A user who can use both ways can choose between two days, and begin a new month each time. */
 function twoDays({ path, why, field, orElse }: SilentWay, example: string): Finding {
   const message = `${why}, so curl -H '${field}' ${example} counts in months from the day of the plan or of the window, whatever day the claim of another credential gave its user: give such users their day by an override (periodDay) or a plan (period_day), or ${orElse}`
   return { path, severity: 'warning', message }

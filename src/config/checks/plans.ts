@@ -8,7 +8,7 @@ import { unknownName } from './quota.ts'
 const PATH = ['quota', 'plans']
 const SCOPES = ['personal', 'organisation'] as const
 
-/** Plans name categories and windows that there are, and whatever names a plan names one that there is. */
+/** Plans must name existing categories and windows, and references must name existing plans. */
 export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   const { plans, default_plan: byDefault, baselines } = quota
   if (names.plans === null) return []
@@ -28,7 +28,7 @@ export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   ]
 }
 
-/** The default plan may be a name for the baselines; in any other limits may have been forgotten. */
+/** The default plan may be empty and follow the baselines. In any other plan limits may have been forgotten. */
 function checkLimits([plan, limits]: [string, PlanLimits], byDefault: string | undefined): Finding[] {
   if (plan === byDefault || limits.periodDay !== undefined) return []
   if (SCOPES.some((scope) => [...limits[scope].values()].some((byWindow) => byWindow.size > 0))) return []
@@ -62,13 +62,13 @@ function checkNames(
   })
 }
 
-/** A window that only a plan has stands in no baseline: it needs its length. */
+/** A window that only plans have is in no baseline, so it needs its length. */
 function unknownWindow(window: string, windows: readonly string[], path: readonly string[]): Finding[] {
   const cure = didYouMean(window, windows) === '' ? ': give it a length in quota.windows, beside the others' : ''
   return unknownName(window, windows, path, 'window').map((found) => ({ ...found, message: found.message + cure }))
 }
 
-/** An organisation that nobody names has no limits. */
+/** An organisation needs a credential that names it, or its limits never apply. */
 function checkOrganisations(plans: ReadonlyMap<string, PlanLimits>, auth: PartialConfig['auth']): Finding[] {
   const { jwt, introspection, trusted, gateway_tokens: keys } = auth
   const isNamed =

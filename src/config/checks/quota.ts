@@ -11,7 +11,7 @@ import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
 import { parseDuration } from '../units.ts'
 import { type Candidate, windowsOf } from '../window-lengths.ts'
 
-/** Windows, categories and limits fit together. @param lineOf the line of a path, `null` if the file lacks it */
+/** Windows, categories and limits must fit together. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkQuota(
   { quota, names: written }: Pick<PartialConfig, 'quota' | 'names'>,
   lineOf: (path: Path) => number | null,
@@ -21,7 +21,7 @@ export function checkQuota(
     const message = 'windows of your own need limits: add quota.baselines, with limits for them'
     return [{ path: ['quota'], key: 'windows', message }]
   }
-  // Names are held against windows that can be read only: one with a problem of its own is not unknown.
+  // Unknown names are only searched for if all windows are readable, because an invalid window is not unknown.
   const windows = 'windows' in quota ? windowsOf(quota) : null
   const findings = [...(windows === null ? [] : checkWindows(windows, quota)), ...checkAdaptive(quota.adaptive)]
   if (mode === 'custom' && 'custom' in quota && custom === undefined) {
@@ -50,7 +50,7 @@ function checkOutage(named: readonly string[], categories: readonly string[]): F
   return named.flatMap((name) => unknownName(name, categories, ['quota', 'store_outage'], 'category'))
 }
 
-/** In the admin API they stand beside the categories of an override. */
+/** The admin API has these fields beside the categories of an override. */
 const OVERRIDE_FIELDS = new Set([
   'user',
   'organisation',
@@ -72,7 +72,7 @@ function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] 
   return [{ path, message: 'the shares do not ascend: write good below normal, and normal below bad' }]
 }
 
-/** An `over` that is larger than its limit is mostly a mistake: the sum was written in place of the part beyond the limit. */
+/** An `over` above its limit is probably a mistake: the sum instead of the part beyond the limit. */
 function checkOver({ over = {}, ...limits }: ScopedLimits | Omit<PlanLimits, 'periodDay'>, path: Path): Finding[] {
   const tables = new Map(Object.entries<LimitTable>(limits))
   return Object.entries<LimitTable>(over).flatMap(([scope, table]) =>
@@ -87,7 +87,7 @@ function checkOver({ over = {}, ...limits }: ScopedLimits | Omit<PlanLimits, 'pe
   )
 }
 
-/** A share of less than a token admits nothing, and nobody who writes one means that. */
+/** A share of less than one token admits nothing, which is hardly intended. */
 function checkShare(category: string, share: number, baselines: ScopedLimits): Finding[] {
   for (const scope of ['personal', 'global'] as const) {
     for (const [window, limit] of baselines[scope].get(category) ?? []) {
@@ -100,7 +100,7 @@ function checkShare(category: string, share: number, baselines: ScopedLimits): F
   return []
 }
 
-/** Where a window is named: with its length, or by the first of the baselines that have it. */
+/** The place that names a window: its length, or the first of the baselines that have it. */
 export function placeOf({ windows, baselines }: PartialConfig['quota'], name: string): Path {
   if (windows !== undefined || baselines === undefined) return ['quota', 'windows']
   for (const scope of ['personal', 'global'] as const) {
@@ -138,10 +138,10 @@ function sameLength(first: Candidate, { name, calendar }: Candidate): string {
 
 const LONGEST = parseDuration(MAX_WINDOW)
 
-/** Beside the window of the books. */
+/** One less than the maximum, because of the window of the books. */
 const MOST_LIMITED = MOST_WINDOWS - 1
 
-/** What the stores take for calendar windows. */
+/** Lengths that the stores use for calendar windows. */
 const TAKEN: ReadonlySet<number> = new Set(
   [BOOK_SECONDS, ...Object.values(LONGEST_SECONDS)].map((seconds) => 1000 * seconds),
 )
@@ -174,7 +174,7 @@ function checkLimits(
   )
 }
 
-/** Whoever uses a category is limited somewhere: a category has the windows that it names. */
+/** Every category must have a limit somewhere. It has the windows that it names. */
 function checkCategories({ personal }: ScopedLimits): Finding[] {
   const path = ['quota', 'baselines', 'personal']
   if (personal.size === 0) return [{ path, message: 'names no category: add one, like read' }]
@@ -192,7 +192,7 @@ function checkCategories({ personal }: ScopedLimits): Finding[] {
   ])
 }
 
-/** A name that is used and not known. */
+/** A name that is used but not defined. */
 export function unknownName(name: string, known: readonly string[], path: Path, what: string): Finding[] {
   if (known.includes(name)) return []
   const cure = didYouMean(name, known) || `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ') || 'none'}`

@@ -3,10 +3,10 @@ import type { Pattern } from '../config.ts'
 import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
-/** What the page of the API calls the gateway. */
+/** The gateway's name on the page of the API. */
 export const GATEWAY_NAME = 'Gateway'
 
-/** The page of the API, beside the routes, and its services. @param lineOf the line of a path in the file */
+/** The page of the API must fit beside the routes and its services. @param lineOf the line of a path in the file */
 export function checkReference(
   { reference, routes, published }: PartialConfig,
   lineOf: (path: Path) => number | null,
@@ -38,7 +38,7 @@ function checkPath(
   return [{ ...at, message: `the route on line ${line} has this path, or one below it: choose another` }]
 }
 
-/** Whether the path of a rule is the page's, or below it. What only has a wildcard there leaves the page its place. */
+/** Whether the path of a rule is at or below the page's. A wildcard there does not matter. */
 function isWithin({ segments }: Pattern, page: readonly string[]): boolean {
   return page.every((text, i) => {
     const segment = segments[i]

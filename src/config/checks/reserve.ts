@@ -6,7 +6,7 @@ import { formatDuration } from '../units.ts'
 
 const PATH = ['quota', 'reserve']
 
-/** That a part of the global limits is kept, and that somebody comes to be known. */
+/** A reserve needs global limits, and users must be able to become known. */
 export function checkReserve({ quota: { reserve, global, baselines } }: PartialConfig): Finding[] {
   if (reserve === undefined) return []
   const { share, knownAfterMs, rememberMs } = reserve
@@ -29,7 +29,7 @@ export function checkReserve({ quota: { reserve, global, baselines } }: PartialC
   return findings
 }
 
-/** Of a limit whose share is less than a token nothing is kept, which nobody means who writes one. */
+/** If a share is less than a token, nothing is kept, which is hardly intended. */
 function checkShare(share: number, { global }: ScopedLimits): Finding[] {
   for (const [category, limits] of global) {
     for (const [window, limit] of limits) {

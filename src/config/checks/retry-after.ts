@@ -3,10 +3,10 @@ import type { Finding } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { placeOf } from './quota.ts'
 
-/** What a timer of 31 bits holds, in milliseconds: Node, browsers and others fire a longer one at once. */
+/** The longest time in a timer of 31 bits, in milliseconds. Node, browsers and others fire a longer one at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** That a client can wait as long as Retry-After says. Only for windows without problems. */
+/** Clients must be able to wait as long as Retry-After says. Only for windows without problems. */
 export function checkRetryAfter({ quota }: Pick<PartialConfig, 'quota'>): Finding[] {
   const { retry_after_max } = quota
   if (retry_after_max !== undefined && retry_after_max <= LONGEST_TIMER_MS) return []

@@ -14,7 +14,7 @@ import { isCharged, metersOf, type WrittenMeter } from './meters.ts'
 
 type Rule = Partial<ParsedRoute>
 
-/** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
+/** Checks the rules of the route map, alone and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const { routes, unmatched, edge } = parsed
   const configured = configuredIn(parsed)
@@ -39,7 +39,7 @@ export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => numbe
   return [...findings, ...checkShapes(parsed, lineOf)]
 }
 
-/** What of the rest of the file the meters are held against. */
+/** The rest of the file with which meters must fit. */
 interface About {
   readonly categories: readonly string[] | null
   readonly configured: Configured
@@ -58,7 +58,7 @@ function checkMeters(meters: readonly WrittenMeter[], match: Rule['match'], abou
   return [...checkTogether(meters), ...own]
 }
 
-/** The rule within one price holds between meters too: no price of a query stands beside one of a body. */
+/** A rule of one price also applies between meters: a price from a query cannot be beside one from a body. */
 function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
   const [first, ...others] = meters
   if (first === undefined || others.length === 0) return []
@@ -71,10 +71,10 @@ function checkTogether(meters: readonly WrittenMeter[]): Finding[] {
   return [{ path: first.path.slice(0, -1), message }]
 }
 
-/** A key of a dictionary of RFC 9651. */
+/** The form of a key in a dictionary of RFC 9651. */
 const DICTIONARY_KEY = /^[a-z][a-z0-9_-]*$/
 
-/** X-Tollgate-Charged has the cost of each meter under the name of its category. */
+/** X-Tollgate-Charged contains the cost of each meter under the name of its category. */
 function checkKeyOf({ category = '', path }: WrittenMeter, meters: readonly WrittenMeter[]): Finding[] {
   if (meters.length === 1 || DICTIONARY_KEY.test(category) || meters.every(({ settle }) => settle == null)) return []
   const message = `${quote(category)} is no name in X-Tollgate-Charged: begin it with a small letter, and write no capital letters`
@@ -102,7 +102,7 @@ function checkCategory({ category, path, costAt }: WrittenMeter, known: readonly
   return [{ ...place, message: `unknown category ${quote(category)}${cure}` }]
 }
 
-/** Requests of methods without a body would all be refused, and so would those with one whose query is priced. */
+/** All requests of methods without a body would be refused, and so would requests with a body whose query is priced. */
 function checkBody({ cost, path }: WrittenMeter, match: Rule['match']): Finding[] {
   if (cost?.kind !== 'asked' || match === undefined) return []
   const { source, otherwise } = cost
@@ -116,7 +116,7 @@ function checkBody({ cost, path }: WrittenMeter, match: Rule['match']): Finding[
   return [{ path: [...path, 'cost'], message, severity: all ? 'problem' : 'warning' }]
 }
 
-/** Where a query is priced no request may have a body, which many frameworks read as one with the query. */
+/** If a query is priced, no request may have a body, because many frameworks read both together. */
 function checkBodies(methods: '*' | readonly string[], path: Path): Finding[] {
   const usual = methods === '*' ? ['POST'] : methods.filter((method) => /^(?:POST|PUT|PATCH)$/.test(method))
   if (usual.length === 0) return []
@@ -124,7 +124,7 @@ function checkBodies(methods: '*' | readonly string[], path: Path): Finding[] {
   return [{ path: [...path, 'cost', 'query'], message, severity: 'warning' }]
 }
 
-/** A WebSocket repeats a cost in tokens: what is asked for is there once. */
+/** An open WebSocket repeats a cost in tokens, but a request is there to be priced only once. */
 function checkTunnel(route: Rule, path: Path): Finding[] {
   const { tunnel_charge: every, match } = route
   if (every === undefined) return []
@@ -137,7 +137,7 @@ function checkTunnel(route: Rule, path: Path): Finding[] {
   return [{ path: at, message: 'is for WebSockets, which begin with GET: add GET to the methods, or remove it' }]
 }
 
-/** What costs nothing asks for no charge, which a response could correct. */
+/** Without a cost there is no charge that a response could correct. */
 function checkSettle({ settle, cost, path }: WrittenMeter): Finding[] {
   if (settle == null || cost === undefined) return []
   if (cost.kind === 'fixed' && cost.cost === 0) {
@@ -147,7 +147,7 @@ function checkSettle({ settle, cost, path }: WrittenMeter): Finding[] {
   return [...checkFree(cost, path), ...checkMost(settle, cost, path)]
 }
 
-/** A client chooses what costs nothing, and whatever the response says of it is not charged. */
+/** A client would choose what costs nothing, whatever the response says. */
 function checkFree(cost: Price, path: Path): Finding[] {
   const free = freeAt(cost)
   if (free === null) return []
@@ -156,7 +156,7 @@ function checkFree(cost: Price, path: Path): Finding[] {
   return [{ path: [...path, 'cost', ...free], severity: 'warning', message }]
 }
 
-/** The first key by which a request may cost nothing. */
+/** The first key with which a request may cost nothing. */
 function freeAt(price: Price): Path | null {
   if (price.kind === 'fixed') return price.cost === 0 ? [] : null
   const { reading, otherwise } = price
@@ -168,7 +168,7 @@ function freeAt(price: Price): Path | null {
   return otherwise === 0 ? ['otherwise'] : null
 }
 
-/** A response may say far more than the reserve, and should be able to say as much. */
+/** A response may report far more than the reserve, and should be allowed to. */
 function checkMost({ source, reading }: NonNullable<WrittenMeter['settle']>, cost: Price, path: Path): Finding[] {
   if (source === null || !('max' in reading)) return []
   const { max } = reading
@@ -183,17 +183,17 @@ function checkMost({ source, reading }: NonNullable<WrittenMeter['settle']>, cos
   return [{ ...at, message }]
 }
 
-/** How many times the reserve a response may say before somebody may gain much by leaving early. */
+/** From this multiple of the reserve on, a client may gain much by leaving early. */
 const FAR = 100
 
-/** Of requests that cost nothing each repetition does too. */
+/** If requests cost nothing, repetitions are free anyway. */
 function checkRepetition(route: Rule, path: Path): Finding[] {
   if (route.idempotency === undefined || metersOf(route).some(isCharged)) return []
   const message = 'is for requests that are charged, and these cost nothing: add cost: 1 or more, or remove it'
   return [{ path: [...path, 'idempotency'], message }]
 }
 
-/** A repetition costs nothing because the upstream knows it by the key: without that it does the work each time. */
+/** A repetition is free because the upstream recognises it by the key. Without the key it would do the work again. */
 function checkKey({ idempotency }: Rule, path: Path, inputs: readonly FieldInput[]): Finding[] {
   if (idempotency === undefined) return []
   const { header } = idempotency
@@ -207,7 +207,7 @@ function checkKey({ idempotency }: Rule, path: Path, inputs: readonly FieldInput
   return [{ path: at, message }]
 }
 
-/** What the file says of inputs, without the keys of repetitions. */
+/** The inputs in the file, without the keys of repetitions. */
 function configuredIn({ auth, upstream }: PartialConfig): Configured {
   const { headers, identity, quota_field: quotaField, remove_headers: removeHeaders } = upstream
   const { from, trusted, unverified_keys: unverifiedKeys } = auth
@@ -222,7 +222,7 @@ function configuredIn({ auth, upstream }: PartialConfig): Configured {
   }
 }
 
-/** Values are texts, and no patterns. */
+/** Values are plain texts, not patterns. */
 function checkPatterns({ cost, path }: WrittenMeter): Finding[] {
   if (cost?.kind !== 'asked' || cost.reading.kind !== 'values' || !cost.reading.values.has('*')) return []
   const others =
@@ -251,12 +251,12 @@ function checkPricedFields({ cost, path }: WrittenMeter, { configured, inputs }:
 }
 
 /**
- * Of regular expressions and placeholders. Those that paths have too count only if no path has them: `/$batch` and
- * `/c++` are paths.
+ * Characters of regular expressions and placeholders. Those that paths may contain count only if no path has them:
+ * `/$batch` and `/c++` are paths.
  */
 const NO_LITERAL = /[[\]|^{}<>]|[.)]\+|.\$$/
 
-/** Literals that look like a pattern of another router. */
+/** Finds literals that look like a pattern of another router. */
 function checkLiterals({ match }: Rule, path: Path): Finding[] {
   const odd = match?.segments.find((segment) => segment.kind === 'literal' && NO_LITERAL.test(segment.text))
   if (match === undefined || odd?.kind !== 'literal') return []
@@ -267,7 +267,7 @@ function checkLiterals({ match }: Rule, path: Path): Finding[] {
   return [{ path: [...path, 'match'], severity: 'warning', message }]
 }
 
-/** What the gateway answers itself, by path. */
+/** The paths to which the gateway itself responds. */
 function ownPaths(published: PartialConfig['published']): ReadonlyMap<string, string> {
   const named = { failureRate: published.failure_rate, prices: published.prices }
   const keys = (Object.keys(PUBLIC_PATHS) as (keyof typeof named)[]).filter((key) => named[key] === true)
@@ -280,7 +280,7 @@ function ownPaths(published: PartialConfig['published']): ReadonlyMap<string, st
 
 const KEYS = { failureRate: 'failure_rate', prices: 'prices' } as const
 
-/** Rules that no request ever reaches. */
+/** Finds rules that no request ever reaches. */
 function checkReach(
   { match }: Rule,
   path: Path,

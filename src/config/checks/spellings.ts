@@ -6,9 +6,9 @@ import { metersOf } from './meters.ts'
 
 /**
  * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/`
- * for `/v1/charge`. The route map keeps them apart unless `edge.match` says otherwise. The cost of each spelling is
- * looked up as the gateway does it. There is one warning for each rule that is too cheap, with the request that saves
- * most, and for what `edge.lenient` lets pass.
+ * for `/v1/charge`, but the route map keeps them apart unless `edge.match` says otherwise. Each spelling is looked up
+ * like in the gateway. There is one warning for each rule that is too cheap, with the request that saves most, and one
+ * for each of `edge.lenient`.
  */
 export function checkSpellings(parsed: Parsed, lookup: Lookup, lineOf: (path: Path) => number | null): Finding[] {
   const { edge } = parsed
@@ -31,17 +31,17 @@ export function checkSpellings(parsed: Parsed, lookup: Lookup, lineOf: (path: Pa
 type Parsed = Pick<PartialConfig, 'unmatched' | 'edge'>
 type Place = NumberedRule | 'unmatched'
 
-/** A way in which services take two paths for one. */
+/** A way in which services take two paths for the same. */
 interface Kind {
-  /** Of `edge.match`, or a name of `edge.lenient`. */
+  /** A key of `edge.match`, or a name of `edge.lenient`. */
   readonly key: string
-  /** For a sentence. */
+  /** Text for a sentence. */
   readonly ignores: string
-  /** Those with one difference, from the end of the path. */
+  /** Spellings with one difference, from the end of the path. */
   readonly spellings: (segments: readonly string[]) => string[]
 }
 
-/** What `edge.match` folds, with the value that does. */
+/** What `edge.match` can fold, with the value that does it. */
 const FOLDS = [
   { key: 'case', value: 'fold', ignores: 'letter case', spellings: (of) => eachOf(of, otherCases).reverse() },
   { key: 'trailing_slash', value: 'ignore', ignores: 'a final slash', spellings: otherSlash },
@@ -53,7 +53,7 @@ const FOLDS = [
   },
 ] as const satisfies (Kind & { value: string })[]
 
-/** What services read that are not as `edge.lenient` says. */
+/** How services read spellings that `edge.lenient` lets pass. */
 const READ_AGAIN: readonly Kind[] = [
   {
     key: 'encoded_percent',
@@ -68,11 +68,11 @@ const READ_AGAIN: readonly Kind[] = [
 ]
 
 interface Saving {
-  /** The dear rule, and the requests that it would match in the spelling of its own. */
+  /** The expensive rule, and the requests that match it in its own spelling. */
   readonly rule: NumberedRule
   readonly requests: readonly string[]
   readonly costs: number
-  /** What the requests cost instead; `OPEN` if they need no credential either. */
+  /** What the requests cost in the other spelling; `OPEN` if they need no credential either. */
   readonly instead: number
   readonly kinds: ReadonlySet<Kind>
 }
@@ -87,10 +87,10 @@ function savingsBy(kinds: readonly Kind[], { unmatched = { kind: 'refuse' } }: P
   return savings
 }
 
-/** Costs nothing, and asks for no credential. */
+/** Without a cost and without a credential. */
 const OPEN = -1
 
-/** The most that a rule takes in all its meters: a body chooses among its costs in any spelling of the path. */
+/** The highest cost of a rule in all meters, because a body chooses among its costs in any spelling of the path. */
 function priceOf({
   public: isPublic,
   ...meters
@@ -106,7 +106,7 @@ function priceAt(place: Place, unmatched: NonNullable<PartialConfig['unmatched']
   return unmatched.kind === 'forward' ? OPEN : priceOf(unmatched)
 }
 
-/** For each place that takes less, the cheapest spellings of one method: one of each kind. */
+/** For each place with a lower cost, the cheapest spellings of one method, one of each kind. */
 function savingsOn(
   rule: NumberedRule,
   kinds: readonly Kind[],
@@ -133,7 +133,7 @@ function savingsOn(
   return found
 }
 
-/** What browsers ask without a credential is open on purpose. */
+/** Browsers' requests without a credential are allowed on purpose. */
 function isPreflight(method: string, place: Place): boolean {
   return method === 'OPTIONS' && place !== 'unmatched' && place.public === true && place.match.methods !== '*'
 }
@@ -145,7 +145,7 @@ function spellingsOf(path: string, kinds: readonly Kind[]): [kind: Kind, path: s
   )
 }
 
-/** The path with another spelling of one segment, each in turn. */
+/** The path with another spelling for each segment in turn. */
 function eachOf(segments: readonly string[], others: (segment: string) => string[]): string[] {
   return segments.flatMap((segment, i) =>
     segment === '' ? [] : others(segment).map((other) => segments.with(i, other).join('/')),
@@ -156,7 +156,7 @@ function otherCases(segment: string): string[] {
   return [toCase(segment, 'upper'), toCase(segment, 'lower')].filter((other) => other !== segment)
 }
 
-/** Of letters that are not those of an escape. */
+/** Changes the case of letters outside of escapes. */
 function toCase(segment: string, to: 'upper' | 'lower'): string {
   return segment.replace(/%..|[A-Za-z]/g, (text) => {
     if (text.length > 1) return text
@@ -170,7 +170,7 @@ function otherSlash(segments: readonly string[]): string[] {
   return other === '' ? [] : [other]
 }
 
-/** The first letter, as `%2563` for `c`. */
+/** Escapes the first letter twice, as `%2563` for `c`. */
 function escapedTwice(segment: string): string[] {
   const code = segment.charCodeAt(0)
   return /^[A-Za-z0-9]/.test(segment) ? [`%25${code.toString(16)}${segment.slice(1)}`] : []

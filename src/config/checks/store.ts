@@ -4,7 +4,7 @@ import type { Finding } from '../problems.ts'
 
 type Options = NonNullable<PartialConfig['storeOptions']>
 
-/** Logins and certificates must be for the store that is named. */
+/** Logins and certificates must belong to the configured store. */
 export function checkStore({ store, storeOptions }: PartialConfig): Finding[] {
   if (store === undefined || storeOptions === undefined) return []
   return CHECKS[store.kind](store as never, storeOptions)

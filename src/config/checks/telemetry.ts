@@ -2,7 +2,7 @@ import { isLoopback } from '../addresses.ts'
 import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 
-/** What of the spans goes nowhere, or is seen by others. */
+/** Finds spans that go nowhere, or that others can read. */
 export function checkTelemetry({ telemetry, upstream }: PartialConfig): Finding[] {
   if (telemetry === undefined) return []
   const { otlp, sample, headers } = telemetry

@@ -3,7 +3,7 @@ import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { isCharged, metersOf } from './meters.ts'
 
-/** Warns of limits that hold for what rules charge although nobody wrote them, with the lines that say the same. */
+/** Warns of built-in limits that apply to charged categories because none are configured, with the lines that say the same. */
 export function checkUnwritten(
   { quota: { windows, baselines }, routes, unmatched }: PartialConfig,
   lineOf: (path: Path) => number | null,
@@ -30,7 +30,7 @@ function rowsOf(table: LimitTable, categories: readonly string[]): (readonly [st
     .map(([category, row]) => [category, inBraces([...row])])
 }
 
-/** A map in one line of YAML. */
+/** A map as one line of YAML. */
 function inBraces(entries: readonly (readonly [string, string | number])[]): string {
   return `{ ${entries.map(([name, value]) => `${name}: ${value}`).join(', ')} }`
 }

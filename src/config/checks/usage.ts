@@ -3,14 +3,14 @@ import type { Finding, Path } from '../problems.ts'
 import { formatDuration } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
-/** Runs of one window that a store keeps at most (store/packed-history.ts). */
+/** The most runs of one window that a store keeps (store/packed-history.ts). */
 const MOST_RUNS = 3000
-/** Bytes of a run. */
+/** The size of a run in bytes. */
 const RUN = 12
-/** A history of so many bytes for each category of each user is more than most mean: of 100,000 users it is 1.6 GB. */
+/** In bytes. A larger history for each category of each user is hardly intended: for 100,000 users it is 1.6 GB. */
 const LARGE = 16_384
 
-/** That what the file asks for is no more than a store keeps, and not large. @param lineOf the line of a path, `null` if the file lacks it */
+/** No history may exceed what a store keeps, and a large one gets a warning. @param lineOf the line of a path, `null` if missing */
 export function checkUsage(
   { quota, usage: { keep, shorter } }: Pick<PartialConfig, 'quota' | 'usage'>,
   lineOf: (path: Path) => number | null,

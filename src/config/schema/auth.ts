@@ -3,7 +3,7 @@ import { CALLERS } from './callers.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, or, read, section, text } from './values.ts'
 
-/** Who may come in. */
+/** Who may get in. */
 
 const SHARED = ['HS256', 'HS384', 'HS512'] as const
 const PUBLIC_KEY = [
@@ -15,7 +15,7 @@ const audience = text().describe('A value of the claim that names audiences')
 const CLAIM =
   'A claim inside another one is written as a path, like app.plan. If a name itself contains a dot, the longest name that fits counts'
 
-/** A claim by its path. */
+/** A claim, by its path. */
 const claim = (description: string) => text({ max: 128, what: 'the path of a claim' }).describe(description)
 
 const audiences = either('a text or a list of texts', [audience, list(audience, 1, 100).describe('Several')])
@@ -24,7 +24,7 @@ const audiences = either('a text or a list of texts', [audience, list(audience, 
     'For whom a token must be meant: the claim audience_claim must contain this value, or one value of this list. It is usually the name of your API at the provider',
   )
 
-/** Whom a token is for, and whom it names. */
+/** The audience and the user of a token. */
 const CLAIMS = {
   audience_claim: claim(
     `The claim that names for whom a token is meant, for example client_id. Its value is a text or a list of texts. ${CLAIM}. Default aud`,

@@ -7,10 +7,10 @@ import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { choice, either, flag, integer, list, or, read, section, text } from './values.ts'
 
-/** Where it stands who asks, and what becomes of those who do not say so. */
+/** How callers are identified, and what happens to those who are not. */
 
 const isName = (text: string) => isFieldName(text, 128)
-/** Written in one way, percent-encoded or not. */
+/** Characters with one spelling, percent-encoded or not. */
 const isParameter = (text: string) => /^[\w.~-]{1,128}$/.test(text)
 
 const judged = (what: string, problemOf: (name: string) => string | null, description: string) =>
@@ -52,7 +52,7 @@ function sourceOf(place: Place, context: z.RefinementCtx): CredentialSource {
   return z.NEVER
 }
 
-/** Each place is an entry of its own, so that their order is plain. */
+/** Each place is an entry of its own, so that their order is clear. */
 function problemOf(places: number, hasLoneScheme: boolean): string | null {
   if (places > 1) return 'names several places: write an entry for each'
   if (hasLoneScheme) return 'has a scheme without a header: add header: NAME, or remove it'
@@ -131,7 +131,7 @@ const anonymous = section(
   'a map like { by: address }',
 ).transform(({ ipv4, ipv6, plan = null }) => ({ ipv4, ipv6, plan }))
 
-/** The keys of `auth` that say who asks. */
+/** The keys of `auth` about callers. */
 export const CALLERS = {
   from: from.prefault(['bearer']),
   several: or(choice(['refuse', 'first']), 'refuse').describe(

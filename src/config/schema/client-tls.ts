@@ -4,7 +4,7 @@ import { section, text } from './values.ts'
 const file = (description: string) =>
   text({ what: 'the path of a PEM file' }).optional().describe(`${description}: a PEM file, relative to this file`)
 
-/** TLS to somebody whom the gateway is a client of. */
+/** TLS for the gateway's own connections. */
 export const clientTls = (description: string, serverName: string) =>
   domain(
     section(

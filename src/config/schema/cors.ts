@@ -6,7 +6,7 @@ import { choice, duration, flag, list, or, read, section } from './values.ts'
 
 /** What pages of other origins may do. */
 
-/** What the gateway says of a quota and of a request. */
+/** The headers of the gateway about the quota and the request. */
 const EXPOSED = [
   ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id', 'X-Tollgate-Charged'],
   ...['X-Tollgate-Quota-State', 'X-Tollgate-Replay', 'X-Tollgate-Shadow'],

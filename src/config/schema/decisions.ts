@@ -4,7 +4,7 @@ import { domain } from './domain.ts'
 import { secret } from './listen.ts'
 import { flag, or, read, section } from './values.ts'
 
-/** Where other proxies, and services, ask whether a request may go on. */
+/** The listener at which other proxies, and services, ask whether a request may go on. */
 
 const REFUSALS = [429, 403] as const
 

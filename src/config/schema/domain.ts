@@ -5,14 +5,14 @@ type Camel<K> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<C
 
 type Renamed<K, N> = K extends keyof N ? N[K] & string : Camel<K> & string
 
-/** What a section is in the program. */
+/** The form of a section in the program. */
 export type Domain<T, N> = {
   -readonly [K in keyof T as Renamed<K, N>]-?: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K]
 }
 
 /**
- * A section in the words of the domain. Each key is in camel case, or as `names` has it, and is `null` if the file does
- * not have it. Its `in` is the section as the file has it.
+ * A section in the words of the domain. Each key is in camel case, or named by `names`, and is `null` if the file lacks
+ * it. `in` is the section as in the file.
  */
 export function domain<S extends z.core.$ZodLooseShape, const N extends { readonly [K in keyof S]?: string }>(
   section: z.ZodObject<S, z.core.$strict>,

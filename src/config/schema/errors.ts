@@ -6,12 +6,12 @@ import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
 import { or, read, section, text, wanted } from './values.ts'
 
-/** Bodies of the operator's for the gateway's own refusals. */
+/** The operator's own bodies for refusals of the gateway. */
 
 export interface ContentType {
   /** As it is sent. */
   readonly text: string
-  /** How a text is put into such a body. */
+  /** How texts are put into such a body. */
   readonly kind: TextKind
 }
 
@@ -55,7 +55,7 @@ const code = z.string().regex(new RegExp(`^(?:${CODES.join('|')})$`), {
 export interface ErrorBodyConfig {
   readonly file: string
   readonly contentType: ContentType
-  /** `null` until the file is read. */
+  /** `null` until the file was read. */
   readonly template: Template | null
 }
 

@@ -8,7 +8,7 @@ import { oidc, role, trusted } from './people.ts'
 import { shares } from './shares.ts'
 import { choice, duration, either, flag, integer, list, or, read, section, size, text, wanted } from './values.ts'
 
-/** What the gateway itself listens on, and what it lets in. */
+/** The gateway's own listeners, and what they accept. */
 
 const hostPort = (description: string) => read('an address like 127.0.0.1:8080', parseHostPort).describe(description)
 
@@ -32,7 +32,7 @@ const listenerTls = domain(
   { cert: 'certFile', key: 'keyFile' },
 )
 
-/** Behind one address. */
+/** The most certificates of one address. */
 const MAX_CERTIFICATES = 100
 
 export const clientsTls = either('a map like { cert: tls.crt, key: tls.key }, or a list of them', [
@@ -127,7 +127,7 @@ const orNone = (limit: z.ZodType<number, number>, description: string) =>
 
 const IN_PATH = ['encoded_slash', 'semicolon', 'empty_segment'] as const
 
-/** Spellings of a path that are refused unless the upstream is known to take them as plain data. */
+/** Spellings of a path that are refused unless the upstream takes them as plain data. */
 const allowInPath = list(choice(IN_PATH).describe('A spelling'), 0, IN_PATH.length)
   .transform((allowed) => ({
     encodedSlash: allowed.includes('encoded_slash'),
@@ -146,7 +146,7 @@ const LENIENCIES = [
   'encoded_backslash',
 ] as const
 
-/** Requests of old clients that are refused unless the operator says so, each by its name. */
+/** Requests of old clients that are refused unless the operator allows them by name. */
 const lenient = list(choice(LENIENCIES).describe('What is let pass'), 0, LENIENCIES.length).describe(
   'Unusual things in requests that the gateway lets pass instead of refusing them with 400. Allow each only if your clients need it. underscore_names allows "_" in the names of headers, and drops such a header if the upstream could mistake it for a header of the gateway. punctuation_names does the same for !#$%&\'*+.^`|~, as in X.Trace. non_utf8_path allows caf%E9. encoded_percent allows %252F, and is only for an upstream that decodes a path once. encoded_backslash allows %5C, and is not for an upstream on Windows. Default none',
 )
@@ -158,7 +158,7 @@ const says = (what: string, folds: 'fold' | 'ignore') =>
       `${what}. Write ${folds} if the upstream ignores this difference, so that both spellings match the same rule. Default exact`,
     )
 
-/** What is written stands as the upstream's word: `exact` too, of which `check` then does not warn. */
+/** A written value is the operator's statement about the upstream. So after `exact` too `check` does not warn. */
 export const match = section(
   {
     case: says('Whether /V1/Charge and /v1/charge are different paths', 'fold'),
@@ -173,7 +173,7 @@ export const match = section(
 
 type Match = z.output<typeof match>
 
-/** The same as the look-up has it. */
+/** The same in the form of the look-up. */
 export function foldingOf({ case: letters, trailing_slash: slash, trailing_dots: dots }: Partial<Match>) {
   return { case: letters === 'fold', trailingSlash: slash === 'ignore', trailingDots: dots === 'ignore' }
 }

@@ -3,7 +3,7 @@ import { quote } from '../problems.ts'
 import type { Reading } from '../units.ts'
 import { read } from './values.ts'
 
-/** A path of a member of JSON, as its names. */
+/** The path of a JSON member, as its names. */
 export const memberPath = (description: string) => read('the path of a member', parsePath).describe(description)
 
 export function parsePath(path: string): Reading<readonly string[]> {

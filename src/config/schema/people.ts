@@ -6,7 +6,7 @@ import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { byName, duration, list, or, read, section, text } from './values.ts'
 
-/** People who sign in to the dashboard: by a provider, or through a proxy. */
+/** People who sign in to the dashboard, by a provider or through a proxy. */
 
 const CLAIM =
   'A claim inside another one is written as a path, like realm_access.roles. If a name itself contains a dot, the longest name that fits counts'

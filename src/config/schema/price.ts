@@ -14,14 +14,14 @@ import { memberPath } from './member-path.ts'
 import { byValue, tokens } from './tokens.ts'
 import { choice, either, integer, list, section, size, text } from './values.ts'
 
-/** What a request costs: tokens, or by what it asks for. */
+/** What a request costs: a number of tokens, or one that depends on the request. */
 
 /** Whole tokens. */
 export const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
 
-/** Tokens of one request. */
+/** The most tokens for one request. */
 const MOST = 1e9
-/** A price may hold prices that hold prices: the names that they have in the JSON Schema, each written there once. */
+/** The names in the JSON Schema for a price, and for prices within it, each of which is written there once. */
 const LEVELS = ['price', 'price_of_a_value', 'price_of_an_inner_value']
 
 /** @param description of the key */
@@ -100,7 +100,7 @@ function shapeAt(level: number) {
   }
 }
 
-/** What only the whole price may say. */
+/** Keys that only a whole price may have. */
 const whole = {
   batch: integer(1, 1000)
     .optional()

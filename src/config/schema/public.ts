@@ -1,7 +1,7 @@
 import { domain } from './domain.ts'
 import { flag, or, section } from './values.ts'
 
-/** What the gateway says to everybody. */
+/** What the gateway publishes for everybody. */
 export const published = domain(
   section(
     {

@@ -43,7 +43,7 @@ const limits = (description: string) =>
 
 type Written = ReadonlyMap<string, ReadonlyMap<string, LimitValue>>
 
-/** The limits, and beside them what passes beyond some. */
+/** The limits, and the tokens beyond soft ones. */
 function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
   const tables = Object.entries<Written>(scopes).map(([scope, table]) => ({ scope, ...tablesOf(table) }))
   const each = (table: 'limits' | 'over') =>
@@ -51,7 +51,7 @@ function parted<S extends string>(scopes: Readonly<Record<S, Written>>) {
   return { ...each('limits'), ...(tables.some(({ over }) => over.size > 0) && { over: each('over') }) }
 }
 
-/** Without the windows that nothing limits, which the baselines have only named. */
+/** Without windows that have no limit, which the baselines only name. */
 function limitedOnly(baselines: ScopedLimits): ScopedLimits {
   const limited = (table: LimitTable): LimitTable =>
     new Map(
@@ -70,7 +70,7 @@ const scopes = (description: string) =>
     description,
   ).transform((scopes) => parted(scopes))
 
-/** Of a file without baselines. */
+/** The baselines of a file without any. */
 export const BASELINES = {
   personal: { read: { '1h': 120, '5h': 400, '1d': 1200 }, write: { '1h': 60, '5h': 200, '1d': 600 } },
   global: { read: { '1h': 12_000, '5h': 40_000, '1d': 120_000 }, write: { '1h': 6000, '5h': 20_000, '1d': 60_000 } },
@@ -111,7 +111,7 @@ const calendar = section(
 
 const A_CALENDAR = 'a calendar like { calendar: month, zone: Asia/Shanghai }'
 
-/** Whoever writes `month` or `1mo` means a calendar. */
+/** `month` and `1mo` mean a calendar. */
 function parseLength(text: string): Reading<number> {
   const reading = parseDuration(text)
   return 'value' in reading ? reading : { problem: `${reading.problem}, or ${A_CALENDAR}` }
@@ -168,7 +168,7 @@ const adaptive = domain(
   {},
 )
 
-/** With more hardly a new user would ever get through to become known. */
+/** With a larger share hardly a new user could ever become known. */
 const MOST_RESERVED = 0.9
 
 function parseReserved(text: string): Reading<number> {
@@ -197,7 +197,7 @@ const reserve = domain(
 
 const MAX_PLAN = 64
 
-/** As claims name it, so it is freer than other names. It is a label of metrics, where `none` is no plan, and stands in lines of the log. */
+/** Claims contain it, so it is freer than other names. It is a label of metrics, in which `none` is no plan, and is logged. */
 const planName = text({ max: MAX_PLAN, what: 'the name of a plan', pattern: '^\\P{Cc}{1,64}$' })
   .regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
   .refine((name) => name !== 'none', {
@@ -324,21 +324,21 @@ export const quota = section(
     const categories = [...baselines.personal.keys()]
     return {
       mode,
-      /** Shortest first, one to seven, all of different lengths. */
+      /** Shortest first, one to seven, all with different lengths. */
       windows: toWindows(windowsOf({ windows, baselines })),
       /** In the order of `baselines.personal`. */
       categories,
       baselines: limitedOnly(baselines),
       custom,
       global,
-      // What is not configured is absent: a build that does not know the key has the same fingerprint then.
+      // A missing key stays absent, so that the fingerprint is the same for a build that does not know it.
       ...(reserve !== undefined && { reserve }),
       ...(plans !== undefined && { plans }),
       ...(defaultPlan !== undefined && { defaultPlan }),
       ...(exempt !== undefined && { exempt }),
       shadow,
       adaptive,
-      /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
+      /** For every category the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */
       storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
       refund,
       ratelimitHeaders: rest.ratelimit_headers,

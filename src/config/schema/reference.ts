@@ -2,7 +2,7 @@ import { parsePagePath, parseServiceUrl } from '../addresses.ts'
 import type { OpenapiDocument } from '../openapi-file.ts'
 import { list, or, read, section, text } from './values.ts'
 
-/** The page that describes the API. */
+/** The page with the API. */
 
 export const referenceService = section(
   {

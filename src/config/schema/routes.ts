@@ -9,7 +9,7 @@ import { byName, choice, duration, either, flag, integer, list, name, or, read, 
 
 /** The route map. */
 
-/** Categories that one request is charged in. */
+/** The most categories in which one request is charged. */
 const MOST_METERS = 4
 
 /** What a rule charges in one category. */
@@ -45,7 +45,7 @@ const shadow = () =>
     .default(false)
     .describe('Whether the quota only counts the requests of this rule and refuses none of them. Default false')
 
-/** Those of `upstream` are for all rules that have none of their own. */
+/** The values of `upstream` apply to rules without their own. */
 const timeouts = () => ({
   response_timeout: duration('1ms', '24h')
     .optional()
@@ -150,13 +150,13 @@ interface WrittenAccess extends WrittenMeters {
   readonly anonymous?: boolean | undefined
 }
 
-/** A public rule asks for no credential and charges nothing. */
+/** A public rule needs no credential and charges nothing. */
 function accessOf({ public: isPublic, anonymous, ...meters }: WrittenAccess, context: z.RefinementCtx) {
   if (isPublic) return { public: true as const, settle: null }
   return { public: false as const, ...metersOf(meters, context), anonymous: anonymous ?? null }
 }
 
-/** The first meter, with the others: they are written as `charges`, or as one alone. */
+/** The first meter with the others. They are written as `charges`, or alone. */
 function metersOf(written: WrittenMeters, context: z.RefinementCtx) {
   const { category = '', cost = fixed(1), settle = null, charges } = written
   if (charges === undefined) return { category, cost, settle, others: null }

@@ -6,7 +6,7 @@ import { memberPath, parsePath } from './member-path.ts'
 import { byValue, tokens } from './tokens.ts'
 import { choice, either, list, read, section, size, wanted } from './values.ts'
 
-/** What a request cost, if its response says it. */
+/** How a response tells what its request cost. */
 
 const amount = (description: string) =>
   either('tokens (an integer from 0 to 1000000000) or all', [tokens(), choice(['all']).describe('The cost')]).describe(
@@ -36,7 +36,7 @@ function parseField(name: string): Reading<string> {
 
 const path = () => memberPath('The path of the field, like usage.total_tokens, or ["odd.name"].x')
 
-/** Beyond a thousand a weight has no twelve decimals. */
+/** A weight above a thousand has no room for twelve decimals. */
 const MOST_WEIGHT = 1000
 
 const weightError = ({ input }: { input?: unknown }) => wanted(`a number from 0 to ${MOST_WEIGHT}`, input)
@@ -80,7 +80,7 @@ interface Written {
 const CURE = 'add header: NAME, json: PATH, sum or size with max'
 const READ = `is of what is read of a response: ${CURE}, or remove it`
 
-/** The first thing that is wrong with the keys together: the key, or none for the whole, and the sentence. */
+/** The first fault of the keys together: the path of the key, or empty for the whole, and the sentence. */
 function faultOf(written: Written): [string[], string] | null {
   const has = (...keys: (keyof Written)[]) => keys.some((key) => written[key] !== undefined)
   const isRead = has('header', 'json', 'sum', 'size')
@@ -163,7 +163,7 @@ export const settle = section(
         'The most tokens that the response can charge. A response that names more is charged this number. 0 to 1000000000',
       )
       .optional(),
-    // 2 MiB take 25 ms of the one thread, 4 MiB up to 250 (Node 26.10).
+    // 2 MiB block the thread for 25 ms, 4 MiB for up to 250 (Node 26.10).
     max_body: size('1B', '2MiB')
       .optional()
       .describe(

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
 import { integer, read, section } from './values.ts'
 
-/** What one address, one user, and all who have no accepted credential may hold of what is scarce. */
+/** How much one address, one user, and all callers without an accepted credential may hold of each resource. */
 
-/** So many, a part of the total (above 0, up to 1), or `null` for any number. */
+/** A number, a part of the total (above 0, up to 1), or `null` for any number. */
 type Part = { most: number } | { part: number } | null
 
 const WANTED = 'a percentage like 50%, an integer from 1 to 1000000, or none'
@@ -80,7 +80,7 @@ const parts = section(
   'How much of the gateway one address, one user, and all strangers together may occupy, so that the others still get through. A request above the bound of an address or a user gets 429, and above the bound of the strangers 503. The bound of an address is checked before the credential',
 )
 
-/** Of each thing, what one address, one user and all strangers may hold. `checks` come before anybody knows the user. */
+/** For each resource the shares of one address, one user and all strangers. `checks` happen before the user is known. */
 export const shares = parts.transform(({ address, user, strangers, ...things }) => {
   const of = (thing: keyof typeof things) => ({ address, user, strangers, ...written(things[thing]) })
   return {
@@ -94,7 +94,7 @@ export const shares = parts.transform(({ address, user, strangers, ...things }) 
   }
 })
 
-/** `null` is a value of its own here. */
+/** `null` is a separate value here. */
 function written<T extends object>(parts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) as never
 }

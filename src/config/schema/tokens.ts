@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { keyOfWritten } from '../../lib/json-scalar.ts'
 import { integer, wanted } from './values.ts'
 
-/** Whole tokens, and tokens by a value that a message has. */
+/** Whole tokens, and tokens by a value in a message. */
 
 export const tokens = () => integer(0, 1e9).describe('Tokens, 0 to 1000000000')
 
@@ -19,7 +19,7 @@ export function byValue<T extends z.ZodType>(amount: T, description: string) {
     .describe(description)
 }
 
-/** Helm and JSON make a text of every key of a map, so not its type but its spelling distinguishes a number from a text. */
+/** Helm and JSON make every key of a map a text, so the spelling of a key distinguishes a number from a text. */
 function byKey<T>(record: Readonly<Record<string, T>>, context: z.RefinementCtx): ReadonlyMap<string, T> {
   const values = new Map<string, T>()
   const report = (written: string, message: string) =>

@@ -23,7 +23,7 @@ function nameOf(problemOf: (name: string) => string | null) {
 
 const headerName = nameOf(nameProblem)
 
-/** Each name once, in whatever letter case. */
+/** Each name once, in any letter case. */
 function named<V extends z.ZodType>(name: z.ZodString, value: V, what: string) {
   return z.record(name, value, { error: ({ input }) => wanted(what, input) }).superRefine((record, context) => {
     const twice = repeatedName(Object.keys(record))

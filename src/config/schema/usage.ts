@@ -2,7 +2,7 @@ import { parseTimeZone } from '../time-zone.ts'
 import { domain } from './domain.ts'
 import { duration, or, read, section } from './values.ts'
 
-/** How long it is kept what users and organisations used. */
+/** How long usage of users and organisations is kept. */
 export const usage = domain(
   section(
     {

@@ -4,15 +4,15 @@ import { invisibleIn } from '../invisible.ts'
 import { quote } from '../problems.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 
-// A file is read once: to compile parsers for it is 4 % of a start.
+// A file is read once, and compiling parsers for it is 4 % of a start.
 z.config({ jitless: true })
 
 /**
- * The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. What an editor shows of
- * a value, which is its meaning with unit, default and range, is said by `describe`.
+ * The kinds of values in the schema, each with a sentence for everything that can be wrong. The text for editors, with meaning, unit,
+ * default and range, is added with `describe`.
  */
 
-/** A map of settings. Keys that it does not know are problems, each with the key that was probably meant. */
+/** A map of settings. An unknown key is a problem, with the key that was probably meant. */
 export function section<S extends z.core.$ZodLooseShape>(
   shape: S,
   description: string,
@@ -26,7 +26,7 @@ export function section<S extends z.core.$ZodLooseShape>(
     .describe(description)
 }
 
-/** One line for each key, so that each can be placed. */
+/** One sentence for each key, so that each gets its place. */
 function sentences(unknown: readonly string[], known: readonly string[]): string {
   const all = `; the keys here are ${known.join(', ')}`
   return unknown
@@ -38,7 +38,7 @@ function sentences(unknown: readonly string[], known: readonly string[]): string
     .join('\n')
 }
 
-/** The sentence for a value that is missing or of another type than `what`. */
+/** The sentence for a value that is missing or is not a `what`. */
 export function wanted(what: string, input: unknown): string {
   return input === undefined ? `is missing: write ${what}` : `expected ${what}, got ${nameOf(input)}`
 }
@@ -48,13 +48,13 @@ function nameOf(input: unknown): string {
   if (Array.isArray(input)) return 'a list'
   if (typeof input === 'object') return 'a map'
   if (typeof input === 'string') return `the text ${quote(input)}`
-  // A secret may be made of digits.
+  // A long number may be a secret.
   return String(input).length <= 15 ? `${input}` : `a ${typeof input}`
 }
 
 /**
- * zod 4.6 measures whatever has a `length`, also a map with such a key instead of a text, and throws if that is
- * no number. `when` is missing in the types of these checks.
+ * zod 4.6 measures everything with a `length`, even a map with such a key, and throws if that is no number. The types
+ * of these checks lack `when`.
  */
 const IF_TEXT = { when: ({ value }: { value: unknown }): boolean => typeof value === 'string' }
 const IF_LIST = { when: ({ value }: { value: unknown }): boolean => Array.isArray(value) }
@@ -63,11 +63,11 @@ interface TextOptions {
   readonly max?: number
   readonly what?: string
   readonly ifEmpty?: string
-  /** For editors; regular expression of ECMAScript. */
+  /** A regular expression of ECMAScript for editors. */
   readonly pattern?: string
 }
 
-/** Text of 1 to `max` characters. Its problems never repeat it: it may be a secret. @param ifEmpty the cure, if not `write WHAT` */
+/** Text of 1 to `max` characters, which may be a secret, so no problem repeats it. @param ifEmpty the cure, if not `write WHAT` */
 export function text({ max = 2048, what = 'text', ifEmpty = '', pattern }: TextOptions = {}) {
   return z
     .string({ error: ({ input }) => wanted(what, input) + quoteHint(input) })
@@ -103,13 +103,13 @@ export function read<T>(what: string, parse: (text: string) => Reading<T>, patte
     .meta(pattern === undefined ? {} : { pattern })
 }
 
-/** Milliseconds, written like `30s`. @param min, max in the same writing, both allowed */
+/** Milliseconds, written like `30s`. @param min, max in the same form, inclusive */
 export function duration(min: string, max: string, parse = parseDuration) {
   const reading = within(parse, formatDuration, min, max)
   return read('a duration with its unit, like 30s', reading, DURATION.source).meta({ range: `${min} to ${max}` })
 }
 
-/** Bytes, written like `64KiB`. @param min, max in the same writing, both allowed */
+/** Bytes, written like `64KiB`. @param min, max in the same form, inclusive */
 export function size(min: string, max: string) {
   const reading = within(parseSize, formatSize, min, max)
   return read('a size with its unit, like 64KiB', reading, SIZE.source).meta({ range: `${min} to ${max}` })
@@ -137,7 +137,7 @@ function bound(reading: Reading<number>): number {
   throw new Error(reading.problem)
 }
 
-/** An integer, both bounds allowed. */
+/** An integer between two inclusive bounds. */
 export function integer(min: number, max: number) {
   const range = `${min} to ${max}`
   const error = ({ input }: { input?: unknown }) => wanted(`an integer from ${range}`, input)
@@ -163,7 +163,7 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
   })
 }
 
-/** One of several shapes; `what` names them all, for a value that is none of them. */
+/** One of several shapes. `what` names all of them, for a value that fits none. */
 export function either<const T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) {
   return z.union(options, { error: ({ input }) => wanted(what, input) })
 }
@@ -177,7 +177,7 @@ export function list<T extends z.ZodType>(item: T, min: number, max: number) {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/
 
-/** A name of a category or a window: fit for headers, metrics and keys. */
+/** A name of a category or a window, which is safe in headers, metrics and keys. */
 export const name = text({ what: 'a name', pattern: NAME.source })
   .regex(NAME, {
     error: ({ input }) =>
@@ -187,8 +187,8 @@ export const name = text({ what: 'a name', pattern: NAME.source })
 
 /**
  * A map from names to values of one kind.
- * @param what it is, with an example, for the sentence that asks for it: `limits by window, like { 1h: 120 }`
- * @param key what a name may be. Default `name`
+ * @param what for the sentence that asks for it, with an example: `limits by window, like { 1h: 120 }`
+ * @param key the allowed names. Default `name`
  */
 export function byName<T extends z.ZodType>(value: T, what: string, key: z.ZodString = name) {
   return z

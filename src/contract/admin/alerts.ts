@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ALERT_KINDS, ALERT_SCOPES, type AlertKeys } from '../../alerts/alert-kinds.ts'
 import { count, name, share, time } from './values.ts'
 
-/** What is notified of, and what became of it. */
+/** Alerts: the configured ones, and what happened to their events. */
 
 const scope = z.enum(ALERT_SCOPES)
 

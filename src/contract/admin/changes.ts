@@ -16,7 +16,7 @@ import {
   time,
 } from './values.ts'
 
-/** Changes of what holds for everybody. */
+/** Changes of the settings for everybody. */
 
 export const requiredReason = name(z.strictObject({ reason }), 'Reason', 'The reason for a change.')
 export const optionalReason = name(
@@ -25,14 +25,14 @@ export const optionalReason = name(
   'The reason for a change. You may leave it out.',
 )
 
-/** Says what is meant by a scope whose windows cannot be emptied here. */
+/** Names the right place for a scope whose windows cannot be emptied here. */
 function scopeError(input: unknown): string {
   const must = 'must be "global" or "organisation"'
   if (typeof input !== 'string' || input.toLowerCase() !== 'personal') return must
   return `${must}: the windows of one user are emptied by POST /api/users/{id}/reset`
 }
 
-/** A refusal has the scope with a capital. */
+/** Refusals write the scope with a capital letter. */
 function asSpeltHere(scope: unknown): unknown {
   return scope === 'Global' || scope === 'Organisation' ? scope.toLowerCase() : scope
 }
@@ -67,7 +67,7 @@ export const quotaReset = name(
 
 const scopedPatch = z.strictObject({ personal: tablePatch.nullish(), global: tablePatch.nullish() })
 
-/** Why and when a change is made, beside what it sets. */
+/** Why and when a change is made. */
 const terms = {
   reason: reason.optional(),
   from: time.nullish().describe('When the change begins. Default now'),
@@ -105,7 +105,7 @@ export const planPatch = name(
 
 const blocked = block.extend({ blockedNow: z.boolean() })
 
-/** What is counted of users, and of organisations. */
+/** Counts of users or organisations. */
 function counted<T extends z.ZodType>(one: T) {
   return {
     scanned: count,
@@ -162,7 +162,7 @@ export const preview = name(
     effective,
     over: scopedTable.optional(),
     ends,
-    /** As those of the settings, under the change. */
+    /** The warnings of the settings after the change. */
     warnings,
     yesterday: lookBack,
   }),

@@ -3,11 +3,11 @@ import { askedPrice } from '../price.ts'
 import { limit, planInForce } from './limits.ts'
 import { byName, count, name } from './values.ts'
 
-/** What would become of a request. */
+/** Explanations of requests. */
 
-/** What a sentence of an explanation says; behind it the values that it has. */
+/** The meaning of a sentence in an explanation, with the values in it. */
 export const reasonCode = z.enum([
-  // The gateway would not take it as a request at all.
+  // The gateway would not accept it as a request.
   'method_not_accepted',
   'target_too_long', // max: bytes
   'target_no_path',
@@ -25,7 +25,7 @@ export const reasonCode = z.enum([
   'query_unescaped',
   'body_too_large', // max: bytes
   'priced_in_query', // fields: of the body
-  // No route, or none that charges.
+  // No route matches, or none that charges.
   'no_route',
   'method_not_allowed', // allow: methods
   'own_path',
@@ -35,8 +35,8 @@ export const reasonCode = z.enum([
   'public_route',
   'unmatched_forwarded',
   'costs_nothing',
-  // By the quota.
-  'not_priced', // msg: the sentence that the client reads
+  // The quota decides.
+  'not_priced', // msg: the sentence for the client
   'no_price', // as `not_priced` or `priced_in_query`, in shadow mode
   'depends_on_body',
   'exempt',
@@ -49,7 +49,7 @@ export const reasonCode = z.enum([
   'would_be_refused', // as `refused`, in shadow mode
   'never_fits', // scope, category, window, limit, cost: no waiting helps
   'would_never_fit', // as `never_fits`, in shadow mode
-  'new_user', // kept: tokens of the window for known users only, whole: all of them, after: how far back the first charge of a known user lies
+  'new_user', // kept: tokens of the window for known users only, whole: all tokens, after: age of a known user's first charge
   'costs', // cost
   'costs_at_least', // cost
   'shadow_gateway',
@@ -59,19 +59,19 @@ export const reasonCode = z.enum([
 
 export const reasonValues = byName(z.union([z.string(), z.number()]))
 
-/** Tokens, or all that is reserved. */
+/** Tokens, or everything that is reserved. */
 const amount = z.union([count, z.literal('all')])
 
-/** What the response decides of the cost. */
+/** How the response decides the cost. */
 export const settle = z.strictObject({
-  /** By status or class. It comes first. */
+  /** By status or class. It is checked first. */
   status: byName(amount),
   header: z.string().nullable(),
   json: z.array(z.string()).nullable(),
   sum: byName(z.number().min(0)).nullable(),
   bytesPerToken: count.nullable(),
   max: count.nullable(),
-  /** By the values that it may have; `null` if it says tokens. */
+  /** By its possible values; `null` if the value is in tokens. */
   values: byName(amount).nullable(),
   otherwise: amount,
   missing: amount,
@@ -89,9 +89,9 @@ export const explain = name(
     category: z.string().nullable(),
     cost: count.nullable(),
     price: askedPrice.nullable(),
-    /** Only for a rule with `settle`: the cost is a reserve. */
+    /** Only for a rule with `settle`, whose cost is a reserve. */
     settle: settle.optional(),
-    /** Only for a rule with several meters: the further ones, each as the first one is described here. */
+    /** Only for a rule with several meters: the further ones, in the form of the first. */
     others: z
       .array(
         z.strictObject({
@@ -103,13 +103,13 @@ export const explain = name(
         }),
       )
       .optional(),
-    /** Only for a rule with `idempotency`: repetitions by the header cost nothing. `for` is written as in the file. */
+    /** Only for a rule with `idempotency`: repetitions with the header are free. `for` is as in the file. */
     idempotency: z.strictObject({ header: z.string(), for: z.string(), replays: count }).optional(),
-    /** Only for a rule with `tunnel_charge`: a WebSocket costs `cost` again each time, written as in the file, while it is open. */
+    /** Only for a rule with `tunnel_charge`: how often an open WebSocket costs `cost` again, as in the file. */
     tunnelCharge: z.string().optional(),
     /** Only with `quota.plans`. */
     plan: planInForce.optional(),
-    /** Of the caller. Only with `quota.plans`, and if the caller has one. */
+    /** The caller's organisation. Only with `quota.plans`, and if there is one. */
     organisation: z.string().optional(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
     why: z.string(),

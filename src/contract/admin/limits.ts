@@ -3,12 +3,12 @@ import type { SharedWindowStatus } from '../../quota/status.ts'
 import { tied } from '../tied.ts'
 import { byName, count, name, scope, time } from './values.ts'
 
-/** One limit of somebody: what is used of it, how it came about, what it is too small for. */
+/** A limit with its usage, its layers, and requests for which it is too small. */
 
-/** Of a global window of which `quota.reserve` keeps a part for known users, if all users are shown together. */
+/** For a global window with a reserve (`quota.reserve`), if it is shown for all users together. */
 export const limitOfNewUsers = count.optional()
 
-/** Of a soft limit: tokens that pass beyond it. */
+/** For a soft limit: the tokens that pass beyond it. */
 const over = count.optional()
 
 export const window = name(
@@ -38,14 +38,14 @@ export const layers = z.strictObject({
   steps: z.array(z.string()),
 })
 
-/** `unknown` is the plan that the credential names, if it is not configured. */
+/** `unknown` is the plan in the credential, if it is not configured. */
 export const planInForce = z.strictObject({
   name: z.string().nullable(),
   from: z.enum(['override', 'credential', 'default']).nullable(),
   unknown: z.string().nullable(),
 })
 
-/** Missing where months begin with the day of the window. */
+/** Absent if it is the day of the window. */
 export const periodDay = z
   .strictObject({
     day: z.int().min(1).max(31),
@@ -59,7 +59,7 @@ export const limit = name(
   'A window, and how its limit came about.',
 )
 
-/** The window that refuses somebody; its `resetAt` is null for a limit that no request fits into, which no waiting helps. */
+/** A window that refuses somebody. Its `resetAt` is null if no request fits into the limit, so that waiting does not help. */
 export const block = z.strictObject({
   scope,
   category: z.string(),
@@ -73,22 +73,22 @@ export const standing = name(
   z.strictObject({
     state: z.enum(['room', 'granted', 'refused', 'shadow', 'exempt']),
     by: block.nullable(),
-    /** The window without room in whose place grants pay, and the tokens that are left in them. Only with `granted`. */
+    /** The window in whose place grants pay, and their remaining tokens. Only with `granted`. */
     grants: block.extend({ left: count }).optional(),
   }),
   'Standing',
   'Whether the quota refuses a user now. `room` means that no request is refused. `granted` means that no request is refused because extra tokens pay instead of the window in `grants`. `refused` means that even the cheapest request of a category gets a 429, because of the window `by`. `shadow` means that `by` is full, but refuses nobody because of shadow. `exempt` means that the user is never charged.',
 )
 
-/** What one used lately, in equal steps, the oldest first. Only if it is asked for. */
+/** Recent usage in equal steps, oldest first. Only on request. */
 export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }).optional()
 
-/** The range of time that use is counted in, and the window whose runs are counted, each where it begins. Only if use is asked for. */
+/** The time of recent usage, and the window whose runs count where they begin. Only on request. */
 export const recentRange = z
   .strictObject({ from: time, to: time, window: z.string(), complete: z.boolean() })
   .optional()
 
-/** How full the own windows of a user, or of an organisation, are and become. */
+/** How full the own windows of an owner are, and when they will be full. */
 export const fullness = {
   worst: z
     .strictObject({ category: z.string(), window: z.string(), used: count, limit: count, resetAt: time.nullable() })
@@ -97,7 +97,7 @@ export const fullness = {
   tokens: count,
 }
 
-/** Of a list in an order: how many match, and how many of those that match but for these filters would match each. */
+/** For a sorted list: how many entries match, and how many would match with each of these filters. */
 export const listCounts = {
   total: count.optional(),
   counts: z

@@ -3,7 +3,7 @@ import { GROUPINGS } from '../../usage/episodes.ts'
 import { windows } from './limits.ts'
 import { byName, count, name, scope, scopedTable, share, time } from './values.ts'
 
-/** What is going on: the replicas, the store, the upstream. */
+/** The present state: the replicas, the store, the upstream. */
 
 export const counts = z.strictObject({
   requests: count,
@@ -30,7 +30,7 @@ const replica = z.strictObject({
   counts,
 })
 
-/** Changes of the last 24 hours that are not in force though somebody wanted them: a scheduled one that could not be made, or one that a guard has taken back. Missing if there are none, latest first. */
+/** Wanted changes of the last 24 hours that are not in force, because they could not be made or a guard has taken them back. */
 const upsets = z
   .array(z.strictObject({ version: count, at: time, outcome: z.enum(['not_made', 'taken_back']), why: z.string() }))
   .optional()
@@ -38,7 +38,7 @@ const upsets = z
 export const now = name(
   z.strictObject({
     at: time,
-    /** Sums over the replicas, since each started. */
+    /** Sums over the replicas since the start of each. */
     counts: counts.nullable(),
     replicas: z.array(replica).nullable(),
     agree: z.boolean().nullable(),
@@ -50,14 +50,14 @@ export const now = name(
       status0: count.nullable(),
       status5xx: count.nullable(),
     }),
-    /** `hash` is of what the configuration decides about requests: `rules` of the log's line "configuration loaded". */
+    /** `hash` is of everything that decides about requests; it is `rules` in the log line "configuration loaded". */
     config: z.strictObject({ file: z.string(), hash: z.string() }),
     controlVersion: count,
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
     upsets,
-    /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Missing if there are none. */
+    /** The built-in limits of charged categories whose limits nobody has set, neither in the file nor at run time. Absent if there are none. */
     unwritten: scopedTable.optional(),
     authShadow: z.strictObject({
       on: z.boolean(),
@@ -83,10 +83,10 @@ export const status = name(
         tooDear: z.strictObject({ match: z.string(), cost: count }).nullable(),
       }),
     ),
-    /** How many users were refused in the last 5 minutes by a limit of their own, and members of how many organisations by its limit: by the latest 100 refusals. */
+    /** How many users were refused in the last 5 minutes by own limits, and members of how many organisations by theirs. */
     users: count,
     organisations: count,
-    /** How many users were refused in the last 5 minutes by a global window, which may have ended since. */
+    /** How many users a global window refused in the last 5 minutes. It may have ended since. */
     global: count,
     upstream: z.strictObject({ requests: count, failed: count }).nullable(),
     upsets,

@@ -7,9 +7,9 @@ import { byName, count, grantStatus, name, time, unseen } from './values.ts'
 
 const window = z.strictObject({
   window: z.string(),
-  /** By the plan that sets it: users of one organisation may have different ones. */
+  /** By plan, because users of one organisation may have different ones. */
   limits: byName(count),
-  /** In force: that of the override, else of the organisation's plan; `null` if neither limits the window. */
+  /** The limit in force: that of the override, or else of the organisation's plan; `null` if neither limits the window. */
   limit: count.nullable(),
   over: count.optional(),
   used: count,
@@ -19,7 +19,7 @@ const window = z.strictObject({
 
 const listed = z.strictObject({
   organisation: z.string(),
-  /** That of the newest credential of one of its users that was charged or refused. Only with `quota.plans`. */
+  /** From the newest credential of a user of the organisation that was charged or refused. Only with `quota.plans`. */
   plan: planInForce.optional(),
   windows: byName(z.array(window)),
   override: organisationOverride.nullable(),
@@ -31,7 +31,7 @@ export const organisation = name(
     unseen,
     periodDay,
     windows: byName(z.array(window.extend(layers.shape))),
-    /** Missing while no grant pays. */
+    /** Absent while no grant pays. */
     grants: z.array(grantStatus).optional(),
   }),
   'Organisation',

@@ -5,7 +5,7 @@ import { auditEntry, token } from './records.ts'
 import { override } from './users.ts'
 import { count, grant, name, time } from './values.ts'
 
-/** All that is kept of one person, and that nothing is any more. */
+/** Everything that is kept of one person, and its removal. */
 
 const run = z.strictObject({
   category: z.string(),

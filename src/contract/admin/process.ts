@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { count, name, role, time } from './values.ts'
 
-/** What has to do with no quota: errors, probes, the session. */
+/** Errors, probes and the session, which do not concern the quota. */
 
 export const errorResponse = name(
   z.strictObject({
     error: z.string(),
     msg: z.string(),
     problems: z.array(z.strictObject({ path: z.string(), msg: z.string() })).exactOptional(),
-    /** Of `version_conflict`: what it is now. */
+    /** For `version_conflict`: the present version. */
     version: count.exactOptional(),
-    /** Of `changed_since`: what the change set, and what is there now; null follows the file, or is no override. */
+    /** For `changed_since`: what the change has set, and what is there now; null follows the file, or is no override. */
     changed: z.array(z.strictObject({ path: z.string(), set: z.unknown(), now: z.unknown() })).exactOptional(),
   }),
   'Error',

@@ -54,7 +54,7 @@ export const tokenToHandOver = name(
   'A new access key without its secret, and the link that shows the secret once.',
 )
 
-/** By whether the body asks for `handover`. */
+/** Depending on `handover` in the body. */
 export const newToken = z.union([madeToken, tokenToHandOver])
 
 export const handedOver = name(
@@ -70,7 +70,7 @@ const route = z.strictObject({
   category: z.string().nullable(),
   cost: count.nullable(),
   price: askedPrice.nullable(),
-  /** Only where a request is charged in several categories: the further ones. */
+  /** Only if a request is charged in several categories: the further ones. */
   others: z
     .array(z.strictObject({ category: z.string(), cost: count.nullable(), price: askedPrice.nullable() }))
     .optional(),
@@ -103,7 +103,7 @@ export const auditEntry = z.strictObject({
   to: z.unknown(),
   why: z.string().nullable(),
   unfollowed: unfollowed.optional(),
-  /** Missing if it made a difference to somebody. */
+  /** Absent if the change affected somebody. */
   movesNobody: z.literal(true).optional(),
 })
 

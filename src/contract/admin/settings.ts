@@ -18,7 +18,7 @@ import {
   share,
 } from './values.ts'
 
-/** The settings of the quota that hold for everybody. */
+/** The settings of the quota for everybody. */
 
 export const settings = name(
   z.strictObject({
@@ -52,24 +52,24 @@ export const warning = name(
 
 export const warnings = z.array(warning)
 
-/** The settings of one layer, and the limits that they make with the others. */
+/** The settings of one layer, and the limits in force with all layers. */
 export const settingsInForce = z.strictObject({
   version: count,
-  /** What was set over time, the newest first. Only if there is anything temporary, guarded or to come. */
+  /** What was set over time, newest first. Only if something is temporary, guarded or scheduled. */
   layers: z.array(layer).optional(),
   ...settings.shape,
-  /** Of the mode, in force. */
+  /** The factor in force of the mode. */
   factor: z.number(),
   effective,
   over: scopedTable.optional(),
-  /** The plan of whoever has none. Only with `quota.plans`. */
+  /** The plan of users without one. Only with `quota.plans`. */
   defaultPlan: z.string().nullable().optional(),
   file: settings,
   changed: z.array(z.string()),
-  /** Limits that were set at run time in a plan, a category or a window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
+  /** Limits that were set at run time but for which this file has no place. Absent if there are none. */
   resting: z.array(z.strictObject({ path: z.string(), value: limitValue })).optional(),
   categories: z.array(z.string()),
-  /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
+  /** By category, the cost of the cheapest request that the quota may refuse. Absent if it refuses nothing in the category. */
   cheapest: byName(count),
   windowLengths: z.array(
     z.strictObject({
@@ -80,17 +80,17 @@ export const settingsInForce = z.strictObject({
         .optional(),
     }),
   ),
-  /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
+  /** Limits in force into which some request can never fit; in mode `adaptive` also at its lowest factor. */
   warnings,
   adaptive: z.strictObject({ factor: z.number() }),
 })
 
 export const quota = name(
   settingsInForce.extend({
-    /** With why the factor is what it is. */
+    /** The factor with its reason. */
     adaptive: z.strictObject({
       factor: z.number(),
-      /** Forwarded requests of the last 30 minutes that count, and how many of them failed. */
+      /** Forwarded requests of the last 30 minutes that count, and failed ones. */
       requests: z.number().min(0),
       failed: z.number().min(0),
       share: share.nullable(),
@@ -106,7 +106,7 @@ export const quota = name(
   'The settings in force. `file` is what the file says, and `changed` lists the values that were changed at run time. `cheapest` is the lowest cost in each category that the quota may refuse. `warnings` lists limits that are lower than the cost of some request.',
 )
 
-/** The limits that a change sets and nobody follows. */
+/** The limits in a change that nobody follows. */
 export const unfollowed = z.array(
   name(
     z.strictObject({
@@ -139,7 +139,7 @@ export const quotaChanged = name(
   quota.extend({
     ends,
     unfollowed: unfollowed.optional(),
-    /** Whether the change makes no difference to anybody: nobody follows what it sets. Missing if it does. */
+    /** Whether the change affects nobody, because nobody follows its values. Absent if it does. */
     movesNobody: z.literal(true).optional(),
   }),
   'QuotaChanged',
@@ -154,9 +154,9 @@ const plan = name(
     values: planTables,
     changed: z.array(z.string()),
     effective: planLimits,
-    /** The day with which its months begin, as the file says. */
+    /** The first day of its months in the file. */
     periodDay: z.int().min(1).max(31).optional(),
-    /** Only if anything of the plan is temporary, guarded or to come. */
+    /** Only if something of the plan is temporary, guarded or scheduled. */
     layers: z.array(layer).optional(),
   }),
   'Plan',

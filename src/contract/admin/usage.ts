@@ -37,10 +37,10 @@ export const usage = name(
     step: z.enum(USAGE_STEPS),
     window: z.string().nullable(),
     complete: z.boolean(),
-    /** Only where the range begins before. */
+    /** Only if the range begins earlier. */
     knownSince: time.optional(),
     rows: z.array(row),
-    /** Only where one user or organisation is asked for that was given some. */
+    /** Only for a single owner who was given some. */
     grants: z.array(grant).optional(),
     next: z.string().nullable(),
   }),

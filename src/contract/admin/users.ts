@@ -18,7 +18,7 @@ import { byName, count, grantStatus, limitTable, name, overrideRow, reason, time
 
 /** Users: what they have used, and what was set for one of them. */
 
-/** The categories stand beside these fields. */
+/** The override has the categories beside these fields. */
 const factor = z.number().min(0).max(100)
 const periodDay = z.int().min(1).max(31)
 
@@ -47,7 +47,7 @@ export const overrideFields = z.object({
   expiresAt: time.nullish(),
 })
 
-/** By what the user's credential named last. Only with `quota.plans`. */
+/** By what the user's credential last named. Only with `quota.plans`. */
 const plan = planInForce.optional()
 const organisation = z.string().optional()
 
@@ -61,7 +61,7 @@ export const override = name(
   z.strictObject({
     version: count,
     limits: limitTable,
-    /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
+    /** From all layers together. */ factor: z.number().min(0).optional(),
     periodDay: periodDay.optional(),
     plan: z.string().optional(),
     within: z.string().optional(),
@@ -69,7 +69,7 @@ export const override = name(
     shadow: z.boolean(),
     reason: z.string(),
     expiresAt: time.nullable(),
-    /** The newest first, with the one in force. Only if there is more than that. */
+    /** Newest first, with the one in force. Only if there is more than one. */
     layers: z.array(layer).optional(),
   }),
   'Override',
@@ -138,7 +138,7 @@ export const user = name(
     periodDay: periodDayInForce,
     windows: byName(z.array(limit)),
     override: override.nullable(),
-    /** Missing while no grant pays. */
+    /** Absent while no grant pays. */
     grants: z.array(grantStatus).optional(),
     standing,
   }),
@@ -180,7 +180,7 @@ export const userInForce = name(
   'The limits of a user that this gateway enforces, by category, beginning with Personal, with an explanation of each limit. With `quota.reserve`, `known` says whether the user may use the reserve. If `known` is null, this process has not asked the store, and the limits are those of new users.',
 )
 
-/** One of the two is there. */
+/** One of the two is present. */
 const whose = { user: z.string().optional(), organisation: z.string().optional() }
 
 const fieldsOfLine = byName(z.unknown()).nullable()

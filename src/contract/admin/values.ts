@@ -4,9 +4,9 @@ import { NO_LIMIT } from '../../quota/limit-value.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
 
-/** What the schemas of several topics are made of. */
+/** Parts of the schemas that several topics use. */
 
-/** Those with a name of their own in the OpenAPI document, in its order. */
+/** Schemas with a name in the OpenAPI document, in its order. */
 export const named = z.registry<{ id: string; description: string }>()
 
 export function name<T extends z.ZodType>(schema: T, id: string, description: string): T {
@@ -47,7 +47,7 @@ export const planLimits = name(
   'The limits of a plan that are in force, in tokens. `organisation` has the limits that all users of an organisation share.',
 )
 
-/** The limits that follow from the settings, before overrides. */
+/** The limits from the settings, before overrides. */
 export const effective = name(
   scopedTable.extend({
     /** By name. Only with `quota.plans`. */
@@ -63,7 +63,7 @@ const softLimit = name(
   'A limit in tokens, with the number of tokens that may be spent beyond it. The responses to such requests have `X-Tollgate-Quota-State: over`.',
 )
 
-/** Extra tokens of somebody, as they stand. */
+/** The present state of a grant. */
 const grantFields = { id: z.string(), category: z.string(), tokens: count, taken: count, left: count, until: time }
 export const grantStatus = z.strictObject({ ...grantFields, scope })
 
@@ -81,7 +81,7 @@ export const grant = name(
   'Extra tokens that a user or an organisation was given once. When a window of its scope has no room for a request, the grant pays the whole cost of the request.',
 )
 
-/** Whether nothing is kept of a name that a request or an access key leaves. Only if so. */
+/** Whether no request and no access key has used the name. Only present if so. */
 export const unseen = z.literal(true).optional()
 
 export const grantGiven = name(
@@ -96,13 +96,13 @@ export const grants = name(
   'The first 500 grants, including those that have ended. The newest comes first. `total` is the number of all grants.',
 )
 
-/** As the file writes it. */
+/** In the form of the file. */
 export const limitValue = z.union([z.int().min(0).max(MAX_LIMIT), softLimit, z.literal(NO_LIMIT)])
 
 /** Limits to set; `null` gives a value back to the file. */
 export const tablePatch = byName(byName(limitValue.nullable()).nullable())
 
-/** Limits of a plan to set. */
+/** Limits to set in a plan. */
 export const planTablesPatch = { personal: tablePatch.nullish(), organisation: tablePatch.nullish() }
 
 export const limitTable = name(
@@ -111,7 +111,7 @@ export const limitTable = name(
   'Limits by category and then by name of the window. A limit is a number of tokens, `{ "limit": 1000, "over": 200 }` if 200 more tokens may be spent beyond it, or `unlimited`.',
 )
 
-/** The same of everybody. */
+/** The same for everybody. */
 export const limitTables = name(
   z.strictObject({ personal: limitTable, global: limitTable }),
   'LimitTables',
@@ -124,5 +124,5 @@ export const planTables = name(
   'The limits that are written for a plan. For other windows of a user the baselines apply, and an organisation has no limit there.',
 )
 
-/** What an override sets in one category; `null` follows the default. */
+/** The values of an override in one category; `null` follows the default. */
 export const overrideRow = byName(limitValue.nullable()).nullable()

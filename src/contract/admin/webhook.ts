@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ALERT_KINDS } from '../../alerts/alert-kinds.ts'
 import { count, name, share, time } from './values.ts'
 
-/** What receivers of alerts get: CloudEvents 1.0 in the structured form. */
+/** Events for receivers of alerts: CloudEvents 1.0 in the structured form. */
 
 const text = z.string()
 
