@@ -2,7 +2,8 @@ import type { Happening, Noticed } from './alert.ts'
 import type { AlertScope } from './alert-kinds.ts'
 
 /**
- * Keeps what was noticed until it is delivered, for all processes. Every implementation passes test/alerts/alert-store.suite.ts.
+ * Keeps the happenings that were noticed until they are delivered, for all processes. Every implementation passes
+ * test/alerts/alert-store.suite.ts.
  *
  * | An event  | Event                                         | Next                                                |
  * |-----------|-----------------------------------------------|-----------------------------------------------------|
@@ -13,44 +14,44 @@ import type { AlertScope } from './alert-kinds.ts'
  */
 export interface AlertStore {
   /**
-   * Claims each happening and keeps it as an event, in one step. `known`: it was claimed before, or a later run of its place was.
-   * `full`: as many events of its alert are pending as are kept; nothing is claimed. At most MOST_RAISED at a time.
+   * Claims each happening and keeps it as an event, in one step. `known`: the happening was claimed before, or a later run of its
+   * place was. `full`: the alert has as many pending events as are kept, and nothing is claimed. At most MOST_RAISED at a time.
    * @throws StoreError; the same call may be made again
    */
   raiseAlerts(events: readonly NewEvent[]): Promise<readonly Raised[]>
   /**
-   * Events that are due, those that are due for longest first, and nobody else's for so long.
+   * Takes events that are due, the longest due first. For so long no other process gets them.
    * @param wanted alerts, each with the most events of it
    * @throws StoreError
    */
   takeAlerts(wanted: readonly Wanted[], leaseMs: number): Promise<readonly TakenEvent[]>
-  /** Says what came of an attempt. Nothing happens if the event was taken again since, or is not pending. @throws StoreError */
+  /** Tells how an attempt ended. Nothing happens if the event was taken again since, or is not pending. @throws StoreError */
   finishAlert(event: Pick<TakenEvent, 'id' | 'alert' | 'attempt'>, outcome: Outcome): Promise<void>
-  /** The newest events of these alerts, and how many of each are pending. @throws StoreError */
+  /** Reads the newest events of these alerts, and how many of each are pending. @throws StoreError */
   readAlerts(alerts: readonly string[], most: number): Promise<readonly AlertEvents[]>
-  /** All alerts with pending events, and others that had some, whether or not any configuration has them. @throws StoreError */
+  /** Lists all alerts with pending events, and some that had such events, configured or not. @throws StoreError */
   listAlerts(): Promise<readonly KnownAlert[]>
   /**
-   * Gives up what is pending of an alert and was raised so long ago, and forgets the name of an alert of which nothing is pending then.
-   * @returns how many events that were
+   * Gives up the pending events of an alert that were raised so long ago. If none is pending then, the name of the alert is forgotten.
+   * @returns how many events were given up
    * @throws StoreError
    */
   giveUpAlerts(alert: string, ageMs: number, error: string): Promise<number>
 }
 
-/** Events in one call of `raiseAlerts`: it bounds how long it holds the store. */
+/** The most events in one call of `raiseAlerts`. This bounds how long the call holds the store. */
 export const MOST_RAISED = 64
-/** Pending events of one alert. */
+/** The most pending events of one alert. */
 export const MOST_PENDING = 1000
 /** How many events of one alert are kept after they were delivered or given up. */
 export const MOST_DONE = 100
-/** How long a claim outlives its run, in milliseconds: a process may raise late what it noticed before. */
+/** How long a claim outlives its run, in milliseconds: a process may be late to raise an event. */
 export const CLAIM_MARGIN_MS = 3_600_000
 /** How long events of an alert are kept when no process asks for them, in milliseconds. */
 export const KEEP_EVENTS_MS = 8 * 86_400_000
 
 export interface NewEvent extends Noticed {
-  /** Random. */
+  /** A random id. */
   readonly id: string
   /** Where events of its alert go, as `targetOf` of app/alerts.ts makes it. */
   readonly target: string
@@ -58,7 +59,7 @@ export interface NewEvent extends Noticed {
 
 export interface KnownAlert {
   readonly alert: string
-  /** Of the event that was raised last. */
+  /** The target of the event that was raised last. */
   readonly target: string
   readonly pending: number
 }
@@ -70,14 +71,14 @@ export interface Wanted {
   readonly most: number
 }
 
-/** An event that is to be delivered now. */
+/** An event that has to be delivered now. */
 export interface TakenEvent {
   readonly id: string
   readonly alert: string
   readonly happening: Happening<AlertScope>
   /** Counts from 1. */
   readonly attempt: number
-  /** Both by the store's clock, in milliseconds since the epoch. */
+  /** Both times are by the store's clock, in milliseconds since the epoch. */
   readonly raisedAt: number
   readonly takenAt: number
 }
@@ -85,7 +86,7 @@ export interface TakenEvent {
 export type Outcome =
   | { readonly state: 'delivered' }
   | { readonly state: 'given_up'; readonly error: string }
-  /** To be tried again after so many milliseconds. `null`: nothing is known to be wrong. */
+  /** The event is tried again after so many milliseconds. `null`: no error is known. */
   | { readonly state: 'pending'; readonly inMs: number; readonly error: string | null }
 
 /** Times in milliseconds since the epoch. */
@@ -95,17 +96,17 @@ export interface AlertRecord {
   readonly state: Outcome['state']
   readonly raisedAt: number
   readonly attempts: number
-  /** When it is tried again, at the earliest; `null` if it is not. */
+  /** The earliest time of the next attempt; `null` if there is none. */
   readonly dueAt: number | null
-  /** When it was delivered or given up; `null` while it is pending. */
+  /** The time at which the event was delivered or given up; `null` while it is pending. */
   readonly doneAt: number | null
-  /** Why the last attempt that failed did; `null` if none has. */
+  /** The error of the last attempt that failed; `null` if none has failed. */
   readonly lastError: string | null
 }
 
 export interface AlertEvents {
   readonly alert: string
   readonly pending: number
-  /** Newest first. */
+  /** The events, newest first. */
   readonly events: readonly AlertRecord[]
 }

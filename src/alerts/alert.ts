@@ -18,26 +18,26 @@ export interface Happening<Scope extends string = string> {
   readonly scope: Scope
   /** The user or the organisation; `null` in any other scope. */
   readonly subject: string | null
-  /** Of the window, as its name; `null` where none is watched. */
+  /** The category of the window; `window` is its name. `null` where no window is watched. */
   readonly category: string | null
   readonly window: string | null
   /** The highest threshold that was reached. */
   readonly threshold: number
-  /** Tokens of the window; of failures the requests that failed, and all of them. */
+  /** Used tokens of the window and its limit; for failures the failed requests and all requests. */
   readonly used: number
   readonly limit: number
-  /** When that was noticed. */
+  /** When the threshold was noticed. */
   readonly at: number
-  /** The run of the window, or the half hour. */
+  /** The start of the run of the window, or of the half hour. */
   readonly startedAt: number
   readonly endsAt: number
 }
 
-/** What makes a happening the only one of its kind. Of one place and run a higher threshold comes once more, a lower one does not. */
+/** Makes a happening the only one of its kind. In one place and run a higher threshold comes once more, and a lower one does not. */
 export interface Claim {
-  /** The alert and whose window it is. */
+  /** The alert, and the owner of the window. */
   readonly place: string
-  /** Start of the run: a later one begins anew. */
+  /** The start of the run. A later run begins anew. */
   readonly run: number
   readonly threshold: number
   readonly endsAt: number

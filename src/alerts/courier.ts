@@ -5,50 +5,50 @@ import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { AlertStore, Outcome, TakenEvent } from './alert-store.ts'
 
-/** Delivers what is pending in the store, whichever process has noticed it. */
+/** Delivers the pending events of the store, whichever process has noticed them. */
 export interface Courier {
-  /** Looks from now on whether something is due. */
+  /** Begins to look for events that are due. */
   start(): void
-  /** Something may be due now. */
+  /** Tells that an event may be due now. */
   wake(): void
   /** Ends attempts under way, so that another process makes them again. Never rejects. @param graceMs how long the store may take */
   close(graceMs: number): Promise<void>
 }
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type Delivery =
   | { readonly kind: 'delivered' }
   /** @param error a sentence without anything secret */
   | { readonly kind: 'failed'; readonly error: string }
-  /** The receiver wants none of it, now or later. */
+  /** The receiver wants no event, now or later. */
   | { readonly kind: 'refused'; readonly error: string }
 
 export interface CourierOptions {
   readonly store: Pick<AlertStore, 'takeAlerts' | 'finishAlert'>
-  /** Names of the alerts of the configuration in force. Events of others wait for a process that has them. */
+  /** Names of the alerts of the configuration in force. Events of other alerts wait for a process that has them. */
   readonly alerts: () => readonly string[]
-  /** One attempt; it ends within `ATTEMPT_MS`. */
+  /** Makes one attempt, which ends within `ATTEMPT_MS`. */
   readonly deliver: (event: TakenEvent, signal: AbortSignal) => Promise<Delivery>
   readonly observe: Observer
-  /** How often it looks, in milliseconds. Default 5000. */
+  /** How often the courier looks, in milliseconds. Default 5000. */
   readonly everyMs?: number
-  /** 0 to 1, for the pauses. */
+  /** A number from 0 to 1, by which pauses vary. */
   readonly random?: () => number
 }
 
 /** How long one attempt may take, in milliseconds. */
 export const ATTEMPT_MS = 10_000
-/** An attempt of a process that died is made again after this, in milliseconds. */
+/** After so many milliseconds an attempt of a process that died is made again. */
 const LEASE_MS = 20_000
-/** Attempts of one alert at a time: one slow receiver does not hold up others. */
+/** Attempts of one alert at a time. One slow receiver does not hold up the others. */
 export const AT_ONCE = 4
-/** An event that is this old is given up, in milliseconds. */
+/** The age at which an event is given up, in milliseconds. */
 export const GIVE_UP_MS = 86_400_000
 
 const FIRST_PAUSE_MS = 5000
 const LONGEST_PAUSE_MS = 7_200_000
 
-/** 5 s, 15 s, 45 s and so on up to 2 h, each shorter or longer by a quarter at most. @param attempt the one that failed, from 1 */
+/** 5 s, 15 s, 45 s and so on up to 2 h, each varied by a quarter at most. @param attempt the number of the failed one, from 1 */
 export function pauseAfter(attempt: number, random: number): number {
   const pause = Math.min(FIRST_PAUSE_MS * 3 ** Math.min(attempt - 1, 20), LONGEST_PAUSE_MS)
   return Math.round(pause * (0.75 + random / 2))
@@ -141,7 +141,7 @@ function outcomeOf(
   return takenAt + inMs - raisedAt > GIVE_UP_MS ? { state: 'given_up', error } : { state: 'pending', inMs, error }
 }
 
-/** Until the lease is over: a receiver should not get twice what it has taken. */
+/** Tries until the lease is over: a receiver should not get an event twice that it has taken. */
 async function finish(
   { store, observe }: CourierOptions,
   event: TakenEvent,

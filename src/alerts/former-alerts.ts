@@ -6,34 +6,34 @@ import type { AlertStore, KnownAlert } from './alert-store.ts'
 import { GIVE_UP_MS } from './courier.ts'
 
 /**
- * Alerts of which events wait, and whose names the configuration in force does not have: they were renamed or removed, or only another
- * process has them. What goes to a target that an alert of today has is delivered there. The rest waits for a process that has the name,
- * a day as any event, and is then given up.
+ * Finds alerts with pending events whose names the configuration in force does not have: they were renamed or removed, or only another
+ * process has them. If an alert of today has the same target, the events are delivered there. Other events wait a day for a process that
+ * has the name, and are then given up.
  */
 export interface FormerAlerts {
-  /** Looks from now on. */
+  /** Begins to look. */
   start(): void
-  /** Other alerts are in force. */
+  /** Tells that other alerts are in force. */
   look(): void
-  /** Former name to target, of those that can be delivered. */
+  /** The target by the former name of each alert whose events can be delivered. */
   adopted(): ReadonlyMap<string, string>
-  /** Never rejects. @param graceMs how long the store may take */
+  /** Stops. Never rejects. @param graceMs how long the store may take */
   close(graceMs: number): Promise<void>
 }
 
 export interface FormerAlertsOptions {
   readonly store: Pick<AlertStore, 'listAlerts' | 'giveUpAlerts'>
-  /** Of each alert of the configuration in force, by name. */
+  /** The target of each alert of the configuration in force, by name. */
   readonly targets: () => ReadonlyMap<string, string>
   readonly onAdopted: () => void
   readonly observe: Observer
-  /** How often it looks, in milliseconds. Default 60000. */
+  /** How often the store is looked at, in milliseconds. Default 60000. */
   readonly everyMs?: number
 }
 
 export function createFormerAlerts(options: FormerAlertsOptions): FormerAlerts {
   const { store, targets, onAdopted, observe, everyMs = 60_000 } = options
-  /** Those of which was reported that their events wait. */
+  /** The alerts that were already reported to have waiting events. */
   let waiting: ReadonlySet<string> = new Set()
   let adopted: ReadonlyMap<string, string> = new Map()
   let stop: (() => void) | null = null
@@ -55,7 +55,7 @@ export function createFormerAlerts(options: FormerAlertsOptions): FormerAlerts {
         if (count > 0) observe({ type: 'former_alert', alert, count, isGivenUp: true })
       }
     } catch (error) {
-      // The courier and the raiser report a store that fails. Whatever waits is looked at again.
+      // The courier and the raiser report a store that fails. Waiting events are looked at again later.
       if (!(error instanceof StoreError)) observe({ type: 'internal_error', where: 'alerts', error })
     }
   }

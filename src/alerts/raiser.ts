@@ -4,22 +4,22 @@ import { StoreError } from '../quota/quota-store.ts'
 import type { Noticed } from './alert.ts'
 import { type AlertStore, MOST_PENDING, MOST_RAISED, type NewEvent, type Raised } from './alert-store.ts'
 
-/** Brings what was noticed to the store, beside the requests, in few calls. */
+/** Brings happenings to the store in few calls, and no request waits for that. */
 export interface Raiser {
-  /** @param onFull is called if there is no room for it, here or in the store */
+  /** @param onFull is called if there is no room for the happening, here or in the store */
   raise(noticed: Noticed, onFull: () => void): void
-  /** Brings what is left, until the store fails, and stops. Never rejects. */
+  /** Brings the rest to the store, until the store fails, and stops. Never rejects. */
   close(): Promise<void>
 }
 
 export interface RaiserOptions {
   readonly store: Pick<AlertStore, 'raiseAlerts'>
   readonly observe: Observer
-  /** Where events of an alert go, in a form that tells nothing of it. */
+  /** The target of an alert, in a form that does not reveal the receiver. */
   readonly targetOf: (alert: string) => string
-  /** An event is pending that was not before. */
+  /** Called when a new event is pending. */
   readonly onStored: () => void
-  /** How long what was noticed gathers, in milliseconds. Default 50. */
+  /** How long happenings gather before they are brought to the store, in milliseconds. Default 50. */
   readonly gatherMs?: number
   /** How long a store that failed is left alone, in milliseconds. Default 1000. */
   readonly pauseMs?: number
@@ -32,9 +32,9 @@ interface Waiting {
 
 export function createRaiser(options: RaiserOptions): Raiser {
   const { store, observe, targetOf, onStored, gatherMs = 50, pauseMs = 1000 } = options
-  /** Oldest first. */
+  /** The waiting happenings, oldest first. */
   const waiting: Waiting[] = []
-  /** How many of each alert wait. */
+  /** How many happenings of each alert wait. */
   const counts = new Map<string, number>()
   let timer: NodeJS.Timeout | null = null
   let sending: Promise<boolean> | null = null
@@ -72,7 +72,7 @@ export function createRaiser(options: RaiserOptions): Raiser {
     }, inMs).unref()
   }
 
-  /** @returns `false` if the store fails: whatever is left is brought later. What was claimed by then is not claimed twice. */
+  /** @returns `false` if the store fails: the rest is brought later. A claimed happening is not claimed twice. */
   async function sendAll(): Promise<boolean> {
     while (waiting.length > 0) {
       const some = waiting.slice(0, MOST_RAISED)

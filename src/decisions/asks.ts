@@ -24,23 +24,23 @@ import { readable } from './original.ts'
 import { PATHS } from './paths.ts'
 import type { Receipts } from './receipts.ts'
 
-/** Services that ask by JSON, and settle later what was decided. */
+/** Serves services that ask by JSON, and that may settle a decision later. */
 
 export interface AsksOptions {
   readonly gateway: Gateway
   readonly charging: Charging
   readonly rules: () => Rules
-  /** `null`: decisions have no ids. */
+  /** Makes the ids of decisions; `null`: decisions have no ids. */
   readonly receipts: Receipts | null
   /** The version of Tollgate that the document names. */
   readonly version: string
 }
 
-/** Bytes of a question, whose body may contain a request with a body of its own. */
+/** The most bytes of a question. It may contain a request with a body of its own. */
 const MAX_BODY = 1024 * 1024
 
 export interface Asks {
-  /** @param request to one of `OF_SERVICES`, of whoever may ask. Its client hears that it is served. Never rejects */
+  /** Never rejects. @param request to one of `OF_SERVICES`, from somebody who may ask. Its client hears that it is served */
   handle(request: IncomingRequest): Promise<void>
 }
 
@@ -88,7 +88,7 @@ function documentResponse(version: string): OwnResponse {
 const ONLY_GET = denial('method_not_allowed', 'This path allows GET.', { headers: { Allow: 'GET' } })
 const ONLY_POST = denial('method_not_allowed', 'This path allows POST.', { headers: { Allow: 'POST' } })
 
-/** Refuses the question itself by its own status, since `refuse_with` is for proxies only. */
+/** Refuses the question itself with its own status. `refuse_with` is for proxies only. */
 const REFUSED: Given = {
   ...{ caller: null, key: null, charges: null, body: Buffer.alloc(0) },
   respond: (_, stop) => stop?.response as OwnResponse,
@@ -96,7 +96,7 @@ const REFUSED: Given = {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Denies a body that others could read in another way: one with octets that are no UTF-8, or with a member that is there twice. */
+/** Denies a body that others could read in another way: a body that is not UTF-8, or one that has a member twice. */
 function jsonOf(body: Buffer): unknown {
   try {
     const text = UTF8.decode(body)
@@ -108,7 +108,7 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Fields of the question that frame its message, or that are computed anew for the request. */
+/** Fields of the question that frame its message, or that are made anew for the request. */
 const NOT_GIVEN: ReadonlySet<string> = new Set([
   ...['connection', 'content-length', 'transfer-encoding', 'expect', 'upgrade', 'te'],
 ])
@@ -118,7 +118,7 @@ interface Question {
   readonly given: Omit<Given, 'respond'>
 }
 
-/** The request about which a service asks, as if it had come by itself. */
+/** The request that a service asks about, in the form in which it would have come by itself. */
 function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Rules): Question | Denial {
   const { categories } = policy()
   const { success, data, error } = decideBody.safeParse(json)
@@ -155,7 +155,7 @@ function questionOf(json: unknown, asked: IncomingRequest, { names, policy }: Ru
   return { request: { ...asked, req, ambiguity }, given: { caller, key, charges: costs, body: bytes } }
 }
 
-/** In letters, since the name of an unknown member may be as long as the body. */
+/** The most characters of a reason: the name of an unknown member may be as long as the body. */
 const LONGEST_REASON = 300
 
 function malformed(issue?: { readonly path: readonly PropertyKey[]; readonly message: string }): Denial {
@@ -193,7 +193,7 @@ function chargesOf({ settlement }: Exchange): Record<string, number> {
   return Object.fromEntries(metersOf(settlement.charge).map(({ category, cost }) => [category, cost]))
 }
 
-/** What is left of each window that decided. */
+/** The remaining tokens of each window that decided. */
 function limitsOf({ settlement }: Exchange): DecidedWindow[] {
   const { charge, decision } = settlement ?? {}
   if (charge === undefined || decision == null) return []
@@ -216,7 +216,7 @@ function windowsOf(meter: Charge, decision: Decision): DecidedWindow[] {
   )
 }
 
-/** A refund settles all that was charged as 0. */
+/** A refund settles each part of the charge as 0. */
 const REFUND = refundBody.transform((body) => ({ ...body, charges: null }))
 
 async function settle(

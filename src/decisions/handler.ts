@@ -8,20 +8,20 @@ import { originalOf } from './original.ts'
 import { OF_SERVICES } from './paths.ts'
 
 export interface DecisionsOptions {
-  /** A gateway that only decides, and forwards nothing. */
+  /** The gateway that decides, and forwards nothing. */
   readonly gateway: RequestHandler
-  /** Takes what services ask; made when the first one does. */
+  /** Answers the questions of services. It is made at the first question. */
   readonly asks: () => Promise<Asks>
-  /** The token that each asking request must have; `null` if none is needed. */
+  /** The token that each asking request must have; `null` if no token is needed. */
   readonly token: string | null
 }
 
-/** Stands for the address of every asking proxy, because a Unix socket has none. */
+/** Stands for the address of any proxy that asks by a Unix socket, which has no address. */
 export const HERE = '127.0.0.1'
 
 /**
- * Serves proxies that ask whether a request may go on. The request by which they ask becomes the one about which they ask, and goes the way
- * of any request through the gateway, to the response that the gateway writes in place of the upstream.
+ * Serves proxies that ask whether a request may go on. The asking request is rewritten into the request in question and goes the usual way
+ * through the gateway. Its response is written where otherwise the upstream would be asked.
  */
 export function createDecisions({ gateway, token, asks }: DecisionsOptions): RequestHandler {
   const digest = token === null ? null : digestOf(token)
@@ -41,7 +41,7 @@ export function createDecisions({ gateway, token, asks }: DecisionsOptions): Req
   }
 }
 
-/** The asking proxy, with an address that is believed. What is known of its connection stays. */
+/** The asking proxy as a peer whose address is believed. The other facts of its connection stay. */
 function askerOf(request: IncomingRequest): ClientPeer {
   const { client } = request
   return {
@@ -53,7 +53,7 @@ function askerOf(request: IncomingRequest): ClientPeer {
   }
 }
 
-/** @returns why the original is not clear; then the request stays what it is */
+/** @returns why the original is not clear; the request is then left as it is */
 function become(req: IncomingMessage): Denial | null {
   const original = originalOf(req)
   if (isDenial(original)) return original
@@ -62,7 +62,7 @@ function become(req: IncomingMessage): Denial | null {
   return null
 }
 
-/** The credential of the client may be in Authorization. */
+/** Authorization may hold the credential of the client, so the token has its own field. */
 const TOKEN_FIELD = 'x-tollgate-token'
 
 function checkToken({ headers }: IncomingMessage, digest: Buffer): Denial | null {
@@ -70,7 +70,7 @@ function checkToken({ headers }: IncomingMessage, digest: Buffer): Denial | null
   return typeof given === 'string' && timingSafeEqual(digestOf(given), digest) ? null : STRANGER
 }
 
-/** A digest has one length whatever is given, as `timingSafeEqual` wants it. */
+/** A digest always has the same length, as `timingSafeEqual` requires. */
 function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

@@ -7,7 +7,7 @@ import type { Receipt } from '../quota/once.ts'
 import { receiptOf } from '../quota/receipt.ts'
 import type { ChargedMeter, PaidWords, Receipts } from './receipts.ts'
 
-/** The id of a decision; `null` unless the store has charged it, and nobody settles it otherwise. */
+/** The id of a decision; `null` unless the store has charged it and no response settles it. */
 export function idOf(receipts: Receipts, { settlement, caller, route, given, requestId }: Exchange): string | null {
   if (caller === null || route === null || !isPaid(settlement)) return null
   const { charge, decision } = settlement

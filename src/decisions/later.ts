@@ -7,13 +7,13 @@ import type { Payer, Policy } from '../quota/policy.ts'
 import type { Limit, Usage } from '../quota/window.ts'
 import { type ChargedMeter, type ChargeReceipt, GOOD_MS, type PaidWords, settledKey } from './receipts.ts'
 
-/** How long a service waits for the store, in milliseconds. A settlement that takes longer is made all the same, and once. */
+/** How long a service waits for the store, in milliseconds. A slower settlement is still made, and only once. */
 const WAIT_MS = 5000
 
 /**
- * Settles a charge by its receipt, once. To settle the same id again changes nothing.
+ * Settles a charge by its receipt, once. A second settlement of the same id changes nothing.
  * @param costs by category. The charge of a category that is not named stays
- * @returns by category the tokens that were taken in addition, or below 0 given back, now; `null` if the store has not said so in time
+ * @returns by category the tokens that are taken in addition now, or below 0 given back; `null` if the store has not replied in time
  */
 export async function settleLater(
   charging: Charging,
@@ -37,7 +37,7 @@ export async function settleLater(
   return all === null ? null : Object.fromEntries(all)
 }
 
-/** The charge as the store knows it: by the key of the question, or each meter by itself and by none before it is settled. */
+/** The charge as the store knows it: with the key of the question, or each meter alone, with no key before it is settled. */
 function chargedAgain({ at, payer, key, meters }: ChargeReceipt, i: number, id: string, policy: Policy): Again {
   const [first, ...others] = meters.map((meter) => meterOf(payer, meter, policy))
   if (key === null) {
@@ -114,8 +114,8 @@ function receiptOf({ category, organisation, personal, theirs, global, grants = 
 }
 
 /**
- * The windows of the runs, with what limits them now: alerts, and what is counted as over, go by that. Nothing is held against these limits,
- * so one that is gone is 0.
+ * The windows of the runs with the present limits, which alerts and the count of overuse need. No charge is refused by these limits, so a
+ * limit that is gone is 0.
  */
 function limitsOf(runs: readonly number[], known: readonly Limit[] | null = null): Limit[] {
   return runsOf(runs).map(({ seconds }) => {

@@ -5,7 +5,7 @@ import { openapiDocument, operationId } from '../lib/openapi.ts'
 import { requestBody } from '../lib/openapi-schemas.ts'
 import { PATHS } from './paths.ts'
 
-/** The OpenAPI 3.1 document for services that ask, made of the very schemas that validate. */
+/** The OpenAPI 3.1 document for services that ask, made from the schemas that also validate. */
 export function decisionsDocument(version: string) {
   const info = {
     title: 'Tollgate decisions',
@@ -46,7 +46,7 @@ const ROUTES = [
   },
 ] as const
 
-/** The codes of a question that cannot be decided, by status. A request that may not go on is a decision. */
+/** The codes of a question that cannot be decided, by status. To stop a request is a decision, so it is not among them. */
 const REFUSED = {
   400: '`bad_request`',
   401: '`unauthorized`',

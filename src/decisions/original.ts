@@ -5,22 +5,22 @@ import { type Denial, denial } from '../errors.ts'
 import { valuesIn } from '../lib/field-names.ts'
 import { PATHS } from './paths.ts'
 
-/** The request about which a proxy asks, as far as it differs from the request by which the proxy asks. */
+/** The parts of a request that a proxy asks about, where they differ from the asking request. */
 export interface Original {
   readonly method: string
   /** Path and query. */
   readonly url: string
 }
 
-/** In which pair of fields a proxy names it, in lower case: Traefik and Caddy by the first, nginx by the second. */
+/** The pairs of fields in which a proxy names the request, in lower case: Traefik and Caddy use the first, nginx the second. */
 const PAIRS = [
   ['x-forwarded-method', 'x-forwarded-uri'],
   ['x-original-method', 'x-original-uri'],
 ] as const
 
 /**
- * Finds the original. A client's own fields pass most proxies, so that whatever has two readings is denied: a field in two lines, fields of both
- * pairs, half a pair, and what no client could have asked a server for.
+ * Finds the original. Most proxies pass a client's own fields on, so a request with two readings is denied: a field in two lines, fields of
+ * both pairs, half a pair, or a line that no client could have sent to a server.
  */
 export function originalOf(req: Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders'>): Original | Denial {
   const { method = '', url = '' } = req
@@ -44,7 +44,7 @@ const METHOD = /^[\w!#$%&'*+.^`|~-]{1,40}$/
 /** The request target, as Node's parser takes it. */
 const PATH = /^\/[!-~]*$/
 
-/** @returns why Node's parser, or the edge, takes no request of such a line */
+/** @returns why Node's parser, or the edge, accepts no request with such a line */
 export function readable(original: Original): Original | Denial {
   const { method, url } = original
   if (!METHOD.test(method)) return unclear('a method of the original request that is none')

@@ -1,7 +1,7 @@
-/** Where others ask. */
+/** The paths at which others ask. */
 export const PATHS = {
   auth: '/auth',
-  /** A prefix: behind it stands the path of the original. */
+  /** A prefix, which the path of the original follows. */
   envoy: '/envoy',
   decide: '/decide',
   settle: '/settle',
@@ -9,5 +9,5 @@ export const PATHS = {
   document: '/openapi.json',
 } as const
 
-/** Where services ask by JSON. */
+/** The paths at which services ask by JSON. */
 export const OF_SERVICES: ReadonlySet<string> = new Set([PATHS.decide, PATHS.settle, PATHS.refund, PATHS.document])

@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Payer } from '../quota/policy.ts'
 
-/** One meter of a charge: how much was taken, from which runs of which windows, and what each had then, as `[seconds, startedAt, used, …]`. */
+/** One meter of a charge: the tokens taken, and for each run of its windows `[seconds, startedAt, used, …]` after the charge. */
 export interface ChargedMeter {
   readonly category: string
   readonly cost: number
@@ -9,32 +9,32 @@ export interface ChargedMeter {
   readonly personal: readonly number[]
   readonly theirs: readonly number[]
   readonly global: readonly number[]
-  /** What grants have paid: `[scope, id, seconds, startedAt, used]` of each. Default none has. */
+  /** The tokens that grants paid: `[scope, id, seconds, startedAt, used]` of each. Default none. */
   readonly grants?: readonly PaidWords[]
 }
 
 export type PaidWords = readonly ['personal' | 'organisation', string, number, number, number]
 
-/** All that any gateway needs to settle a charge later. */
+/** All facts that any gateway needs to settle a charge later. */
 export interface ChargeReceipt {
   /** The store's time of the charge, in milliseconds since the epoch. */
   readonly at: number
   readonly payer: Payer
   readonly isVerified: boolean
   readonly route: string
-  /** The request that was charged, as its line in the log has it. */
+  /** The id of the request that was charged, as in its log line. */
   readonly requestId: string
-  /** The key under which the store keeps the charge; `null` for one that is kept nowhere. */
+  /** The key under which the store keeps the charge; `null` if it is kept nowhere. */
   readonly key: string | null
   readonly meters: readonly ChargedMeter[]
 }
 
-/** How long an id is good, in milliseconds from the charge on. */
+/** How long an id is valid, in milliseconds after the charge. */
 export const GOOD_MS = 3_600_000
 
 /**
- * Ids of charges, which are the receipts themselves, so that nothing is kept of a decision that nobody settles and every gateway with the
- * token knows each of them. Everybody who has an id can read its receipt, but only the token can make one.
+ * Ids of charges. An id is the receipt itself, so that nothing is kept for a decision that is never settled, and every gateway with the
+ * token knows the id. Whoever has an id can read its receipt, but only the token can make one.
  */
 export function createReceipts(token: string) {
   const key = createHmac('sha256', 'tollgate decisions').update(token).digest()
@@ -61,11 +61,11 @@ export function createReceipts(token: string) {
       return `${text}.${seal(text)}`
     },
 
-    /** @param now milliseconds since the epoch @returns `null` for what is no id, and for one that is good no more */
+    /** @param now milliseconds since the epoch @returns `null` for a text that is no id, and for an id that has expired */
     read(id: string, now = Date.now()): ChargeReceipt | null {
       const [text = '', given = '', ...more] = id.split('.')
       const [bytes, expected] = [Buffer.from(given), Buffer.from(seal(text))]
-      // The length is counted in bytes, since a letter outside of ASCII has several.
+      // The length is counted in bytes, because a letter beyond ASCII has several.
       if (more.length > 0 || bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return null
       const [, at, user, organisation, plan, isVerified, route, requestId, kept, each, periodDay] = JSON.parse(
         Buffer.from(text, 'base64url').toString(),
@@ -82,7 +82,7 @@ export function createReceipts(token: string) {
 
 export type Receipts = ReturnType<typeof createReceipts>
 
-/** The key under which a store keeps that one meter of an id was settled. */
+/** The key under which a store keeps the settlement of one meter of an id. */
 export function settledKey(id: string, meter: number): string {
   return hash('sha256', `${id} ${meter}`, 'base64url').slice(0, 22)
 }

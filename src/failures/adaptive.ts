@@ -2,27 +2,27 @@ import { counted } from '../lib/counted.ts'
 import { BUCKET_MS, type Bucket, bucketStart, lastHalfHour, type Tally } from './histogram.ts'
 
 /**
- * The factor of mode `adaptive`, drawn from the share of failures (status 0 and 5xx) among the forwarded requests of the
- * last 30 minutes. It depends on nothing but the shared histogram and the store's time, so all replicas agree.
+ * The factor of mode `adaptive`. It is computed from the share of failures (status 0 and 5xx) among the forwarded
+ * requests of the last 30 minutes. It depends only on the shared histogram and the store's time, so all replicas agree.
  *
- * Counts scatter: of 4000 requests that fail at 0.8%, 32 fail in one half hour and 24 or 40 in another. Drawn straight
- * from them the factor turned up to 1700 times on a simulated day without any cause. So a count that chance explains is
- * taken for the one that the hours before let expect; one that it does not explain counts as it is.
+ * Counts vary by chance: of 4000 requests with 0.8% failures 32 fail in one half hour, and 24 or 40 in another. Computed
+ * from the plain counts the factor changed up to 1700 times on a simulated day without a cause. So a count within chance
+ * is replaced by the one that the hours before predict, and any other count is taken as it is.
  */
 
 export interface AdaptiveOptions {
-  /** Factor at a share of `bad` and above, at most 1. Default 0.75. */
+  /** The factor at a share of `bad` and above, at most 1. Default 0.75. */
   readonly min: number
-  /** Factor at a share of `good` and below, at least 1. Default 1.5. */
+  /** The factor at a share of `good` and below, at least 1. Default 1.5. */
   readonly max: number
   /**
-   * Shares of failures, 0 to 1, rising. At `normal` the factor is 1, and between two of them it is linear. Defaults 0.001,
-   * 0.01, 0.05.
+   * Shares of failures, 0 to 1, rising. At `normal` the factor is 1, and between two of the shares it is linear. Defaults
+   * 0.001, 0.01, 0.05.
    */
   readonly good: number
   readonly normal: number
   readonly bad: number
-  /** Up to this many requests say nothing: the factor is 1. From twice as many on it follows the share. Default 100. */
+  /** Up to this many requests the factor is 1. From twice as many requests on it follows the share. Default 100. */
   readonly minRequests: number
 }
 
@@ -36,19 +36,19 @@ export const ADAPTIVE: AdaptiveOptions = Object.freeze({
 })
 
 export interface Adaptive {
-  /** `min` to `max`, in steps of 0.01. */
+  /** The factor, `min` to `max`, in steps of 0.01. */
   readonly factor: number
-  /** Forwarded requests of the last 30 minutes that count, and how many of them failed: whole numbers. */
+  /** The forwarded requests of the last 30 minutes that count, and how many of them failed: whole numbers. */
   readonly requests: number
   readonly failed: number
   /** `failed / requests`, 0 to 1; `null` without a request. */
   readonly share: number | null
-  /** The share that counts: `share` as far as chance does not explain how it differs from the hours before; `null` as that. */
+  /** The share that is used: `share` without such a difference from the hours before as chance explains; `null` as `share`. */
   readonly settled: number | null
-  /** How much it counts, 0 (too few requests, the factor is 1) to 1. */
+  /** How much the share counts, from 0 (too few requests, the factor is 1) to 1. */
   readonly trust: number
   readonly minRequests: number
-  /** A sentence. */
+  /** The reason, as a sentence. */
   readonly why: string
 }
 
@@ -60,7 +60,7 @@ export interface AdaptiveInput {
   readonly options?: AdaptiveOptions
 }
 
-/** Before the histogram has been read. */
+/** The value before the histogram has been read. */
 export const UNREAD: Adaptive = Object.freeze({
   factor: 1,
   requests: 0,
@@ -88,13 +88,13 @@ export function adaptive({ buckets, at, options = ADAPTIVE }: AdaptiveInput): Ad
   return { ...counted, factor, share, settled, trust, why: why({ ...now, share, settled, trust, factor }, options) }
 }
 
-/** Requests that count, and those of them that failed. */
+/** The requests that count, and those of them that failed. */
 interface Counts {
   readonly requests: number
   readonly failed: number
 }
 
-/** Half hours whose share is the usual one: a failure of an hour does not become usual, that of an afternoon does. */
+/** The number of half hours that make the usual share: a failure of an hour does not become usual, one of an afternoon does. */
 const USUAL = 6
 
 function read(buckets: readonly Bucket[], at: number) {
@@ -106,7 +106,7 @@ function read(buckets: readonly Bucket[], at: number) {
   const [last, before] = [half(1), half(2)]
   return {
     now: countsOf(lastHalfHour(buckets, at)),
-    // From buckets that are complete, so within a half hour these two do nothing but go from one value to the next.
+    // These buckets are complete, so within a half hour both figures only move from one value to the next.
     usualRequests: between(before.requests || null, last.requests || null, passed),
     usualShare: between(shareFrom(2), shareFrom(1), passed),
   }
@@ -116,7 +116,7 @@ function countsOf({ total, status0, status5xx, aside, asideFailed }: Tally): Cou
   return { requests: total - aside, failed: status0 + status5xx - asideFailed }
 }
 
-/** The share that half of the requests met at most; `null` without a request. */
+/** The least share that half of the requests did not exceed; `null` without a request. */
 function medianShare(halves: readonly Counts[]): number | null {
   const busy = halves.filter(({ requests }) => requests > 0)
   const shares = busy.map(({ requests, failed }) => ({ requests, share: failed / requests }))
@@ -133,11 +133,11 @@ function between(from: number | null, to: number | null, part: number): number |
   return from + part * (to - from)
 }
 
-/** Standard deviations up to which a count is taken for chance, and from which it counts in full. */
+/** Standard deviations: up to `CHANCE` a count is taken for chance, from `CERTAIN` on it counts in full. */
 const CHANCE = 3
 const CERTAIN = 6
 
-/** `value`, or the usual one as far as chance explains how they differ as counts, each taken `times`. */
+/** `value`, or the usual value as far as chance explains the difference of the two counts, each taken `times`. */
 function settle(value: number, usual: number | null, times: number): number {
   if (usual === null) return value
   const [count, expected] = [times * value, times * usual]
@@ -146,12 +146,12 @@ function settle(value: number, usual: number | null, times: number): number {
   return usual + part * (value - usual)
 }
 
-/** How much the share counts, 0 to 1: growing with the traffic, so that the factor does not jump when there is enough. */
+/** How much the share counts, 0 to 1. It grows with the traffic, so that the factor never jumps. */
 function trustIn(requests: number, minRequests: number): number {
   return Math.min(1, Math.max(0, requests / minRequests - 1))
 }
 
-/** Linear between two points of the curve, flat beyond its ends. */
+/** The factor, linear between two points of the curve and flat beyond its ends. */
 function factorOf(share: number, { min, max, good, normal, bad }: AdaptiveOptions): number {
   if (share <= good) return max
   if (share <= normal) return max + ((share - good) / (normal - good)) * (1 - max)

@@ -1,13 +1,13 @@
 import { BUCKET_MS, BUCKETS, type FailureHistory, fullHistory, NOTHING, plus, type Tally } from './histogram.ts'
 
-/** How often requests fail, for everybody: the histogram in the fields of the public score gateway. */
+/** The share of requests that fail, which everybody may read. The histogram has the field names of the public score gateway. */
 
 interface Rates {
   /** Forwarded requests. */
   readonly calls: number
-  /** Those that failed in none of the other ways. */
+  /** The requests that failed in none of the other ways. */
   readonly codeZero: number
-  /** Always 0: the gateway knows no code in a body, and a route that settles by one reads what a request cost and not whether it failed. */
+  /** Always 0: the gateway knows no error code in a body. A body that is read for `settle` only tells the cost. */
   readonly businessFail: number
   /** Forwarding failed, or the status was 500 or above. */
   readonly serverError: number
@@ -23,7 +23,7 @@ export interface FailureRate {
   readonly scope: 'global'
   readonly days: number
   readonly bucketMinutes: number
-  /** Begin of the first bucket and of the last one, which is still counted. */
+  /** The begin of the first bucket and of the last one, which is still being counted. */
   readonly since: string
   readonly until: string
   readonly definitions: Readonly<Record<string, string>>

@@ -3,24 +3,24 @@
 export const BUCKET_MS = 30 * 60 * 1000
 export const BUCKETS = 336
 
-/** Forwarded requests, counted. */
+/** Counts of forwarded requests. */
 export interface Tally {
   /** All forwarded requests. */
   readonly total: number
-  /** Those whose forwarding failed (`httpStatus` 0). */
+  /** The requests whose forwarding failed (`httpStatus` 0). */
   readonly status0: number
-  /** Those that the upstream answered with 500 or above. */
+  /** The requests that the upstream answered with 500 or above. */
   readonly status5xx: number
-  /** Those that the upstream answered with 400 to 499, to a client that stayed. */
+  /** The requests that the upstream answered with 400 to 499, if the client stayed. */
   readonly status4xx: number
-  /** Of `total`, those that the adaptive mode does not hear (`voices.ts`). */
+  /** The requests of `total` that the adaptive mode does not hear (`voices.ts`). */
   readonly aside: number
-  /** Of `aside`, those that are also in `status0` or `status5xx`. */
+  /** The requests of `aside` that are also in `status0` or `status5xx`. */
   readonly asideFailed: number
 }
 
 export interface Bucket extends Tally {
-  /** First millisecond of the bucket, a multiple of BUCKET_MS. */
+  /** The first millisecond of the bucket, a multiple of BUCKET_MS. */
   readonly start: number
 }
 
@@ -33,7 +33,7 @@ export interface FailureHistory {
 export interface FailureStore {
   /** Adds to the bucket that the store's clock was in this many milliseconds ago, by default now. @throws StoreError */
   addTally(tally: Tally, agoMs?: number): Promise<void>
-  /** Of the last 7 days. @throws StoreError */
+  /** Reads the last 7 days. @throws StoreError */
   readTallies(): Promise<FailureHistory>
 }
 
@@ -51,7 +51,7 @@ export function bucketStart(at: number): number {
   return Math.floor(at / BUCKET_MS) * BUCKET_MS
 }
 
-/** All 336 buckets up to the one that holds `at`, oldest first; those without traffic are zero. */
+/** All 336 buckets up to the one that holds `at`, oldest first. Buckets without traffic are zero. */
 export function fullHistory(buckets: readonly Bucket[], at: number): Bucket[] {
   const known = new Map(buckets.map((b) => [b.start, b]))
   const last = bucketStart(at)
@@ -62,8 +62,8 @@ export function fullHistory(buckets: readonly Bucket[], at: number): Bucket[] {
 }
 
 /**
- * The last 30 minutes: the running bucket, and of the one before as much as still lies within them, so that nothing jumps
- * where a bucket begins. Not whole numbers.
+ * The last 30 minutes: the running bucket, and the part of the one before that still lies within them, so that no figure
+ * jumps where a bucket begins. The figures are not whole numbers.
  */
 export function lastHalfHour(buckets: readonly Bucket[], at: number): Tally {
   const start = bucketStart(at)
@@ -94,7 +94,7 @@ export function plus(a: Tally, b: Tally): Tally {
   }
 }
 
-/** The same in place. */
+/** Adds one tally to another in place. */
 export function addTo(sum: { -readonly [K in keyof Tally]: Tally[K] }, more: Tally): void {
   sum.total += more.total
   sum.status0 += more.status0

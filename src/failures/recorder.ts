@@ -6,36 +6,36 @@ import { createVoices } from './voices.ts'
 
 export interface FailureRecorderOptions {
   readonly store: Pick<FailureStore, 'addTally'>
-  /** How often the sum goes to the store, in milliseconds. Default 1000. */
+  /** How often the sum is sent to the store, in milliseconds. Default 1000. */
   readonly flushMs?: number
-  /** Hears of a failure of the store, operation `tally`. */
+  /** Hears of a failure of the store, with the operation `tally`. */
   readonly observe: Observer
-  /** Monotonic milliseconds. Default `performance.now`. */
+  /** A clock in monotonic milliseconds. Default `performance.now`. */
   readonly now?: () => number
 }
 
 export interface FailureRecorder {
   readonly observer: Observer
-  /** Sends what is left, until the store fails, and stops. Never rejects. */
+  /** Sends the rest, until the store fails, and stops. Never rejects. */
   close(): Promise<void>
 }
 
-/** What was counted at a moment of our clock, or shortly after. */
+/** The requests that were counted at a moment of our clock, or shortly after it. */
 interface Part {
   readonly at: number
   readonly tally: Tally
 }
 
-/** Counts that wait for a store that is out are kept apart by this much, so that each comes into its own half hour. */
+/** While the store is out, waiting counts are kept in parts of this length, so that each part comes into its own half hour. */
 const PART_MS = 60_000
 
 /** Counts forwarded requests for the failure histogram and adds the sum to the store, one call at a time. */
 export function createFailureRecorder(options: FailureRecorderOptions): FailureRecorder {
   const { store, flushMs = 1000, observe, now = () => performance.now() } = options
   const voices = createVoices(now)
-  /** Added to in place: one is made for each second, and not for each request. */
+  /** The sum is changed in place: an object is made for each second, and not for each request. */
   let sum = { ...NOTHING }
-  /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
+  /** The parts, oldest first. Failures of an outage that is over must not count as those of the last minutes. */
   const unsent: Part[] = []
   let sending: Promise<void> | null = null
   const stopSending = repeat(send, flushMs)
@@ -65,11 +65,11 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
       unsent[unsent.length - 1] = { ...last, tally: plus(last.tally, sum) }
     else unsent.push({ at, tally: sum })
     sum = { ...NOTHING }
-    // Older than all that the store keeps.
+    // The store keeps nothing that is so old.
     while (at - (unsent[0]?.at ?? at) > BUCKETS * BUCKET_MS) unsent.shift()
   }
 
-  /** Kept only when certainly not applied: a tally is no batch, and sent again it might count twice. */
+  /** Keeps a part only if it was certainly not applied: a tally has no key, so it might count twice if it is sent again. */
   function failed(error: unknown, part: Part): void {
     if (error instanceof StoreError) {
       if (error.applied === 'no') unsent.unshift(part)
@@ -100,7 +100,7 @@ const KINDS = {
   error: tallies({ ...NOTHING, total: 1, status5xx: 1 }),
 }
 
-/** Of one request: if the adaptive mode hears it, and if not. */
+/** The tally of one request that the adaptive mode hears, and of one that it does not hear. */
 function tallies(tally: Tally): { readonly heard: Tally; readonly aside: Tally } {
   return { heard: tally, aside: { ...tally, aside: 1, asideFailed: tally.status0 + tally.status5xx } }
 }

@@ -1,42 +1,44 @@
 import { BUCKET_MS } from './histogram.ts'
 
 /**
- * Whose requests say how the upstream is. What one client can send as often as it likes must not move the limits of others.
+ * Decides whose requests tell how the upstream is. One client can send as many requests as it likes, and these must not
+ * move the limits of others.
  *
- * So a voice, a user, is heard three times at once and then once in four minutes: ten times in a half hour, however much it
- * or anybody else sends. Ten more requests move the factor by 0.05 at most where they make it count more (`min_requests`).
+ * So a voice (a user) is heard three times at once and then once in four minutes. That makes ten times in a half hour,
+ * however much anybody sends. Ten more requests move the factor by 0.05 at most where they make the share count more
+ * (`min_requests`).
  *
- * And what fails for one voice may be its own doing. Of a failure it is heard only as far as others fail twice as often, so
- * that in an outage nearly all failures count, and those of one voice alone not at all.
+ * The failures of one voice may also be caused by that voice. Its failures are heard only as far as others fail twice as
+ * often. In an outage nearly all failures count, and the failures of one voice alone do not count at all.
  *
- * Each process weighs what it forwards itself, as the sums of the store know no voices.
+ * Each process weighs the requests that it forwards itself, because the sums of the store know no voices.
  */
 export interface Voices {
-  /** Of a forwarded request: whether it is heard. */
+  /** Whether a forwarded request is heard. */
   hear(voice: string, failed: boolean): boolean
 }
 
-/** One voice for all that costs nothing: anybody can send that, from any number of addresses. No user has this id. */
+/** The voice of all requests that cost nothing: anybody can send them, from many addresses. No user has this id. */
 export const UNCHARGED = ''
 
 const AT_ONCE = 3
 const EVERY_MS = 4 * 60_000
-/** How many failures of others a heard failure of a voice needs. */
+/** How many failures of others are needed before a failure of a voice is heard. */
 const OTHERS = 2
-/** Voices of one slot are weighed as one, in the same memory for any number of them. A power of 2. */
+/** Voices of one slot are weighed as one, so that any number of voices needs the same memory. A power of 2. */
 const SLOTS = 4096
 
-/** Failures of a half hour, in all and by slot. */
+/** Failures of a half hour: of all voices, and by slot. */
 interface Half {
   failed: number
   readonly own: Uint32Array
-  /** Of `own`, those that were heard. */
+  /** The failures in `own` that were heard. */
   readonly heard: Uint32Array
 }
 
-/** @param now monotonic milliseconds */
+/** @param now a clock in monotonic milliseconds */
 export function createVoices(now: () => number): Voices {
-  /** By slot: when all its turns are back. */
+  /** The moment at which a slot has all its turns again. */
   const rested = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY)
   let startedAt = now()
   let current = createHalf()
@@ -49,7 +51,7 @@ export function createVoices(now: () => number): Voices {
     return true
   }
 
-  /** How much of the half hour before this one lies within the last 30 minutes, 0 to 1. */
+  /** The share of the half hour before this one that lies within the last 30 minutes, 0 to 1. */
   function remainder(): number {
     const halves = Math.floor((now() - startedAt) / BUCKET_MS)
     if (halves > 0) {
@@ -91,7 +93,7 @@ function at(counts: Uint32Array, slot: number): number {
   return counts[slot] as number
 }
 
-/** FNV-1a. Whoever chooses an id that shares a slot is heard less himself, too. */
+/** FNV-1a. A user who chooses an id of another's slot is heard less, too. */
 function slotOf(voice: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < voice.length; i++) hash = Math.imul(hash ^ voice.charCodeAt(i), 0x01000193)

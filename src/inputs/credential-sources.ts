@@ -1,7 +1,7 @@
-/** Where a credential may be. */
+/** A place where a credential may be. */
 export type CredentialSource =
   | { readonly kind: 'bearer' }
-  /** A field that holds the credential alone, or behind a scheme as `Authorization` has it. */
+  /** A field that holds the credential alone, or after a scheme as `Authorization` does. */
   | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
   | { readonly kind: 'cookie'; readonly name: string }
   | { readonly kind: 'query'; readonly name: string }
@@ -11,26 +11,26 @@ export type CredentialSource =
 type Kind = CredentialSource['kind']
 type SourceOf<K extends Kind> = Extract<CredentialSource, { kind: K }>
 
-/** A security scheme of OpenAPI with its name; its description is added. */
+/** A security scheme of OpenAPI with its name. Its description is added later. */
 type Scheme = readonly [name: string, scheme: Readonly<Record<string, string>>]
 
-/** All that is said of one kind of source. How it is read is said in `auth/credential-sources.ts`. */
+/** All texts and names of one kind of source. `auth/credential-sources.ts` says how it is read. */
 interface SourceKind<S> {
-  /** The field of a request in which the credential is. */
+  /** The field of a request that holds the credential. */
   field(source: S): string
-  /** In a 401. `null` for Bearer, whose challenge also says what is wrong with a credential. */
+  /** The challenge in a 401. `null` for Bearer, whose challenge also says what is wrong with a credential. */
   challenge(source: S): string | null
-  /** `null` if OpenAPI has no word for it. */
+  /** The scheme of OpenAPI; `null` if OpenAPI has none for it. */
   scheme(source: S): Scheme | null
-  /** A place that a parameter of an API could have, too, as `header x-api-key`; `null` for none. */
+  /** The place as a parameter of an API, as `header x-api-key`; `null` if a parameter could not be there. */
   parameter(source: S): string | null
-  /** What curl is called with to send a credential that somebody made up. */
+  /** The arguments by which curl sends a made-up credential. */
   curl(source: S): string
-  /** What the upstream does not get, as a list of `CredentialPlaces` has it. */
+  /** The name that is hidden from the upstream, and its list in `CredentialPlaces`. */
   hidden(source: S): readonly [HiddenIn, string]
 }
 
-/** Lists of `CredentialPlaces`. */
+/** The lists of `CredentialPlaces`. */
 export type HiddenIn = 'fields' | 'cookies' | 'parameters' | 'subprotocols'
 
 const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
@@ -65,7 +65,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
     hidden: ({ name }) => ['cookies', name],
   },
   query: {
-    // A page that was asked for by such a query is named there, with the credential.
+    // The Referer of a page names the query by which the page was asked for, with the credential.
     field: () => 'referer',
     challenge: () => null,
     scheme: ({ name }) => apiKey('query', name),
@@ -83,7 +83,7 @@ const KINDS: { readonly [K in Kind]: SourceKind<SourceOf<K>> } = {
   },
 }
 
-/** What is said of the kind of a source, which is asked with that source. */
+/** The texts and names for the kind of a source. Its functions take that source. */
 export function kindOfSource({ kind }: CredentialSource): SourceKind<CredentialSource> {
   return KINDS[kind] as SourceKind<CredentialSource>
 }
@@ -92,7 +92,7 @@ function apiKey(place: 'header' | 'cookie' | 'query', name: string): Scheme {
   return [`${place}.${wordOf(name)}`, { type: 'apiKey', in: place, name }]
 }
 
-/** The name of a component of OpenAPI has these characters only. */
+/** The name of a component of OpenAPI may have only these characters. */
 function wordOf(name: string): string {
   return name.replace(/[^\w.-]/g, '_')
 }

@@ -1,6 +1,6 @@
-/** Field names, in lower case, that have a rule of their own. */
+/** Names of fields that have a rule of their own, in lower case. */
 
-/** Belong to one connection (RFC 9110 section 7.6.1), or to the gateway's own HTTP stack. `proxy-*` is a prefix rule. */
+/** Fields of one connection (RFC 9110 section 7.6.1), or of the gateway's own HTTP stack. `proxy-*` is a prefix rule. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -12,12 +12,12 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What a proxy in front reports of the client: its address, the scheme and host it asked for, its certificate, an id. A
- * trusted peer's are passed on. A client could lie with each, so nobody else's are. The prefixes below belong to them.
+ * Facts that a proxy in front reports about the client: its address, the scheme and host it asked for, its certificate,
+ * an id. Only those of a trusted peer pass, because a client could lie. The prefixes below belong to them.
  */
 const FACTS: ReadonlySet<string> = new Set([
   'forwarded',
-  // Read before X-Forwarded-For by much PHP and Java.
+  // Many PHP and Java programs read it before X-Forwarded-For.
   'client-ip',
   'forwarded-for',
   'wl-proxy-client-ip',
@@ -60,8 +60,8 @@ export function isFact(lower: string): boolean {
 }
 
 /**
- * What would make another request of the one that was priced. Proxies pass these on as they come from a client, so that
- * they are taken from nobody.
+ * Fields that would change which request is priced. Proxies pass them on as a client sends them, so they are accepted
+ * from nobody.
  */
 export const OVERRIDES: ReadonlySet<string> = new Set([
   'x-original-url',
@@ -80,7 +80,7 @@ export const OVERRIDES: ReadonlySet<string> = new Set([
   'proxy',
 ])
 
-/** Whether no client's field of this name ever reaches the upstream, whatever is configured: `host` and `te` are written anew. @param lower in lower case */
+/** Whether the upstream never gets a client's field of this name: `host` and `te` are written anew. @param lower in lower case */
 export function neverPasses(lower: string): boolean {
   const isTaken = HOP_BY_HOP.has(lower) || OVERRIDES.has(lower) || isFact(lower) || REPLACED.has(lower)
   return isTaken || /^(?:proxy|x-tollgate)-/.test(lower)
@@ -88,7 +88,7 @@ export function neverPasses(lower: string): boolean {
 
 const REPLACED: ReadonlySet<string> = new Set(['content-length', 'expect', 'host', 'x-request-id'])
 
-/** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, response control and content are decided by the head. */
+/** RFC 9110 section 6.5.1: only the head decides framing, routing, modifiers, authentication, response control and content. */
 export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   'content-length',
@@ -126,16 +126,16 @@ export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
   'warning',
 ])
 
-/** Fields of responses that say something of the gateway: a client takes each for the gateway's, so the upstream's own never pass. */
+/** Fields of responses in which the gateway speaks of itself. The upstream's own never pass, since they would mislead. */
 export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'x-quota-reset'])
 
 /**
- * Lists of limits that upstream and gateway both may have something in. An intermediary does not take away what the upstream says of its
- * own (draft-ietf-httpapi-ratelimit-headers).
+ * Lists of limits to which the upstream and the gateway may both add. An intermediary does not remove what the upstream has put there
+ * (draft-ietf-httpapi-ratelimit-headers).
  */
 export const RATE_LIMITS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])
 
-/** These fields had one value before they were lists, and many clients read neither of two values. */
+/** These fields had one value before they became lists, and many clients can read neither of two values. */
 export const LEGACY_RATE_LIMITS: ReadonlySet<string> = new Set([
   'x-ratelimit-limit',
   'x-ratelimit-remaining',

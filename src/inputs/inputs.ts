@@ -4,8 +4,9 @@ import { isFact } from './header-names.ts'
 import type { FactEncoding } from './trusted-text.ts'
 
 /**
- * The fields, cookies and parameters by which a configuration decides who asks, and what a request costs. What a request was judged by
- * is what the upstream gets, or the request is refused: else its sender could be charged for one thing and be served another.
+ * The fields, cookies and parameters by which a configuration decides who asks, and what a request costs. The upstream gets exactly
+ * the values by which a request was judged, or the request is refused. Otherwise its sender could be charged for one thing and be
+ * served another.
  *
  * | What reads it | The upstream gets | Named by `Connection` | Another spelling of its name |
  * |---|---|---|---|
@@ -18,7 +19,7 @@ import type { FactEncoding } from './trusted-text.ts'
  * | nothing: `upstream.headers`, `identity` and `quota_field` set it | what the gateway sets | 400 | dropped |
  */
 
-/** What a configuration, or the part of one that can be read, says of inputs. Default of each: nothing. */
+/** The inputs that a configuration names, or the readable part of one. Default of each: nothing. */
 export interface Configured {
   readonly from?: readonly CredentialSource[] | undefined
   readonly unverifiedKeys?: CredentialSource | null | undefined
@@ -26,11 +27,11 @@ export interface Configured {
     | (Readonly<Record<TrustedFact, string | null>> & { readonly encoding: FactEncoding })
     | null
     | undefined
-  /** The fields by which repetitions are known, one for each route that has one. */
+  /** The fields by which repetitions are known, one for each route that knows them. */
   readonly repetitions?: readonly string[] | undefined
   /** The fields by which requests are priced. */
   readonly prices?: readonly string[] | undefined
-  /** Names of fields that the upstream is sent instead of the client's. */
+  /** Names of fields that the gateway sets for the upstream in place of the client's. */
   readonly headers?: Iterable<string> | undefined
   readonly identity?: Iterable<string> | undefined
   readonly quotaField?: string | null | undefined
@@ -38,16 +39,16 @@ export interface Configured {
   readonly removeHeaders?: Iterable<string> | undefined
 }
 
-/** What a trusted proxy says of the caller. */
+/** A fact about the caller that a trusted proxy may state. */
 export type TrustedFact = 'user' | 'organisation' | 'plan'
 
 /** A field of requests that a key of the configuration is about. */
 export interface FieldInput {
-  /** As `foldedName` has it. */
+  /** The name as `foldedName` makes it. */
   readonly name: string
   /** The key, as in `upstream.headers`. */
   readonly key: string
-  /** Whether its value decides something, or whether another value, or none, takes its place. */
+  /** `read`: its value decides something. `set` and `removed`: another value, or none, takes its place. */
   readonly use: 'read' | 'set' | 'removed'
 }
 
@@ -71,28 +72,28 @@ function fieldOf(source: CredentialSource): string {
   return kindOfSource(source).field(source)
 }
 
-/** What a name may hold beside letters, digits and `-`, by what `edge.lenient` calls it. Together these are all tokens of RFC 9110. */
+/** Characters of a name beside letters, digits and `-`, as `edge.lenient` calls them: together all tokens of RFC 9110. */
 const ODD_CHARACTERS = { underscore_names: /_/, punctuation_names: /[!#$%&'*+.^`|~]/ } as const
 export type NameLeniency = keyof typeof ODD_CHARACTERS
 const NAME_LENIENCIES = Object.keys(ODD_CHARACTERS) as readonly NameLeniency[]
 
-/** @param lenient as in `edge.lenient` @returns those that are about names */
+/** @param lenient as in `edge.lenient` @returns the entries that are about names */
 export function nameLeniencies(lenient: readonly string[]): NameLeniency[] {
   return NAME_LENIENCIES.filter((name) => lenient.includes(name))
 }
 
-/** What has to be let pass for fields of such names. */
+/** The entries of `edge.lenient` that fields of such names need. */
 export function neededFor(names: readonly string[]): NameLeniency[] {
   return NAME_LENIENCIES.filter((leniency) => names.some((name) => ODD_CHARACTERS[leniency].test(name)))
 }
 
-/** What the name of a client's field may be, by one configuration. */
+/** The names that a client's field may have, by one configuration. */
 export interface NameRules {
-  /** What is let pass of them. */
+  /** The kinds of odd names that may pass. */
   readonly lenient: readonly NameLeniency[]
-  /** Fields that decide something: by `foldedName`. Each has the one spelling with dashes. */
+  /** Fields that decide something, by `foldedName`. Each has its one spelling with dashes. */
   readonly read: ReadonlySet<string>
-  /** The same, with those that the upstream is sent instead of the client's. */
+  /** The same fields, and those that the gateway sets for the upstream. */
   readonly known: ReadonlySet<string>
 }
 
@@ -106,15 +107,15 @@ export function nameRules(of: Configured, lenient: readonly NameLeniency[]): Nam
   }
 }
 
-/** Names that a configuration may have are no longer. */
+/** The longest name that a configuration may have. */
 const LONGEST_NAME = 256
 
-/** Whether something is decided by a field of this name, were it written with dashes. @param name in any case */
+/** Whether a field of this name, written with dashes, would decide something. @param name in any case */
 export function isRead(name: string, { read }: NameRules): boolean {
   return name.length <= LONGEST_NAME && read.has(foldedName(name))
 }
 
-/** What the gateway reads, whatever is configured. */
+/** Fields that the gateway reads, whatever is configured. */
 const ALWAYS_READ: ReadonlySet<string> = new Set([
   'access-control-request-headers',
   'access-control-request-method',
@@ -131,14 +132,14 @@ const ALWAYS_READ: ReadonlySet<string> = new Set([
   'x-request-id',
 ])
 
-/** @param folded as `foldedName` has it */
+/** @param folded as `foldedName` makes it */
 export function isAlwaysRead(folded: string): boolean {
   return ALWAYS_READ.has(folded)
 }
 
 /**
- * Whether `Connection` may name a field. What it names is removed before forwarding, and a client could so remove what says to the
- * upstream who asks, or by what the request was judged.
+ * Whether `Connection` may name a field. Fields named there are removed before forwarding. A client could so remove a field that
+ * tells the upstream who asks, or by which the request was judged.
  * @param name in any case
  */
 export function mayBeNominated(name: string, { known }: NameRules): boolean {
@@ -152,20 +153,20 @@ export function mayBeNominated(name: string, { known }: NameRules): boolean {
   )
 }
 
-/** What of a client's fields the gateway reads as a credential, so that the upstream does not get it. */
+/** Places of a client's fields that the gateway reads as credentials, so that the upstream does not get them. */
 export interface CredentialPlaces {
   /** Fields, in lower case. */
   readonly fields: readonly string[]
-  /** Such a field that is passed on all the same, if its value has the scheme: keys that only the upstream can check. In lower case. */
+  /** A field that passes all the same if its value has the scheme: only the upstream can check such keys. In lower case. */
   readonly kept: { readonly field: string; readonly scheme: string | null } | null
   readonly cookies: readonly string[]
-  /** Parameters of a query, also of one in a field that holds a URL. */
+  /** Parameters of a query, and of the query of a URL in a field. */
   readonly parameters: readonly string[]
-  /** Names behind which `Sec-WebSocket-Protocol` has a credential. */
+  /** Names in `Sec-WebSocket-Protocol` that a credential follows. */
   readonly subprotocols: readonly string[]
-  /** Fields in which a trusted peer says this of the caller, in lower case: of anybody else they are dropped. */
+  /** Fields in which a trusted peer states this fact of the caller, in lower case. From anybody else they are dropped. */
   readonly trusted: readonly (readonly [field: string, fact: TrustedFact])[]
-  /** Of these fields. */
+  /** The encoding of these fields. */
   readonly encoding: FactEncoding
 }
 

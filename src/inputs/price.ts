@@ -1,6 +1,6 @@
 import { pathOfNames } from '../lib/json-path.ts'
 
-/** What a request costs. */
+/** The price of a request. */
 export type Price = FixedPrice | AskedPrice
 
 export interface FixedPrice {
@@ -14,53 +14,53 @@ export interface AskedPrice {
   readonly kind: 'asked'
   readonly source: PriceSource
   readonly reading: PriceReading
-  /** Whole tokens of a request that has nothing there, or none of the values; `null` where such a request is refused. */
+  /** Whole tokens of a request with no value there, or an unlisted one; `null` where such a request is refused. */
   readonly otherwise: number | null
-  /** Elements that a body may have at most which is an array, and costs the sum of them; `null` where such a body is refused. */
+  /** The most elements of a body that is an array and costs the sum of its elements; `null` where such a body is refused. */
   readonly batch: number | null
-  /** Largest body in bytes; `null` if nothing of the price is in the body. Of a price within another one that of the outermost counts. */
+  /** Largest body in bytes; `null` if no part of the price is in the body. For nested prices the value of the outermost counts. */
   readonly maxBody: number | null
 }
 
-/** Where a request says what it asks for. */
+/** The place in a request from which its price is read. */
 export type PriceSource =
   | BodySource
   | { readonly kind: 'query'; readonly name: string }
-  /** As it is written; any letter case is one name. */
+  /** The name as it is written. Letter case makes no difference. */
   | { readonly kind: 'header'; readonly name: string }
-  /** The length of the body. */
+  /** The price depends on the length of the body. */
   | { readonly kind: 'size' }
 
 export interface BodySource {
   readonly kind: 'body'
-  /** At each level of a JSON body the names under which the upstream accepts the member, at least one: several only at the top. A request uses exactly one of them. */
+  /** The names of the member at each level of a JSON body, at least one. Only the top may have several; a request uses one. */
   readonly path: readonly (readonly string[])[]
 }
 
-/** What is read there. Whole tokens; `min` and `max` are the least and the most that it may come to. */
+/** How the value there becomes tokens. Whole tokens; `min` and `max` bound the price. */
 export type PriceReading =
-  /** A price for each value, by its key as json-scalar.ts has it: the number 2 and the text "2" differ. */
+  /** A price for each value, by its key of json-scalar.ts: the number 2 and the text "2" differ. */
   | { readonly kind: 'values'; readonly values: ReadonlyMap<string, Price> }
   /** A number times a factor, rounded up. */
   | { readonly kind: 'number'; readonly times: number; readonly min: number; readonly max: number }
-  /** A list: so many for each element. */
+  /** A list, of which each element costs so many tokens. */
   | { readonly kind: 'list'; readonly each: number; readonly min: number; readonly max: number }
-  /** One for each `per` bytes that the body begins. */
+  /** One token for each `per` bytes of the body, a begun part counting as whole. */
   | { readonly kind: 'size'; readonly per: number; readonly min: number; readonly max: number }
 
-/** A price and all within it. */
+/** A price and all prices within it. */
 export function partsOf(price: Price): readonly AskedPrice[] {
   if (price.kind === 'fixed') return []
   const { reading } = price
   return [price, ...(reading.kind === 'values' ? [...reading.values.values()].flatMap(partsOf) : [])]
 }
 
-/** The fields that it is read from, as the configuration writes them. */
+/** The fields from which it is read, as the configuration writes them. */
 export function fieldsOf(price: Price): string[] {
   return partsOf(price).flatMap(({ source }) => (source.kind === 'header' ? source.name : []))
 }
 
-/** As the configuration writes them. */
+/** The paths as the configuration writes them. */
 export function pathsOf({ path }: BodySource): string[] {
   const [alternatives = []] = path
   return path.length === 1
@@ -69,8 +69,8 @@ export function pathsOf({ path }: BodySource): string[] {
 }
 
 /**
- * What requests of a price may cost: whole tokens, at least one amount. The least and the most are among them, and all that a map of values
- * lists.
+ * The costs that requests of a price may have: whole tokens, at least one amount. The least and the most are among them, and so are all
+ * costs that a map of values lists.
  */
 export function costsOf(price: Price): readonly number[] {
   if (price.kind === 'fixed') return [price.cost]
@@ -83,7 +83,7 @@ function amountsOf({ reading }: AskedPrice): number[] {
   return [reading.min, reading.max]
 }
 
-/** Of many: a call with as many arguments would not end well. */
+/** The largest of many numbers. A call with so many arguments would overflow the stack. */
 function mostOf(all: readonly number[]): number {
   return all.reduce((most, next) => Math.max(most, next))
 }
@@ -93,12 +93,12 @@ export function dearest(price: Price): number {
   return mostOf(costsOf(price))
 }
 
-/** The least tokens that a request may cost. */
+/** The fewest tokens that a request may cost. */
 export function cheapest(price: Price): number {
   return costsOf(price).reduce((least, next) => Math.min(least, next))
 }
 
-/** Whether some request costs just that. */
+/** Whether some request costs exactly that. */
 export function mayCost(price: Price, tokens: number): boolean {
   if (price.kind === 'fixed') return tokens === price.cost
   if (price.batch !== null) return tokens >= cheapest(price) && tokens <= dearest(price)
@@ -108,7 +108,7 @@ export function mayCost(price: Price, tokens: number): boolean {
   return tokens >= reading.min && tokens <= reading.max
 }
 
-/** Whether it hangs on the length of the body, so that one of unknown length may cost less than was reserved. */
+/** Whether the price depends on the length of the body. A body of unknown length may then cost less than was reserved. */
 export function isByLength(price: Price): boolean {
   return partsOf(price).some(({ source }) => source.kind === 'size')
 }

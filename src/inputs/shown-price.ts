@@ -1,8 +1,8 @@
 import { type AskedPrice, type Price, type PriceReading, type PriceSource, pathsOf } from './price.ts'
 
-/** A price by what a request asks for, as the configuration writes it, for programs. */
+/** A price by its parts, as the configuration writes it, for programs. */
 export interface ShownPrice {
-  /** The paths of members of the body, one of which a request has. */
+  /** The paths of members of the body. A request has one of them. */
   readonly body?: readonly string[]
   readonly query?: string
   readonly header?: string
@@ -54,9 +54,7 @@ function shownReading(reading: PriceReading): ShownPrice {
   return shown
 }
 
-/**
- * The same in words, for a sentence that begins with what a request costs: `by body method: eth_call 2, else 1`.
- */
+/** The same price in words, to follow the words for the cost of a request: `by body method: eth_call 2, else 1`. */
 export function priceText(price: number | ShownPrice): string {
   if (typeof price === 'number') return String(price)
   const { values, min, max, missing, otherwise, batch } = price

@@ -1,13 +1,13 @@
-/** How a trusted proxy writes what it says of a caller: UTF-8 as it is, or percent-encoded, as fields of other gateways are. */
+/** How a trusted proxy encodes its facts about a caller: plain UTF-8, or percent-encoded as in fields of other gateways. */
 export type FactEncoding = 'none' | 'percent'
 
 /**
- * What a field of a trusted proxy says. Of `percent` each byte is visible ASCII, and `%` begins an escape: the upstream reads the same
- * value again, so it must have one meaning. A text that has an escape still was encoded twice, and names somebody else to whoever decodes it
- * twice.
+ * The text that a field of a trusted proxy states. With `percent` each byte is visible ASCII, and `%` begins an escape: the upstream reads
+ * the same value again, so it must have one meaning. A text that still has an escape was encoded twice, and a reader that decodes twice
+ * would see another name.
  *
  * @param value one character for each byte
- * @returns `null` for what is no UTF-8, or is not encoded as it should be
+ * @returns `null` for a value that is no UTF-8, or is not encoded as it should be
  */
 export function trustedText(value: string, encoding: FactEncoding): string | null {
   if (encoding === 'none') return utf8Of(Buffer.from(value, 'latin1'))

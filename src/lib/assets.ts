@@ -9,7 +9,7 @@ export interface Asset {
   readonly bytes: Buffer
   readonly gzipped: Buffer
   readonly contentType: string
-  /** For ETag. */
+  /** The value of ETag. */
   readonly tag: string
 }
 

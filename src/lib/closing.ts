@@ -1,11 +1,11 @@
 import type { Server, Socket } from 'node:net'
 
-/** For requests under way, in milliseconds: less than a gateway has for its end beside its own requests. */
+/** How long requests under way may take, in milliseconds. It is less than a gateway has to end after its own requests. */
 const CLOSE_MS = 2000
 
 /**
- * How a server closes that is never to keep a process from ending. Once it closes, Node looks at no timeout of a request
- * any more: a client that is gone in the middle of one would hold it for ever.
+ * Closes a server that must never keep a process from ending. Once a server closes, Node checks no timeout of a request
+ * any more: a client that is gone in the middle of a request would hold it for ever.
  * @param close lets requests under way finish
  */
 export function patientClose(server: Server, close: () => Promise<void>): () => Promise<void> {

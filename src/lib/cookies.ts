@@ -1,23 +1,23 @@
 import { isReadAs } from './parameter-names.ts'
 
 /**
- * A `Cookie` field as RFC 6265, section 5.4 has it: pairs parted by `;`. Names have letter case. Each character is looked at a few times
- * at most, since a stranger may write thousands of pairs.
+ * A `Cookie` field as RFC 6265, section 5.4 has it: pairs separated by `;`. Letter case counts in names. Each character is read only a
+ * few times, because a stranger may write thousands of pairs.
  */
 
-/** What a request has of one cookie or parameter. */
+/** The values that a request has of one cookie or parameter. */
 export interface Read {
-  /** The values under its very name, in their order. */
+  /** The values under exactly this name, in their order. */
   readonly values: readonly string[]
   /** Whether a service may read another value than these, or none. */
   readonly isUnclear: boolean
 }
 
 /**
- * Reads a cookie, without quotes around its value. It is unclear where a value is none of RFC 6265, section 4.1.1, as Python reads
- * `"\141"` as `a`; where another name is the same to some service; and where a service that reads quotes, or parts pairs at blanks
- * and commas too, sees other pairs.
- * @param folded the name as `foldedParameter` has it
+ * Reads a cookie, without quotes around its value. The result is unclear in three cases: a value is not valid by RFC 6265, section
+ * 4.1.1 (Python reads `"\141"` as `a`); another name is the same to some service; or a service that reads quotes, or separates
+ * pairs at blanks and commas too, sees other pairs.
+ * @param folded the name as `foldedParameter` makes it
  */
 export function readCookie(field: string, name: string, folded: string): Read {
   const values: string[] = []
@@ -33,12 +33,12 @@ export function readCookie(field: string, name: string, folded: string): Read {
 }
 
 const COOKIE_OCTETS = /^[!#-+\--:<-[\]-~]*$/
-/** A quoted value with a semicolon in it, to who reads quotes. */
+/** A quoted value with a semicolon in it, as some services read it. */
 const QUOTED_PAIRS = /=[\t ]*"[^";]*;[^"]*"/
 
 /**
- * The field without the cookies of these names, and without all that some service reads by one of the folded ones. The other pairs stay
- * as they are.
+ * The field without the cookies of these names, and without any pair that some service reads under one of the folded names. The other
+ * pairs stay as they are.
  */
 export function withoutCookies(field: string, names: ReadonlySet<string>, folded: readonly string[] = []): string {
   if (folded.length === 0 && !holdsOne(field, names)) return field
@@ -59,7 +59,7 @@ function holdsOne(field: string, names: ReadonlySet<string>): boolean {
   return false
 }
 
-/** Where a pair begins and ends, and where its `=` is; -1 for none, which is a value without a name. */
+/** Where a pair begins and ends, and where its `=` is; -1 for a value without a name. */
 interface Pair {
   readonly from: number
   readonly to: number
@@ -72,13 +72,13 @@ function isOneOf(field: string, pair: Pair, names: ReadonlySet<string>, folded: 
   return false
 }
 
-/** Whether a pair has this very name. Blanks around it are no part of it. */
+/** Whether a pair has exactly this name. Blanks around the name do not count. */
 function isNamed(field: string, from: number, mark: number, name: string): boolean {
   const begin = behindBlanks(field, from, mark)
   return field.startsWith(name, begin) && behindBlanks(field, begin + name.length, mark) === mark
 }
 
-/** Whether some service reads a pair, or a part of one that others would part at a blank, comma or quote, as a cookie of a name. */
+/** Whether some service reads a pair as a cookie of a name, or a part of it that ends at a blank, comma or quote. */
 function hasName(field: string, { from, to, mark }: Pair, folded: string): boolean {
   if (isReadAs(field, from, mark < 0 ? to : mark, folded)) return true
   if (mark < 0) return false
@@ -108,7 +108,7 @@ function forEachPair(field: string, visit: (from: number, to: number, mark: numb
   }
 }
 
-/** String.trim takes off more than HTTP does. */
+/** String.trim removes more than HTTP does. */
 function trimmed(field: string, from: number, to: number): string {
   const begin = behindBlanks(field, from, to)
   let end = to

@@ -1,6 +1,5 @@
-/** CSV (RFC 4180), one row a line: no value of ours has a line break. */
+/** CSV (RFC 4180), one row on each line: no value here has a line break. */
 
-/**
 /**
  * What a spreadsheet takes for a formula at the beginning of a cell, also in full-width letters, behind blanks and behind apostrophes.
  * An apostrophe more makes it a text, and is taken away again by `rowOf`, so that every text comes back as it was.
@@ -9,7 +8,7 @@ const FORMULA = /^'*(?:[\s\p{Cc}]*[=+\-@＝＋－＠]|[\t\r\n])/u
 const ESCAPED_FORMULA = new RegExp(FORMULA.source.replace("^'*", "^''*"), 'u')
 const TO_QUOTE = /[",;]|[^\S ]|^ | $/
 
-/** A cell of a file that a spreadsheet opens without running any of it. A number stays one, also below 0. */
+/** A cell of a file that a spreadsheet can open without running anything. A number stays a number, also below 0. */
 export function csvCell(value: string | number): string {
   const text = String(value)
   const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text
@@ -22,7 +21,7 @@ export function csvRow(values: readonly (string | number)[]): string {
 
 /**
  * The cells of a line, in linear time.
- * @param most how many cells are looked at: of a line with more, one more than these is given
+ * @param most how many cells are read: for a line with more, one more cell than this is returned
  */
 export function rowOf(
   line: string,
@@ -39,7 +38,7 @@ export function rowOf(
   return { cells }
 }
 
-/** @returns the text, and where the comma behind it is */
+/** @returns the text, and the position of the comma after it */
 type Cell = { readonly text: string; readonly end: number } | { readonly problem: string }
 
 function plainCell(line: string, at: number): Cell {

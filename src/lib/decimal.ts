@@ -1,8 +1,8 @@
 import { NUMBER } from './json-scalar.ts'
 
-/** Exact products of decimal numbers: of doubles 0.1 times 30 is a little more than 3. */
+/** Exact products of decimal numbers. With doubles, 0.1 times 30 is a little more than 3. */
 
-/** Beyond this many places a product is far above every bound, or as good as none. */
+/** With more places than this a product is far above every bound, or nearly 0. */
 const MAX_PLACES = 1000
 
 /**
@@ -23,7 +23,7 @@ export function productRoundedUp(number: string, factor: number): number {
   return Number((product + unit - 1n) / unit)
 }
 
-/** Digits and the power of ten that they are multiplied by. */
+/** Digits, and the power of ten by which they are multiplied. */
 function decimal(text: string): [digits: bigint, places: number] {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
   return [BigInt(`${sign}${whole}${fraction}`), Number(exponent) - fraction.length]

@@ -1,16 +1,16 @@
 import { createHistogram } from 'node:perf_hooks'
 import { repeat } from './repeat.ts'
 
-/** Measures how late timers fire: often while there is something to measure, else once a second, for a process that rests is not to be woken. */
+/** Measures how late timers fire: often while requests come, and otherwise once a second, so that a resting process is not woken. */
 export interface EventLoopDelay {
   /**
    * How late the event loop lastingly is, in milliseconds. The least of the last samples counts: one long pause (a garbage
-   * collection, a stopped process) is over when it is seen; overload stays.
+   * collection, a stopped process) is over when it is noticed, but overload stays.
    */
   lasting(): number
-  /** The same, for a request: it is measured often as long as they come. */
+  /** The same, for a request. As long as requests come, samples are taken often. */
   ofRequest(): number
-  /** Of the samples since it was called last, in seconds; if there are none, of those before. */
+  /** Figures of the samples since the last call, in seconds. Without a new sample those of the call before are given again. */
   takeFigures(): DelayFigures
   stop(): void
 }
@@ -28,10 +28,10 @@ export interface DelayFigures {
 const OFTEN_MS = 50
 const SELDOM_MS = 1000
 const SAMPLES = 3
-/** So many samples without a request, and it is measured seldom. One that is later than this is followed by as many as count for `lasting`. */
+/** After so many samples without a request they become rare. A late one is followed by as many as `lasting` needs. */
 const UNUSED = 20
 const LATE_MS = 10
-/** Of the histogram: 1 % of each figure. Three of them take ten times the memory. */
+/** Precision of the histogram: 1 % of each figure. Three digits take ten times the memory. */
 const DIGITS = 2
 
 const NO_DELAY: DelayFigures = { min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 }

@@ -1,23 +1,23 @@
-/** Streams of events, read as they pass: no more is held than the one event that is under way. */
+/** Streams of events, read as they pass. Only the present event is held. */
 
 /** Reads a stream. Each character that it is given stands for one byte. */
 export interface EventReader {
   push(bytes: string): void
-  /** The stream is whole. To call it again changes nothing. */
+  /** Tells that the stream is complete. A second call changes nothing. */
   end(): void
 }
 
 /**
  * Hears the data of each event, decoded as UTF-8.
- * @param data `null` of an event that is longer than what is held
- * @param bytes that were held of it at most, with what is around its data
+ * @param data `null` for an event that is too long to be held
+ * @param bytes of it that were held at most, with everything around its data
  */
 export type EventListener = (data: string | null, bytes: number) => void
 
-/** @param most bytes of an event that are held */
+/** @param most the most bytes of an event that are held */
 export type OpenEventReader = (most: number, hear: EventListener) => EventReader
 
-/** What reads a response of a content type; `null` if that is no stream of events. */
+/** The reader for a response of a content type; `null` if that is no stream of events. */
 export function eventReaderOf(contentType: string): OpenEventReader | null {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type === 'text/event-stream') return (most, hear) => new LineReader(true, most, hear)
@@ -25,7 +25,7 @@ export function eventReaderOf(contentType: string): OpenEventReader | null {
   return type === 'application/vnd.amazon.eventstream' ? (most, hear) => new FrameReader(most, hear) : null
 }
 
-/** Nobody has registered one of the first four. A text of `json-seq` (RFC 7464) has a record separator before it. */
+/** The first four are not registered. A text of `json-seq` (RFC 7464) has a record separator before it. */
 const JSON_LINES = new Set([
   'application/x-ndjson',
   'application/ndjson',
@@ -36,26 +36,26 @@ const JSON_LINES = new Set([
 
 const BYTE_ORDER_MARK = '\xEF\xBB\xBF'
 const RECORD_SEPARATOR = '\x1E'
-/** Stands for what is left of a line that is not held: no field has this name. */
+/** Stands for the rest of a line that is not held: no field has this name. */
 const IGNORED = ':'
 
 /**
- * Server-sent events as WHATWG has them (HTML, 9.2.6): lines end with CR, LF or both, an empty one ends the event, and its data is in
- * the fields `data`. Or a text on each line, which is the event then.
+ * Reads server-sent events as WHATWG defines them (HTML, 9.2.6): lines end with CR, LF or both, an empty line ends the event, and the
+ * fields `data` hold its data. It also reads streams with a text on each line, which is then the event.
  */
 class LineReader implements EventReader {
   readonly #hasFields: boolean
   readonly #most: number
   readonly #hear: EventListener
-  /** The line that is under way. */
+  /** The present line. */
   #line = ''
-  /** The lines of data before it; `null` for none. */
+  /** The lines of data before the present line; `null` for none. */
   #data: string | null = null
   #isLong = false
-  /** Bytes that were held of the event at most. */
+  /** The most bytes of the event that were held. */
   #bytes = 0
   #isFirstLine = true
-  /** A LF behind it is part of the same end. */
+  /** Whether the last line ended with CR: a LF after it is part of the same line end. */
   #isAfterCr = false
 
   constructor(hasFields: boolean, most: number, hear: EventListener) {
@@ -78,12 +78,12 @@ class LineReader implements EventReader {
     this.#isAfterCr = bytes.endsWith('\r')
   }
 
-  /** An event that is not followed by its empty line does not count. */
+  /** An event without its empty line at the end does not count. */
   end(): void {
     if (!this.#hasFields && this.#line !== '') this.#endLine()
   }
 
-  /** A comment is not held, so its length is not bounded. */
+  /** A comment is not held, so its length has no bound. */
   #hold(part: string): void {
     const line = this.#line + part
     const bytes = (this.#data?.length ?? 0) + line.length
@@ -126,22 +126,22 @@ class LineReader implements EventReader {
   }
 }
 
-/** Bytes before the fields of a frame: its length, theirs, and a checksum of both. */
+/** Bytes before the fields of a frame: its length, the length of the fields, and a checksum of both. */
 const PRELUDE = 12
-/** The checksum behind the data. */
+/** Bytes of the checksum after the data. */
 const CHECKSUM = 4
 
 /**
- * The frames of Amazon's event streams, each with its length before it: prelude, fields, data, checksum. `InvokeModelWithResponseStream`
- * of Bedrock puts the event of the model into the data once more, as `{"bytes":"<base64>"}`.
+ * Reads the frames of Amazon's event streams. Each has its length in front: prelude, fields, data, checksum.
+ * `InvokeModelWithResponseStream` of Bedrock wraps the event of the model in the data, as `{"bytes":"<base64>"}`.
  */
 class FrameReader implements EventReader {
   readonly #most: number
   readonly #hear: EventListener
   #held = ''
-  /** Bytes without which nothing can be said: of a prelude, then of its frame. */
+  /** Bytes that are needed before anything can be read: those of a prelude, then those of its frame. */
   #wanted = PRELUDE
-  /** Bytes of a long frame that are still to come. */
+  /** Bytes of a long frame that are still to come and are skipped. */
   #skipped = 0
 
   constructor(most: number, hear: EventListener) {
@@ -162,7 +162,7 @@ class FrameReader implements EventReader {
 
   #readPrelude(): void {
     const length = numberAt(this.#held, 0)
-    // What is shorter is no frame, and nobody knows where the next one begins.
+    // A shorter length is no frame, and nobody knows where the next frame begins.
     if (length < PRELUDE + CHECKSUM) this.#skip(Number.POSITIVE_INFINITY)
     else if (length > this.#most) this.#skip(length)
     else this.#wanted = length

@@ -1,14 +1,14 @@
 /**
- * What waits, of several parties. Each has a turn in each round, however many of it wait; within one the order is that of arrival. Where it is
- * full, a party that has fewer takes the place of the one that has most.
+ * A queue of several parties. Each party has one turn in each round, however many of its items wait, and its items keep their order of
+ * arrival. When the queue is full, a party with fewer items takes the place of an item of the party that has most.
  */
 export class FairQueue<T> {
   readonly #max: number
-  /** In the order of their turns; none is empty. */
+  /** The parties in the order of their turns. None is empty. */
   readonly #parties = new Map<string, T[]>()
   #size = 0
 
-  /** @param max most that wait, 1 or more */
+  /** @param max the most items that wait, 1 or more */
   constructor(max: number) {
     this.#max = max
   }
@@ -17,7 +17,7 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** @returns what does not wait, for want of room: this one, or the last of the party that has most. `null` if there was room */
+  /** @returns the item that finds no room: this one, or the last item of the party that has most. `null` if there was room */
   push(party: string, item: T): T | null {
     const own = this.#parties.get(party)
     let dropped: T | null = null

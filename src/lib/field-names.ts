@@ -1,12 +1,12 @@
 import { remembered } from './memo.ts'
 
-/** RFC 9110 section 5.6.2, in which cookies, schemes and subprotocols are spelt too. */
+/** RFC 9110 section 5.6.2. Cookies, schemes and subprotocols are spelt with the same characters. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** What stands in a head before the value of a field, line end included: made once for each name, as a text of many parts takes many pieces. */
+/** The text of a head before the value of a field, line end included. It is made once for each name, in one piece. */
 export const lineOf = remembered((name) => `\r\n${name}: `)
 
-/** @param max its longest, in characters */
+/** @param max the most characters of a name */
 export function isFieldName(text: string, max = Number.POSITIVE_INFINITY): boolean {
   return text.length <= max && NAME.test(text)
 }
@@ -19,7 +19,7 @@ export function namesIn(list: string): string[] {
     .map((name) => name.trim())
 }
 
-/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`, and some of them `X.Remote.User` too. */
+/** CGI and its successors take `X_Remote_User` for `X-Remote-User`, and some of them also `X.Remote.User`. */
 export function foldedName(name: string): string {
   return name.toLowerCase().replace(/[^0-9a-z-]/g, '-')
 }

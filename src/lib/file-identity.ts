@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 
 /**
- * Which file a path names: another one in its place has another identity.
- * @returns `null` without a file that can be looked at, as of a store in memory
+ * Identifies the file at a path: another file in its place has another identity.
+ * @returns `null` without a file that can be looked at, as for a store in memory
  */
 export function fileIdentity(path: string): string | null {
   try {

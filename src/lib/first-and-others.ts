@@ -1,4 +1,4 @@
-/** The parts of what is its own first part and names the further ones beside, as a charge, a decision and a rule of several meters do. */
+/** The parts of an object that is its own first part, and has the others in `others`: a charge, a decision, a rule. */
 export function firstAndOthers<T extends object>(
   whole: T & { readonly others?: readonly T[] | null | undefined },
 ): readonly T[] {

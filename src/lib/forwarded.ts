@@ -1,4 +1,4 @@
-/** `Forwarded` (RFC 7239), in which a client may have written what stands before the elements of the proxies. */
+/** `Forwarded` (RFC 7239). The elements before those of the proxies may be written by a client. */
 
 /** Pairs of an element. The RFC has four, and proxies add one or two. */
 const MAX_PAIRS = 16
@@ -6,8 +6,8 @@ const MAX_PAIRS = 16
 const NAMES = { for: /[\t ]*for[\t ]*=/iy, host: /[\t ]*host[\t ]*=/iy, proto: /[\t ]*proto[\t ]*=/iy } as const
 
 /**
- * What an element says by a name of the hop before its proxy; empty for what it does not say, says twice, or says among more than
- * `MAX_PAIRS` pairs. An address may stand in brackets, or have a port, or be `unknown` or another name.
+ * The value that an element gives for a name of the hop before its proxy. Empty if the element gives none, gives it twice, or has
+ * more than `MAX_PAIRS` pairs. An address may stand in brackets, have a port, or be `unknown` or another name.
  */
 export function saidIn(element: string, name: keyof typeof NAMES): string {
   const isNamed = NAMES[name]
@@ -31,12 +31,12 @@ function unquoted(text: string): string {
   return text.startsWith('"') ? (/^"([^"]*)"$/.exec(text)?.[1] ?? text) : text
 }
 
-/** An address, a name or a port as RFC 7239, section 6 has them. */
+/** An address, a name or a port as RFC 7239, section 6 defines them. */
 const NODE = /^[\w.:[\]-]{1,64}$/
 
 /**
- * The addresses of a whole field as `X-Forwarded-For` has them; `unknown` for an element that says none. Elements are parted by each
- * comma: no address has one, and a client could open a quotation that the elements of the proxies behind it stand in.
+ * The addresses of a whole field as `X-Forwarded-For` would list them; `unknown` for an element without one. Each comma separates,
+ * also in quotes: no address has a comma, and a client could quote away the elements of the proxies.
  */
 export function addressesIn(forwarded: string): string {
   let addresses = ''

@@ -1,9 +1,9 @@
-/** Pieces that wait to be put together. */
+/** The most pieces that wait to be put together. */
 const MAX_LOOSE = 256
 
 /**
- * Pieces of a body. Each is a Buffer of its own: a body of 4 MB in pieces of one byte would take more than 400 MB
- * (Node 26.10), so pieces are put together on the way.
+ * Gathers the pieces of a body. Each piece is a Buffer of its own, and a body of 4 MB in pieces of one byte would take
+ * more than 400 MB (Node 26.10). So pieces are put together on the way.
  */
 export function gather() {
   const joined: Buffer[] = []

@@ -1,18 +1,18 @@
 export interface GatheredNotesOptions<T> {
-  /** Brings some notes to where they are kept. Rejects if they are not kept. */
+  /** Brings some notes to their place. Rejects if they are not kept. */
   readonly write: (notes: readonly (readonly [string, T])[]) => Promise<void>
-  /** Notes that wait at once; further ones are dropped. Default 50,000. */
+  /** The most notes that wait at once. Further ones are dropped. Default 50,000. */
   readonly most?: number
   /** How long notes gather before they are written together, in milliseconds. Default 50. */
   readonly gatherMs?: number
 }
 
-/** Notes in one call: it bounds how long it holds a store. */
+/** The most notes in one call. This bounds how long the call holds a store. */
 const MOST_WRITTEN = 256
-/** After a failure, in milliseconds. */
+/** The pause after a failure, in milliseconds. */
 const PAUSE_MS = 1000
 
-/** Notes that are gathered and written together, so that nobody waits for it. Of two of one name the later one counts. */
+/** Gathers notes and writes them together, so that nobody waits. Of two notes with one name the later one counts. */
 export class GatheredNotes<T> {
   readonly #write: GatheredNotesOptions<T>['write']
   readonly #most: number
@@ -27,7 +27,7 @@ export class GatheredNotes<T> {
     this.#gatherMs = gatherMs
   }
 
-  /** Returns at once. @returns `false` if too many wait already: then nothing is written */
+  /** Returns at once. @returns `false` if too many notes wait already: then this one is not written */
   add(name: string, note: T): boolean {
     if (this.#waiting.size >= this.#most) return false
     this.#waiting.set(name, note)
@@ -35,7 +35,7 @@ export class GatheredNotes<T> {
     return true
   }
 
-  /** Writes what waits still. Never rejects. */
+  /** Writes the notes that still wait. Never rejects. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -54,7 +54,7 @@ export class GatheredNotes<T> {
     }, waitMs).unref()
   }
 
-  /** Goes on until all are written. @returns `false` if that fails: what is left is written later */
+  /** Writes until no note is left. @returns `false` if a write fails: the rest is written later */
   async #writeAll(): Promise<boolean> {
     for (let some = this.#next(); some.length > 0; some = this.#next()) {
       try {
@@ -62,7 +62,7 @@ export class GatheredNotes<T> {
       } catch {
         return false
       }
-      // What was noted anew meanwhile is written once more.
+      // A note that was added again meanwhile is written once more.
       for (const [name, note] of some) if (this.#waiting.get(name) === note) this.#waiting.delete(name)
     }
     return true

@@ -1,33 +1,33 @@
 import type { Pool } from 'undici'
 
-/** The HTTP client of all that is not the data path. */
+/** The HTTP client for everything but the data path. */
 
 export interface HttpRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** For the whole of it, in milliseconds. */
+  /** The time for the whole request, in milliseconds. */
   readonly deadlineMs: number
-  /** Of the body, in bytes after decompression. */
+  /** The most bytes of the body after decompression. */
   readonly maxBytes: number
-  /** Ends it early. */
+  /** Ends the request early. */
   readonly signal: AbortSignal
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** `null` without such a field. */
+  /** The value of a field; `null` without such a field. */
   readonly header: (name: string) => string | null
-  /** In UTF-8; empty but for a 200, since the body of another status is not read. */
+  /** The body in UTF-8. It is empty for any status but 200, because other bodies are not read. */
   readonly text: string
 }
 
 /**
- * Asks for a document. No redirect is followed: it could lead to plain http or to an inner address. Each request has a
- * connection of its own: a connection that is kept leads to where the name led before.
+ * Asks for a document. No redirect is followed, because it could lead to plain http or to an inner address. Each
+ * request has its own connection: a kept one would lead to the former address of the name.
  * @throws Error with its cause, also if the time is over or the body too long
  */
 export async function get({ url, headers, deadlineMs, maxBytes, signal }: HttpRequest): Promise<HttpResponse> {
-  // A process that asks nobody does without the 11 MB of undici.
+  // A process that makes no request saves the 11 MB of undici.
   const { fetch } = await import('undici')
   const response = await fetch(url, {
     redirect: 'manual',
@@ -55,20 +55,20 @@ async function textOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): P
 
 export interface PostRequest extends Omit<HttpRequest, 'maxBytes'> {
   readonly body: string
-  /** The beginning of the response's body that is kept, in bytes. */
+  /** Bytes of the beginning of the response's body that are kept. */
   readonly keepBytes: number
 }
 
-/** Responses that only announce one: a server can send them without end. */
+/** The most interim responses. A server can send them without end. */
 const MOST_INTERIM = 8
-/** Bytes of the response's head. */
+/** The most bytes of the response's head. */
 const MAX_HEAD = 16_384
-/** Bytes of its body that are received: whoever sends more is cut off. */
+/** The most bytes of the body that are received. A server that sends more is cut off. */
 const MAX_BODY = 65_536
 
 /**
- * Posts to somebody else's server, which may do as it likes: it costs the deadline and a few hundred bytes at most. Each request has a
- * connection of its own. No redirect is followed. The status counts, so what goes wrong behind the head is no error.
+ * Posts to a server of somebody else, which may behave in any way: a post costs at most the deadline and a few hundred bytes. Each
+ * request has its own connection. No redirect is followed. Only the status counts, so an error after the head is ignored.
  * @returns the status, and the beginning of the body in UTF-8
  * @throws Error with its cause, also if the time is over
  */
@@ -93,7 +93,7 @@ export async function post({ url, headers, body, deadlineMs, keepBytes, signal }
   }
 }
 
-/** The beginning of what comes until it ends, is too much, or breaks off. */
+/** The beginning of a body, until it ends, is too long, or breaks off. */
 async function beginningOf(body: AsyncIterable<Buffer>, most: number): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -104,25 +104,25 @@ async function beginningOf(body: AsyncIterable<Buffer>, most: number): Promise<s
       if (bytes > MAX_BODY) break
     }
   } catch {
-    // It broke off, or the deadline is over.
+    // The body broke off, or the deadline is over.
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Posts to one address again and again, by connections that are kept. */
+/** Posts to one address again and again, over connections that are kept. */
 export interface Poster {
   /** @throws Error with its cause, also if the time is over or the body too long */
   post(body: string): Promise<HttpResponse>
-  /** Posts under way end as they would have. */
+  /** Closes after the posts under way have ended. */
   close(): Promise<void>
 }
 
 export interface PosterOptions extends Pick<HttpRequest, 'url' | 'headers' | 'deadlineMs' | 'maxBytes'> {
-  /** Most connections; posts above it wait for one, as a part of their time. */
+  /** The most connections. Further posts wait for one, and that wait counts as part of their time. */
   readonly connections: number
 }
 
-/** So many on one connection, then a new one is made: a change of the name is followed. */
+/** After so many posts a connection is replaced, so that a change of the name is followed. */
 const MOST_ON_CONNECTION = 1000
 
 export function openPoster({ url, headers, deadlineMs, maxBytes, connections }: PosterOptions): Poster {
@@ -140,7 +140,7 @@ export function openPoster({ url, headers, deadlineMs, maxBytes, connections }: 
     try {
       return await send(pool, body, signal)
     } catch (error) {
-      // The peer has closed a free connection at the moment in which it was taken.
+      // The peer has closed a free connection at the moment of its use.
       if (!isStale(error) || signal.aborted) throw error
       return await send(pool, body, signal)
     }

@@ -1,6 +1,6 @@
 /** A connection that may be closed to make room. */
 export interface MayIdle {
-  /** Since when no request is under way on it, in milliseconds of a clock that is never set; `null` while one is. */
+  /** Since when the connection is without a request, in milliseconds of a clock that is never set; `null` while it has one. */
   readonly idleSince: number | null
 }
 
@@ -12,13 +12,13 @@ interface Crowd<C> {
 }
 
 /**
- * The connections of a server, and which of them is closed to make room: an idle one of the address that has most of
- * them, and of those the one that is idle longest. So whoever holds many connections in silence loses his own first.
- * For example 203.0.113.7 has 3 connections, one of which is idle for 1 s, and 203.0.113.8 has 2, both idle for 60 s:
- * the one of 203.0.113.7 goes first, because 3 are more than 2.
+ * The connections of a server. To make room an idle one is closed: one of the address that has most connections, and
+ * there the one that is idle longest. So whoever holds many idle connections loses one of his own first. For example
+ * 203.0.113.7 has 3 connections, one of which is idle for 1 s, and 203.0.113.8 has 2, both idle for 60 s: the one of
+ * 203.0.113.7 goes first, because 3 are more than 2.
  *
- * A connection says by a plain field whether it is idle, so a request costs nothing here. Instead each look for the next
- * one goes over the connections of the addresses that have most of them.
+ * A connection tells by a plain field whether it is idle, so a request costs nothing here. Instead each search for the
+ * next one visits the connections of the addresses that have most of them.
  */
 export class IdleConnections<C extends MayIdle> {
   readonly #crowdOf = new Map<C, Crowd<C>>()
@@ -36,8 +36,8 @@ export class IdleConnections<C extends MayIdle> {
   }
 
   /**
-   * @param connection that is not here yet
-   * @param address `null` where the peer stands for many clients: each such connection counts as one of its own address
+   * @param connection that is not yet here
+   * @param address `null` where the peer stands for many clients: it then counts as the only one of its address
    */
   add(connection: C, address: string | null): void {
     const crowd = this.#crowdAt(address)
@@ -45,7 +45,7 @@ export class IdleConnections<C extends MayIdle> {
     this.#crowdOf.set(connection, crowd)
   }
 
-  /** Forgets a connection that is closed, or that is about to be. One that is not here is no error. */
+  /** Forgets a connection that is closed, or is about to be. An unknown connection is no error. */
   remove(connection: C): void {
     const crowd = this.#crowdOf.get(connection)
     if (crowd === undefined) return
@@ -58,7 +58,7 @@ export class IdleConnections<C extends MayIdle> {
 
   /**
    * The connection to close next. It stays here until it is removed.
-   * @param only looks among the connections of this address; by default among all
+   * @param only searches among the connections of this address; by default among all
    * @param isMeant which of those may go; by default all of them
    * @returns `null` if none is idle
    */

@@ -1,4 +1,4 @@
-/** The same, never written to, at any depth. */
+/** The same type with all members readonly, at any depth. */
 export type Immutable<T> =
   T extends ReadonlyMap<infer K, infer V>
     ? ReadonlyMap<K, V>

@@ -1,4 +1,4 @@
-/** Where a text is no JSON, and the cure; `null` if it is some. */
+/** Where a text is no valid JSON, and how to mend it; `null` for valid JSON. */
 export function jsonFault(text: string): string | null {
   if (isJson(text)) return null
   const end = brokenAt(text)
@@ -8,7 +8,7 @@ export function jsonFault(text: string): string | null {
   return `${place}: is not valid JSON: ${cure}`
 }
 
-/** The first member that a text of JSON names twice in one object, by its dotted path: `JSON.parse` holds the last of them only. */
+/** The dotted path of the first member that a text of JSON has twice in one object. `JSON.parse` keeps only the last of them. */
 export function memberNamedTwice(text: string): string | null {
   const open: { readonly names: Set<string>; last: string | null }[] = []
   for (const [token, name] of text.matchAll(NAMES_AND_BRACKETS)) {
@@ -24,7 +24,7 @@ export function memberNamedTwice(text: string): string | null {
   return null
 }
 
-/** Of a text that is JSON. Strings that are no names are there to be passed over, with what is in them. */
+/** For a text that is JSON. Strings that are no names are matched too, so that their contents are skipped. */
 const NAMES_AND_BRACKETS = /("(?:\\.|[^"\\])*")\s*:|"(?:\\.|[^"\\])*"|[{}[\]]/g
 
 /** Whether a text is one value of JSON. */
@@ -37,7 +37,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** V8 names a place for some errors only. @returns the length of the shortest beginning that nothing could make whole */
+/** V8 names a place for some errors only. @returns the length of the shortest beginning that no continuation makes valid */
 function brokenAt(text: string): number {
   let [whole, broken] = [0, text.length]
   while (broken - whole > 1) {

@@ -7,11 +7,11 @@ export interface Member {
 }
 
 /**
- * The members of the outermost object in the order of the text. `JSON.parse` cannot say: it keeps the last of several
- * equal keys, where other parsers keep the first, and it does not keep the spelling of numbers.
+ * The members of the outermost object in the order of the text. `JSON.parse` does not tell: it keeps the last of
+ * several equal keys, where other parsers keep the first, and it loses the spelling of numbers.
  *
- * @param text valid JSON whose value is an object; anything else has no meaning here
- * @param most no more are read
+ * @param text valid JSON whose value is an object; for anything else the result has no meaning
+ * @param most the most members that are read
  */
 export function topLevelMembers(text: string, most = Number.POSITIVE_INFINITY): Member[] {
   const members: Member[] = []
@@ -21,7 +21,7 @@ export function topLevelMembers(text: string, most = Number.POSITIVE_INFINITY): 
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = endOfValue(text, start)
     members.push({ key: keyOf(text.slice(at, keyEnd)), value: text.slice(start, end) })
-    // Past the comma, or the end of the object.
+    // This is the place after the comma, or the end of the object.
     at = skipSpace(text, skipSpace(text, end) + 1)
   }
   return members
@@ -29,8 +29,8 @@ export function topLevelMembers(text: string, most = Number.POSITIVE_INFINITY): 
 
 /**
  * The texts of the elements of an array in their order.
- * @param text valid JSON whose value is an array; of anything else the elements have no meaning, but it comes to an end
- * @param most no more are read
+ * @param text valid JSON whose value is an array; for anything else the result has no meaning, but the function ends
+ * @param most the most elements that are read
  */
 export function topLevelElements(text: string, most = Number.POSITIVE_INFINITY): string[] {
   const elements: string[] = []
@@ -42,7 +42,7 @@ export function topLevelElements(text: string, most = Number.POSITIVE_INFINITY):
   return elements
 }
 
-/** How many elements an array has, without a text for each. @param text as of `topLevelElements` */
+/** How many elements an array has, without making a text for each. @param text as for `topLevelElements` */
 export function elementCount(text: string): number {
   let count = 0
   for (let at = firstElement(text); at !== -1; at = nextElement(text, endOfValue(text, at))) count++
@@ -54,7 +54,7 @@ function firstElement(text: string): number {
   return at >= text.length || text[at] === ']' ? -1 : at
 }
 
-/** @returns where the next element begins, -1 behind the last */
+/** @returns the place of the next element, -1 after the last */
 function nextElement(text: string, end: number): number {
   const comma = skipSpace(text, end)
   return text[comma] === ',' ? skipSpace(text, comma + 1) : -1

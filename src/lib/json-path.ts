@@ -1,13 +1,13 @@
 import { topLevelMembers } from './json-members.ts'
 
-/** Values by path, like `app.plan`: members within each other. */
+/** Values by path, like `app.plan`, which names members within each other. */
 
 /**
- * The JSON text of the value at a path, as it is written, or `null` if it is not there. At each level the longest name that fits
- * counts, so a name that itself has dots, like `https://id.example.org/uid`, needs no other spelling. An object with
- * two members of that name says nothing: another reader may take the other one.
+ * The JSON text of the value at a path, as it is written; `null` if it is not there. At each level the longest matching name
+ * counts, so a name with dots, like `https://id.example.org/uid`, needs no other spelling. An object with two members of that
+ * name has no value, because another reader may take the other one.
  *
- * The text is read, and not what `JSON.parse` makes of it, which knows neither two members nor some that are spelt with escapes.
+ * The text itself is read: `JSON.parse` hides duplicate members and escapes in names.
  * @param text valid JSON whose value is an object
  */
 export function jsonAt(text: string, path: string): string | null {
@@ -24,7 +24,7 @@ export function jsonAt(text: string, path: string): string | null {
   return null
 }
 
-/** The same at a path of names, each of them that of one member whatever it has in it, with the reason why there is none. */
+/** The same for a path of whole names, each the name of one member with any characters. Without a value the reason is given. */
 export function memberAt(text: string, path: readonly string[]): { readonly json: string } | 'missing' | 'twice' {
   let value = text
   for (const name of path) {
@@ -41,7 +41,7 @@ const MAX_LENGTH = 256
 const NAME = /^(?:\.([^.[\]"]+)|\[("(?:[^"\\]|\\.)*")\])/
 
 /**
- * The names of a path that has to be read in one way only: `params.name`, or `params["odd.name"]` for a name with dots or brackets.
+ * The names of a path that can be read in one way only: `params.name`, or `params["odd.name"]` for a name with dots or brackets.
  * @returns at most 8 names; `null` for a longer path, for one in the form of JSONPath or JSON Pointer, and for any other text
  */
 export function namesOfPath(path: string): string[] | null {
@@ -66,7 +66,7 @@ function textOf(quoted: string): string | null {
   }
 }
 
-/** The path that has these names, as `namesOfPath` reads it. */
+/** The path of these names, in the form that `namesOfPath` reads. */
 export function pathOfNames(names: readonly string[]): string {
   return names
     .map((name, i) => (/[.[\]"]/.test(name) ? `[${JSON.stringify(name)}]` : i === 0 ? name : `.${name}`))

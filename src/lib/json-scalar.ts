@@ -1,20 +1,20 @@
 /**
- * Scalars of JSON as keys: two values have one key exactly where every reader of JSON takes them for the same. A number has
- * its decimal digits, so that 2, 2.0 and 2e0 have the key `2` (RFC 8259, 6). A text has its characters, but in quotes where
- * they spell another scalar: the key of "2" is `"2"`.
+ * Scalars of JSON as keys: two values have one key exactly if every reader of JSON takes them for the same. The key of a
+ * number is its decimal digits, so 2, 2.0 and 2e0 have the key `2` (RFC 8259, 6). The key of a text is its characters, in
+ * quotes if they spell another scalar: the key of "2" is `"2"`.
  */
 
 /** A decimal number as JSON writes it: its sign, whole digits, decimals and exponent. */
 export const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
-/** Longest number that is looked at: to trim zeros takes the square of their count. */
+/** The longest number that is read: the time to trim zeros grows with the square of their count. */
 const MAX_NUMBER = 100
-/** Beyond this many places a key has an exponent. */
+/** With more places than this a key has an exponent. */
 const MAX_PLACES = 20
 
 /**
  * @param json a valid value of JSON
- * @returns `null` for a list or an object, for a number that a double cannot hold exactly, since readers differ about it, and for
- *   one of more than 100 characters
+ * @returns `null` for a list or an object, for a number of more than 100 characters, and for a number that a double cannot hold
+ * exactly, because readers differ about it
  */
 export function keyOfJson(json: string): string | null {
   if (NUMBER.test(json)) return keyOfNumber(json)
@@ -23,8 +23,8 @@ export function keyOfJson(json: string): string | null {
 }
 
 /**
- * What a person writes for a value: `2` is the number, and everything that is no scalar of JSON is a text, as it stands.
- * A text that looks like another scalar is written as JSON has it: `"2"`.
+ * The key of a value as a person writes it: `2` is the number, and everything that is no scalar of JSON is a text. A
+ * text that looks like another scalar is written as in JSON: `"2"`.
  *
  * @returns `null` for a number that has no key
  */
@@ -53,11 +53,11 @@ function isScalar(text: string): boolean {
 function keyOfNumber(json: string): string | null {
   if (json.length > MAX_NUMBER) return null
   const digits = decimal(json)
-  // Infinity is no number of JSON, so it ends here too.
+  // Infinity is no number of JSON, so it has no key either.
   return digits !== null && digits === decimal(String(Number(json))) ? digits : null
 }
 
-/** One spelling for each number. */
+/** The one spelling of a number. */
 function decimal(text: string): string | null {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? []
   const all = (whole + fraction).replace(/^0+/, '')

@@ -1,7 +1,7 @@
-/** A text that may be JSON. It is parsed when it is first looked into, and once whoever looks. */
+/** A text that may be JSON. It is parsed when it is first read, and only once for all readers. */
 export class JsonText {
   readonly text: string
-  /** Its length, with what was held around it. */
+  /** The length of the text with the bytes that were held around it. */
   readonly bytes: number
   #values: readonly string[] | null = null
 
@@ -10,7 +10,7 @@ export class JsonText {
     this.bytes = bytes
   }
 
-  /** The text of the value, or of each element of a list, as which Gemini sends a whole stream. None if it is no JSON. */
+  /** The text of the value, or of each element of a list: Gemini streams a list. None if the text is no JSON. */
   get values(): readonly string[] {
     this.#values ??= valuesIn(this.text)
     return this.#values

@@ -1,9 +1,9 @@
-/** Of what JSON or YAML was read into: whether it has members by name. */
+/** Whether a value that was read from JSON or YAML has members by name. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether two values are the same as JSON. The order of members says nothing. */
+/** Whether two values are the same as JSON. The order of members does not matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((value, i) => sameJson(value, b[i]))

@@ -1,29 +1,29 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
-/** A server that is not listening yet. */
+/** A server that does not listen yet. */
 export interface Prepared {
   readonly server: Server
   close(): Promise<void>
 }
 
 export interface ListenerOnDemand {
-  /** @throws Error when the address cannot be had */
+  /** @throws Error if the address cannot be used */
   listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo>
   /** Lets the server close, and waits for the connections that it took over. */
   close(): Promise<void>
 }
 
 export interface OnDemandOptions {
-  /** Is called when somebody connects for the first time, and again with the next connection if it has failed. */
+  /** Called when somebody connects for the first time, and again with the next connection if it has failed. */
   readonly prepare: () => Promise<Prepared>
   /** Connections that may wait for the server. */
   readonly maxConnections: number
-  /** Hears why the server could not be made. The connections that waited are ended. */
+  /** Hears why the server could not be made. The waiting connections are then ended. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Has its address from the start, and makes the server behind it when somebody connects. */
+/** Listens at its address from the start, and makes the server when somebody connects. */
 export function listenerOnDemand(options: OnDemandOptions): ListenerOnDemand {
   return new OnDemand(options)
 }
@@ -38,7 +38,7 @@ export function listenerOnDemand(options: OnDemandOptions): ListenerOnDemand {
 class OnDemand implements ListenerOnDemand {
   readonly #options: OnDemandOptions
   readonly #first: Server
-  /** Accepted here: Node counts them for this server. */
+  /** Connections that were accepted here. Node counts them for this server. */
   readonly #accepted = new Set<Socket>()
   #prepared: Promise<Prepared | null> | null = null
 
@@ -58,7 +58,7 @@ class OnDemand implements ListenerOnDemand {
     const prepared = await this.#prepared
     if (prepared == null) return void this.#first.close()
     await prepared.close()
-    // Node does not count them for the server that closes, so it does not wait for them either.
+    // Node does not count them for the server that closes, so that server does not wait for them.
     const patience = setTimeout(() => this.#endAccepted(), PATIENCE_MS)
     await Promise.all([...this.#accepted].map((socket) => socket.closed || once(socket, 'close')))
     clearTimeout(patience)
@@ -89,8 +89,8 @@ class OnDemand implements ListenerOnDemand {
   }
 
   /**
-   * Both share one handle, of which the last that listens hears. A server of Node's http keeps no list of connections before it
-   * listens: it would not close them when they are idle, nor end a request that is late (26.10).
+   * Both servers share one handle, and the last one that listens gets its events. A server of Node's http keeps no list of
+   * connections before it listens, so it would not close idle connections or end late requests (26.10).
    */
   async #handOver(server: Server): Promise<void> {
     server.listen(this.#first)

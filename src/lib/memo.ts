@@ -1,8 +1,8 @@
-/** Clients and servers use few names, and come from few addresses, over and over. The bounds are for those that do not. */
+/** The most texts that are remembered. Clients and servers use few; the bound is for the others. */
 const MOST = 1_000
 const LONGEST = 100
 
-/** `of`, asked once for each text. */
+/** `of`, called once for each text. */
 export function remembered<T>(of: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>()
   return (text) => {
@@ -40,9 +40,7 @@ export function onDemand<T>(load: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/**
- * Remembers what is made of an object by a name, so that the same two always give the same object. It is forgotten with what it was made of.
- */
+/** Remembers objects that are made from an object and a name: the same two always give the same result, until their origin is gone. */
 export function madeOnce<T extends object, Name extends string | number>(): (of: T, name: Name, make: () => T) => T {
   const known = new WeakMap<T, Map<Name, T>>()
   return (of, name, make) => {

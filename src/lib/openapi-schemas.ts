@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Parameter } from './openapi.ts'
 
-/** The parts of an OpenAPI document that are made of the very schemas that validate. */
+/** The parts of an OpenAPI document that are made from the schemas that also validate. */
 
-/** One for each member of an object. */
+/** One parameter for each member of an object. */
 export function parametersOf(where: Parameter['in'], object: z.ZodObject, options?: SchemaOptions): Parameter[] {
   const { properties = {}, required = [] } = schemaOf(object, options)
   return Object.entries(properties).map(([name, schema]) => ({
@@ -20,13 +20,13 @@ export function requestBody(schema: z.ZodType, content: object) {
 
 type SchemaOptions = z.core.ToJSONSchemaParams
 
-/** What is read of a value, if `options` do not ask for what is sent. */
+/** The schema of a value as it is received, unless `options` ask for the sent form. */
 export function schemaOf(schema: z.ZodType, options?: SchemaOptions) {
   const { $schema, ...json } = z.toJSONSchema(schema, { io: 'input', ...options })
   return json
 }
 
-/** The pattern of a date is as long as a page, and `format` says the same. */
+/** Removes the pattern of a date: it is as long as a page, and `format` says the same. */
 export function shortenDate({ jsonSchema }: { readonly jsonSchema: { format?: unknown; pattern?: unknown } }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }

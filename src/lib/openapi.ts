@@ -1,8 +1,8 @@
-/** What OpenAPI 3.1 documents have in common. It loads no library: the reference page is made in processes that read no configuration. */
+/** The parts that all OpenAPI 3.1 documents share. It loads no library, since processes without a configuration use it. */
 
 export const OPENAPI_VERSION = '3.1.1'
 
-/** @param operation how a route is described, but for its path, which may have parameters as in `/songs/:id` */
+/** @param operation describes a route without its path. The path may have parameters as in `/songs/:id` */
 export function openapiDocument<R extends { readonly method: string; readonly path: string }>(
   info: object,
   routes: readonly R[],

@@ -1,9 +1,9 @@
 /**
- * Names of cookies and parameters as services read them. PHP takes `api.key`, `api key` and `api[key` for `api_key`, passes over blanks
- * before a name, and cuts it at NUL; `api_key[]` and `api_key[0]` are lists of that name (PHP, Rack, qs); ASP.NET ignores letter case.
+ * Names of cookies and parameters as services read them. PHP takes `api.key`, `api key` and `api[key` for `api_key`, skips blanks
+ * before a name, and cuts it at NUL. `api_key[]` and `api_key[0]` are lists of that name (PHP, Rack, qs). ASP.NET ignores letter case.
  */
 
-/** The name by which a service that folds the most would know one. */
+/** The form of a name that all its spellings share, for the service that folds the most. */
 export function foldedParameter(name: string): string {
   return unescaped(name)
     .toLowerCase()
@@ -11,10 +11,10 @@ export function foldedParameter(name: string): string {
 }
 
 /**
- * Whether a name, as it stands in a request, is one of a parameter to some service. It is compared byte by byte and no further than
- * it is the same, since a request has room for thousands of names.
+ * Whether some service reads a name in a request as the name of a parameter. Bytes are compared only as far as they are equal,
+ * because a request has room for thousands of names.
  * @param from where the name begins in the text @param to where it ends
- * @param folded as `foldedParameter` has it
+ * @param folded as `foldedParameter` makes it
  */
 export function isReadAs(text: string, from: number, to: number, folded: string): boolean {
   let at = behindBlanks(text, from, to)
@@ -26,13 +26,13 @@ export function isReadAs(text: string, from: number, to: number, folded: string)
   return next === END || next === NUL || next === BRACKET
 }
 
-/** The same for several. */
+/** The same for several names. */
 export function isReadAsOne(text: string, from: number, to: number, folded: readonly string[]): boolean {
   for (const name of folded) if (isReadAs(text, from, to, name)) return true
   return false
 }
 
-/** A second `?` is passed over as well: some take the query from the last one. */
+/** A second `?` is skipped as well: some services take the query from the last one. */
 function behindBlanks(text: string, from: number, to: number): number {
   let at = from
   for (let next = byteAt(text, at, to); isBlank(next) || next === QUESTION_MARK; next = byteAt(text, at, to)) {
@@ -41,7 +41,7 @@ function behindBlanks(text: string, from: number, to: number): number {
   return at
 }
 
-/** A text whose escapes are decoded, one character for each byte. What is no escape stays. */
+/** A text with its escapes decoded, one character for each byte. Anything else stays. */
 export function unescaped(written: string): string {
   if (!written.includes('%')) return written
   return written.replace(/%[0-9A-Fa-f]{2}/g, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)))
@@ -57,7 +57,7 @@ const QUESTION_MARK = 0x3f
 const BRACKET = 0x5b
 const UNDERSCORE = 0x5f
 
-/** The byte that stands at an index, decoded if it is escaped; `END` behind the last. A plus sign is a blank. */
+/** The byte at an index, decoded if it is escaped; `END` after the last one. A plus sign is a blank. */
 function byteAt(text: string, at: number, to: number): number {
   if (at >= to) return END
   const code = text.charCodeAt(at)
@@ -65,13 +65,13 @@ function byteAt(text: string, at: number, to: number): number {
   return lengthAt(text, at, to) === 1 ? code : 16 * digit(text.charCodeAt(at + 1)) + digit(text.charCodeAt(at + 2))
 }
 
-/** How many characters it takes there. */
+/** How many characters the byte at an index takes. */
 function lengthAt(text: string, at: number, to: number): 1 | 3 {
   if (text.charCodeAt(at) !== PERCENT || at + 2 >= to) return 1
   return digit(text.charCodeAt(at + 1)) >= 0 && digit(text.charCodeAt(at + 2)) >= 0 ? 3 : 1
 }
 
-/** The value of a hexadecimal digit; -1 for what is none. */
+/** The value of a hexadecimal digit; -1 for another character. */
 function digit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const lower = code | BLANK

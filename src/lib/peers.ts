@@ -1,14 +1,14 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, since that is what one subscriber gets. IPv4 in IPv6 is
- * IPv4 in each spelling, see `wordsOf`.
+ * The peer that an address counts as: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber gets. IPv4 in
+ * IPv6 is IPv4 in each spelling, see `wordsOf`.
  *
  * @param address as in `socket.remoteAddress`, or as a proxy names it
- * @returns `unknown` for what is no address, as of a socket that is gone
+ * @returns `unknown` for a text that is no address, as for a socket that is gone
  */
 export function peerOf(address: string): string {
-  // A socket of both families has no other spelling of IPv4.
+  // A socket of both families always spells IPv4 like this.
   const usual = address.startsWith('::ffff:') ? address.slice(7) : address
   if (isIPv4(usual)) return usual
   const words = wordsOf(address)
@@ -17,10 +17,10 @@ export function peerOf(address: string): string {
 }
 
 /**
- * The IPv6 network of 48 bits around a peer, which is what one household or office is given at most, and holds 65,536 peers; `null` for
- * IPv4, and for what is no address.
+ * The IPv6 network of 48 bits around a peer. A household or office gets at most such a network, which holds 65,536 peers. `null` for
+ * IPv4, and for a text that is no address.
  *
- * @param peer as `peerOf` has it
+ * @param peer as `peerOf` makes it
  */
 export function widerNetworkOf(peer: string): string | null {
   if (!peer.endsWith('::/64')) return null
@@ -29,10 +29,10 @@ export function widerNetworkOf(peer: string): string | null {
 }
 
 /**
- * What counts as one household: the IPv6 network of 48 bits around a peer, or the peer itself. Who takes turns, rests or gives way does so
- * as a household: 65,536 peers of one would each be the last one otherwise.
+ * The household of a peer: the IPv6 network of 48 bits around it, or the peer itself. Turns, rests and giving way go by household.
+ * Otherwise each of the 65,536 peers of one network could be the last one.
  *
- * @param peer as `peerOf` has it
+ * @param peer as `peerOf` makes it
  */
 export function householdOf(peer: string): string {
   return widerNetworkOf(peer) ?? peer
@@ -50,7 +50,7 @@ export interface NetworkBits {
  * The network of an address in its one spelling: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/64`. IPv4 in IPv6 is IPv4, see `wordsOf`.
  *
  * @param address as in `socket.remoteAddress`, or as a proxy names it
- * @returns `unknown` for what is no address, as of a socket that is gone
+ * @returns `unknown` for a text that is no address, as for a socket that is gone
  */
 export function networkOf(address: string, { ipv4, ipv6 }: NetworkBits): string {
   const words = wordsOf(address)
@@ -63,7 +63,7 @@ export function networkOf(address: string, { ipv4, ipv6 }: NetworkBits): string 
 
 /**
  * IPv6 networks of 96 bits that hold all of IPv4, in words: `::ffff:192.0.2.1` of a socket of both families, and `64:ff9b::192.0.2.1`, as
- * translators name the IPv4 clients of an IPv6 network (RFC 6052, RFC 7755). Each would be one client otherwise, with all of IPv4 in it.
+ * translators name IPv4 clients (RFC 6052, RFC 7755). Otherwise each would be one client with all of IPv4 in it.
  */
 const WITHIN_IPV6 = [
   [0, 0, 0, 0, 0, 0xffff],
@@ -71,8 +71,8 @@ const WITHIN_IPV6 = [
 ]
 
 /**
- * The 2 words of IPv4, of 16 bits each, also of one within IPv6, or the 8 of IPv6, in whatever way the address is written:
- * `::ffff:c000:201`, `::FFFF:192.0.2.1` and `0:0:0:0:0:ffff:192.0.2.1%eth0` are the words of 192.0.2.1. `null` for what is no address.
+ * The words of an address, of 16 bits each: 2 for IPv4, also within IPv6, and 8 for IPv6. The spelling does not matter:
+ * `::ffff:c000:201`, `::FFFF:192.0.2.1` and `0:0:0:0:0:ffff:192.0.2.1%eth0` are 192.0.2.1. `null` if it is no address.
  */
 function wordsOf(address: string): number[] | null {
   const bare = address.replace(/%.*$/s, '')
@@ -105,7 +105,7 @@ function hex(words: readonly number[]): string {
   return words.map((word) => word.toString(16)).join(':')
 }
 
-/** As RFC 5952 has it, without IPv4 in it. */
+/** The spelling of RFC 5952, without IPv4 in it. */
 function spelt(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1)
 }

@@ -1,8 +1,8 @@
 let isWatched = false
 
 /**
- * Has the process end with 1 and a line on the standard error if something could not be written to the standard output: console.log
- * keeps that to itself. A reader who has seen enough, as `| head` has, is no failure.
+ * Ends the process with 1 and a line on the standard error if the standard output could not be written: console.log does not report
+ * that. A reader that has seen enough, as `| head` has, is no failure.
  */
 export function insistOnOutput(): void {
   isWatched = true
@@ -18,8 +18,8 @@ export function insistOnOutput(): void {
 }
 
 /**
- * Writes to the standard output what somebody asked for. A reader who has seen enough, as `| head` has, is no failure; all
- * else is, such as a full disk: console.log would keep it to itself.
+ * Writes a text that somebody asked for to the standard output. A reader that has seen enough, as `| head` has, is no
+ * failure. Any other error is one, such as a full disk, which console.log would not report.
  * @throws Error if the text cannot be written
  */
 export function print(text: string): Promise<void> {

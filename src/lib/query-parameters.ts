@@ -2,14 +2,14 @@ import type { Read } from './cookies.ts'
 import { isReadAs, isReadAsOne, unescaped } from './parameter-names.ts'
 
 /**
- * Parameters of a query as nearly all servers read them: parted by `&`, names percent-encoded in any way. Rack before 3 and some Java
- * part them at `;`, too. A query is empty, or `?` and what follows. It is read once from left to right.
+ * Parameters of a query as nearly all servers read them: separated by `&`, with names percent-encoded in any way. Rack before 3 and
+ * some Java servers also separate them at `;`. A query is empty, or `?` and the text after it. It is read once from left to right.
  */
 
 /**
- * Reads a parameter: its values as they are written, still encoded. It is unclear where another name is the same to some service, and
- * where one that parts pairs at `;` too sees another value.
- * @param name in plain letters @param folded as `foldedParameter` has it
+ * Reads a parameter: its values as they are written, still encoded. The result is unclear if another name is the same to some
+ * service, or if a service that also separates pairs at `;` sees another value.
+ * @param name in plain letters @param folded as `foldedParameter` makes it
  */
 export function readParameter(query: string, name: string, folded: string): Read {
   const values: string[] = []
@@ -24,9 +24,9 @@ export function readParameter(query: string, name: string, folded: string): Read
 }
 
 /**
- * The query without all parameters that some service reads by these names. A pair of such a name goes with all that stands behind a `;`
- * in it, which is a part of its value to others. Not a byte of the rest changes; no lone `?` is left.
- * @param folded as `foldedParameter` has them
+ * The query without all parameters that some service reads by these names. Such a pair is removed with everything after a `;` in it,
+ * because others read that as part of its value. No other byte changes, and no lone `?` is left.
+ * @param folded as `foldedParameter` makes them
  */
 export function withoutParameters(query: string, folded: readonly string[]): string {
   if (query === '' || folded.length === 0) return query
@@ -34,7 +34,7 @@ export function withoutParameters(query: string, folded: readonly string[]): str
   let kept = 1
   forEachPart(query, ({ from, nameEnd, to, isBehind }) => {
     if (from < kept || !isReadAsOne(query, from, nameEnd, folded)) return
-    // Behind a `;` that goes, too. A whole pair goes with the `&` behind it.
+    // A part after a `;` is removed together with that `;`. A whole pair is removed with the `&` after it.
     rest += query.slice(kept, isBehind ? from - 1 : from)
     kept = isBehind ? to : endOfPair(query, to) + 1
   })
@@ -43,7 +43,7 @@ export function withoutParameters(query: string, folded: readonly string[]): str
   return rest === '' ? '' : `?${rest.slice(0, -1)}`
 }
 
-/** A reference without these parameters in its query. What has no query is left as it is. */
+/** A reference without these parameters in its query. A reference without a query is not changed. */
 export function urlWithoutParameters(url: string, folded: readonly string[]): string {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? []
   return query === '' ? url : before + withoutParameters(query, folded) + fragment
@@ -54,11 +54,11 @@ function endOfPair(query: string, from: number): number {
   return ampersand < 0 ? query.length : ampersand
 }
 
-/** What stands between two of `&` and `;`. */
+/** The text between two of `&` and `;`. */
 interface Part {
   from: number
   to: number
-  /** Where its name ends. */
+  /** The place where its name ends. */
   nameEnd: number
   /** Whether a `;` stands before it. */
   isBehind: boolean
@@ -66,7 +66,7 @@ interface Part {
   isBefore: boolean
 }
 
-/** @param visit with one object for all parts, which it must not keep */
+/** @param visit gets the same object for all parts, which it must not keep */
 function forEachPart(query: string, visit: (part: Readonly<Part>) => void): void {
   const part: Part = { from: 1, to: 1, nameEnd: -1, isBehind: false, isBefore: false }
   for (let at = 1; at <= query.length; at++) {

@@ -1,21 +1,21 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** The code of the error for what is no regular file. `unreadable` of `errors.ts` has its words. */
+/** The error code for a file that is no regular file. `unreadable` of `errors.ts` has the words for it. */
 export const ENDLESS = 'ENDLESS'
 
 /**
- * A pipe may take the place of a file at any moment, also between a look at it and its opening. Opened like this it keeps
- * nobody waiting for a writer.
+ * A pipe may take the place of a file at any moment, also between a look at the file and its opening. With this flag
+ * nobody waits for a writer.
  */
 const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** Whether whoever reads it may wait for ever: a pipe without a writer, or a device. */
+/** Whether a reader may wait for ever: at a pipe without a writer, or at a device. */
 export function isEndless(found: Stats): boolean {
   return found.isFIFO() || found.isCharacterDevice()
 }
 
-/** The code of the error for a file that is larger than asked for. */
+/** The error code for a file that is larger than allowed. */
 export const TOO_LARGE = 'TOO_LARGE'
 
 function insist(found: Stats, most = Number.POSITIVE_INFINITY): void {
@@ -25,7 +25,7 @@ function insist(found: Stats, most = Number.POSITIVE_INFINITY): void {
 
 /**
  * The bytes of a file that may be replaced while the process runs.
- * @param most bytes; a larger file is not read. Default any number
+ * @param most the most bytes; a larger file is not read. Default any number
  * @throws Error with a `code`: that of the system, ENDLESS or TOO_LARGE
  */
 export function readRegularSync(file: string, most = Number.POSITIVE_INFINITY): Buffer {
@@ -38,7 +38,7 @@ export function readRegularSync(file: string, most = Number.POSITIVE_INFINITY): 
   }
 }
 
-/** The same without holding up the event loop, for a file of any size. */
+/** The same without blocking the event loop, for a file of any size. */
 export async function readRegular(file: string): Promise<Buffer> {
   const handle = await open(file, AT_ONCE)
   try {

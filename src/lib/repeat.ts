@@ -1,26 +1,26 @@
-/** Work that comes again and again. */
+/** A function that is called again and again. */
 interface Repeated {
   readonly act: (lateMs: number) => void
   readonly everyMs: number
-  /** Monotonic milliseconds. */
+  /** The next call, in monotonic milliseconds. */
   due: number
 }
 
-/** A timer may fire so much too early, in milliseconds: the event loop counts whole ones. */
+/** How much too early a timer may fire, in milliseconds: the event loop counts whole ones. */
 const EARLY_MS = 1
 
 /**
- * Calls again and again, as an interval that does not keep the process. An interval begins at a multiple of itself since the process began:
- * so whatever comes every second, two or ten comes in one turn of the event loop, and an idle process is woken once for all of it.
+ * Calls again and again, as an interval that does not keep the process alive. Calls come at multiples of the interval since the process
+ * began. So calls that come every second, two or ten share one turn of the event loop, and an idle process is woken once for all of them.
  *
  * @param act is told how late it is called, in milliseconds
- * @returns ends it
+ * @returns a function that ends the calls
  */
 export function repeat(act: (lateMs: number) => void, everyMs: number): () => void {
   return tableOf().repeat(act, everyMs)
 }
 
-/** What is repeated in one process, by one timer. */
+/** The functions that are repeated in one process, with one timer for all. */
 export interface Timetable {
   readonly repeat: typeof repeat
 }
@@ -28,7 +28,7 @@ export interface Timetable {
 const own = createTimetable()
 let tableOf = (): Timetable => own
 
-/** For many processes that are simulated in one: each has a table of its own. @param of the process of now */
+/** For many processes that are simulated in one: each has its own timetable. @param of gives that of the present process */
 export function repeatIn(of: () => Timetable): void {
   tableOf = of
 }

@@ -1,6 +1,6 @@
 /**
- * The last net under "no credential is ever logged". No code is meant to put a credential into a message; libraries
- * do, for instance by quoting the URL with its password when a connection fails.
+ * The last safeguard that no credential is ever logged. No code is meant to put a credential into a message, but
+ * libraries do, for instance by quoting the URL with its password when a connection fails.
  */
 const SECRETS: readonly [RegExp, string][] = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 [hidden]'],
@@ -9,7 +9,7 @@ const SECRETS: readonly [RegExp, string][] = [
   [/(\b[a-z][\w+.-]*:\/\/)[^\s/?#]*@/gi, '$1[hidden]@'],
 ]
 
-/** `text` without what looks like a token or a password. */
+/** `text` without the parts that look like a token or a password. */
 export function scrub(text: string): string {
   return SECRETS.reduce((rest, [pattern, cover]) => rest.replace(pattern, cover), text)
 }
@@ -25,8 +25,8 @@ export interface PlainError {
 const MAX_CAUSES = 5
 
 /**
- * What the log may know of an error. Not its other properties, which pino's own serializer copies: an error of
- * ioredis carries the command with all its arguments, a password among them.
+ * The parts of an error that may be logged. Other properties, which pino's own serializer copies, may not: an error of
+ * ioredis has the command with all its arguments, also a password.
  */
 export function plainError(error: unknown, depth = 0): PlainError {
   if (!(error instanceof Error)) return { type: typeof error, message: scrub(String(error)) }

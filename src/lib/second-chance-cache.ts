@@ -1,8 +1,8 @@
 /** A bounded memory of values that each have their own end. */
 export interface Cache<V> {
-  /** The value, while `now < until`. */
+  /** The value, as long as `now < until`. */
   get(key: string, now: number): V | undefined
-  /** Remembers a value until a moment in milliseconds, on the clock of `now`; one that is over already is not kept. */
+  /** Remembers a value until a moment in milliseconds, on the clock of `now`. A value whose end has passed is not kept. */
   set(key: string, value: V, until: number, now: number): void
   delete(key: string): void
   clear(): void
@@ -12,19 +12,19 @@ export interface Cache<V> {
 interface Entry<V> {
   readonly key: string
   readonly value: V
-  /** When it was put in. Before that (the clock was set back) its end says nothing. */
+  /** When the entry was put in. At an earlier time (the clock was set back) its end means nothing. */
   readonly since: number
   readonly until: number
   used: boolean
 }
 
 /**
- * Evicts by second chance: the oldest entry goes unless it was used since it was last looked at. A hit then only
- * sets a flag; an LRU would delete and insert on each.
+ * Evicts by second chance: the oldest entry goes, unless it was used since the last look at it. A hit then only sets a flag, where an LRU
+ * would delete and insert.
  *
- * @param max most entries, 0 or more
- * @param placeOf where an entry is kept: of two keys with one place the later pushes the other out. Default a place for each key, for which
- * V8 reads each text that it is asked for as a whole: of keys that are long and new each time see `endOf`
+ * @param max the most entries, 0 or more
+ * @param placeOf the place of an entry: of two keys with one place the later replaces the other. Default a place for each key, for which V8
+ * reads the whole text of each key. For keys that are long and always new see `endOf`
  */
 export function createCache<V>(max: number, placeOf: (key: string) => string | number = itself): Cache<V> {
   const entries = new Map<string | number, Entry<V>>()
@@ -49,7 +49,7 @@ export function createCache<V>(max: number, placeOf: (key: string) => string | n
     entries.set(place, { key, value, since: now, until, used: false })
   }
 
-  /** Drops one entry at least. Each pass takes a flag away or drops, so it ends. */
+  /** Drops at least one entry. Each pass clears a flag or drops an entry, so the loop ends. */
   function evict(now: number): void {
     for (const [place, entry] of entries) {
       entries.delete(place)
@@ -75,12 +75,12 @@ export function createCache<V>(max: number, placeOf: (key: string) => string | n
 
 const itself = (key: string): string => key
 
-/** Characters at the end of a key by which `endOf` distinguishes it from others. */
+/** Characters at the end of a key by which `endOf` distinguishes keys. */
 const DISTINCT_END = 8
 
 /**
- * A number of 32 bits by the end of a key, where credentials differ: there is a part of a signature, or a checksum of what is random. Such
- * a cache takes a third of the time for a header that has a JWT of 300 characters.
+ * A number of 32 bits from the end of a key. Credentials differ at their end, which is part of a signature or a checksum of random
+ * characters. With it a cache takes a third of the time for a header that has a JWT of 300 characters.
  */
 export function endOf(key: string): number {
   let number = 0

@@ -1,4 +1,4 @@
-/** Runs tasks one after the other, in the order in which they were asked for. */
+/** Runs tasks one after the other, in the order of the calls. */
 export type InTurn = <T>(task: () => Promise<T>) => Promise<T>
 
 /** The same with the event loop free behind each task, for what is long. */

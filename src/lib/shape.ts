@@ -1,15 +1,15 @@
 import { isObject } from './json.ts'
 
-/** Whether a value, as JSON was read into it, is of a form. Members that a form does not name are let be. */
+/** Whether a value that was read from JSON has a certain form. Members that the form does not name are allowed. */
 export type Shape = (value: unknown) => boolean
 
 export const isText: Shape = (value) => typeof value === 'string'
 export const isFlag: Shape = (value) => typeof value === 'boolean'
 export const isNumber: Shape = (value) => Number.isFinite(value)
-/** A whole number of 0 and more that no arithmetic rounds. */
+/** A whole number, 0 or more, that no arithmetic rounds. */
 export const isCount: Shape = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** The last moment of which a `Date` can be made, in milliseconds since the epoch. */
+/** The last moment that a `Date` can hold, in milliseconds since the epoch. */
 const LAST_MOMENT = 8.64e15
 
 /** Milliseconds since the epoch. */
@@ -30,7 +30,7 @@ export const listOf =
   (value) =>
     Array.isArray(value) && value.every((one) => shape(one))
 
-/** An object with any names. */
+/** An object with any names, and values of one form. */
 export const mapOf =
   (shape: Shape): Shape =>
   (value) =>

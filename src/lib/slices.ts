@@ -1,9 +1,9 @@
-/** How long work may hold the event loop before others have their turn, in milliseconds. */
+/** How long work may block the event loop before others have their turn, in milliseconds. */
 const SLICE_MS = 5
 
-/** Work that is long, in slices. */
+/** Long work, in slices. */
 export interface Slices {
-  /** Whether others should have their turn: then `await next()`. */
+  /** Whether others should have their turn: then call `await next()`. */
   isOver(): boolean
   next(): Promise<void>
 }
@@ -19,7 +19,7 @@ export function inSlices(sliceMs = SLICE_MS): Slices {
   }
 }
 
-/** Sorts texts by their code units, some in each turn of the event loop. */
+/** Sorts texts by their code units, in several turns of the event loop. */
 export async function sortedInSlices(texts: readonly string[], slices = inSlices()): Promise<string[]> {
   let runs: string[][] = []
   for (let i = 0; i < texts.length; i += RUN) {
@@ -35,7 +35,7 @@ export async function sortedInSlices(texts: readonly string[], slices = inSlices
 }
 
 const RUN = 2000
-/** So often it is looked at the clock while two runs are merged. */
+/** While two runs are merged, the clock is read once for so many texts. */
 const LOOK = 1000
 
 async function merged(a: readonly string[], b: readonly string[], slices: Slices): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
- * Any text as an item of a structured field: a String (RFC 9651 section 3.3.3), or a Display String (section 3.3.8) where it has more than
- * ASCII that can be seen.
+ * Any text as an item of a structured field: a String (RFC 9651 section 3.3.3), or a Display String (section 3.3.8) if it has other
+ * characters than visible ASCII.
  */
 export function structuredText(text: string): string {
   if (/^[ -~]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`

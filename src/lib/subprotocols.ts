@@ -1,13 +1,13 @@
-/** What a WebSocket handshake offers in `Sec-WebSocket-Protocol`, where a page that can set no other field has put a credential. */
+/** The offers of a WebSocket handshake in `Sec-WebSocket-Protocol`. A page that can set no other field puts a credential there. */
 export interface Offered {
-  /** What stands behind a marker, with the marker. */
+  /** Each credential with the marker before it. */
   readonly credentials: readonly (readonly [marker: string, credential: string])[]
   /** The subprotocols that are meant for the service. */
   readonly others: readonly string[]
 }
 
 /**
- * Reads `bearer, CREDENTIAL` out of a list. A marker at its end has no credential, and is a subprotocol like the others.
+ * Reads `bearer, CREDENTIAL` from a list. A marker at its end has no credential, and is a subprotocol.
  * @param markers with letter case, as subprotocols have it (RFC 6455, section 11.3.4)
  */
 export function offeredIn(list: string, markers: ReadonlySet<string>): Offered {

@@ -1,12 +1,12 @@
 /** The known word that was probably meant, or `null`. */
 export function suggest(word: string, known: Iterable<string>): string | null {
-  // Longer than any word of ours; also keeps the comparison cheap.
+  // No known word is longer, and the comparison stays cheap.
   if (word.length > 64) return null
   let best: string | null = null
   let least = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const candidate of known) {
     const distance = distanceOf(fold(word), fold(candidate))
-    // Half of a short word in common is chance: 5h is not a misspelt 1h.
+    // Half of a short word may agree by chance: 5h is not a misspelt 1h.
     if (distance < least && distance * 2 < Math.max(word.length, 1)) [best, least] = [candidate, distance]
   }
   return best

@@ -1,28 +1,28 @@
 import { jsonFault } from './json-fault.ts'
 import { didYouMean } from './suggest.ts'
 
-/** Texts with placeholders like `{{name}}`, which are filled so that no value can become more than text. */
+/** Texts with placeholders like `{{name}}`. A filled value can never become more than text. */
 
 export type TextKind = 'json' | 'markup' | 'plain'
 
-/** What is put in as a text, or as it stands in JSON; `null` for nothing. */
+/** The values, which are put in as a text or in the form of JSON; `null` for none. */
 export type Values = Readonly<Record<string, string | number | null>>
 
-/** Texts that stay, and places that are filled. Plain data. */
+/** The fixed texts of a template, and its places. Plain data. */
 export type Template = readonly (string | Hole)[]
 
 export interface Hole {
   readonly name: string
-  /** `value`: of JSON, in quotes if it is a text. `string`: within the quotes of one. */
+  /** `value`: a value of JSON, in quotes if it is a text. `string`: a part of a text in quotes. */
   readonly as: 'value' | 'string' | 'markup' | 'plain'
 }
 
-/** The names that there are, by whether each is a number. */
+/** The names of placeholders, and whether each is a number. */
 export type Names = ReadonlyMap<string, 'text' | 'number'>
 
 const HOLE = /\{\{\s*([^{}]*?)\s*\}\}/g
 
-/** @returns the template, or what is wrong with the text and the cure */
+/** @returns the template, or what is wrong with the text and how to mend it */
 export function parseTemplate(text: string, kind: TextKind, names: Names): { value: Template } | { problem: string } {
   const parts: (string | Hole)[] = []
   let at = 0
@@ -57,19 +57,19 @@ function problemOf(name: string, before: string, kind: TextKind, names: Names): 
 const MARKUP =
   /<!--[\s\S]*?-->|<(script|style)\b[\s\S]*?<\/\1\s*>|<(?!!--|!\[|(?:script|style)\b)(?:[^<>"']|"[^"]*"|'[^']*')*>/gi
 
-/** Whether something that began with `<` has not ended. */
+/** Whether a tag that began with `<` has not ended. */
 function isWithinMarkup(before: string): boolean {
   return before.replace(MARKUP, '').includes('<')
 }
 
 function placeOf(before: string, kind: TextKind): Hole['as'] {
   if (kind !== 'json') return kind
-  // Placeholders hold no quotes, and what is escaped is no end.
+  // Placeholders hold no quotes, and an escaped quote ends no text.
   const quotes = before.replace(/\\./g, '').split('"').length - 1
   return quotes % 2 === 1 ? 'string' : 'value'
 }
 
-/** With every value there, and with none. */
+/** Fills the template with every value, and with none. */
 function faultOf(template: Template, names: Names): string | null {
   const full = Object.fromEntries([...names].map(([name, type]) => [name, type === 'number' ? 1 : '"\\']))
   const none = Object.fromEntries([...names.keys()].map((name) => [name, null]))
@@ -91,5 +91,5 @@ function written(value: string | number | null, as: Hole['as']): string {
   return as === 'markup' ? shown.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`) : shown
 }
 
-/** None of them is shown, XML has not all, and a terminal takes some for commands. */
+/** Control characters are removed: none of them is shown, XML does not allow all, and a terminal takes some for commands. */
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g

@@ -1,2 +1,2 @@
-/** Stands in the name of an issuer of JWTs where its tokens have their tenant: `https://login.microsoftonline.com/{tenantid}/v2.0`. */
+/** Stands for the tenant of a token in the issuer's name of JWTs: `https://login.microsoftonline.com/{tenantid}/v2.0`. */
 export const TENANT = '{tenantid}'

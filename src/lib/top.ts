@@ -1,15 +1,15 @@
-/** The first of many in an order, in the memory of those alone. */
+/** Keeps the first of many values in an order, and holds only those in memory. */
 export interface Top<T> {
   add(value: T): void
-  /** In the order. */
+  /** The values in their order. */
   values(): T[]
 }
 
 /**
- * A heap whose root is the last of those that it holds. To add costs a comparison if the value is behind it, and else the
- * logarithm of their number.
- * @param most how many are kept, at least 1
- * @param order as of `sort`
+ * A heap whose root is the last of the kept values. To add a value costs one comparison if it comes after the root, and
+ * otherwise the logarithm of their number.
+ * @param most how many values are kept, at least 1
+ * @param order as for `sort`
  */
 export function createTop<T>(most: number, order: (a: T, b: T) => number): Top<T> {
   const heap: T[] = []

@@ -1,12 +1,12 @@
 /** W3C Trace Context: https://www.w3.org/TR/trace-context/#traceparent-header */
 
 const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}'
-/** Version 00 ends behind its flags; a later one may have more, and `ff` is none. */
+/** Version 00 ends after its flags. A later version may have more, and `ff` is no version. */
 const TRACEPARENT = new RegExp(`^(?:00-${IDS}|(?!00|ff)[0-9a-f]{2}-${IDS}(?:-.*)?)$`)
 
 /**
- * The traceparent of a request, as it came; `null` if there is none, or one that is not valid. Node puts two fields of that name together,
- * which is none either.
+ * The traceparent of a request, as it came; `null` if there is none, or it is not valid. Node joins two fields of that name, and the
+ * result is not valid either.
  */
 export function traceparentOf({ traceparent }: Readonly<Record<string, unknown>>): string | null {
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : null
@@ -20,9 +20,9 @@ export interface TraceIds {
 
 /** The span of a request, which is the parent of the upstream's. */
 export interface Trace {
-  /** Its own: what the upstream gets. */
+  /** The traceparent that the upstream gets. */
   readonly traceparent: string
-  /** The span of whoever sent the request; `null` if the trace begins here. */
+  /** The span of the sender of the request; `null` if the trace begins here. */
   readonly parentId: string | null
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -33,7 +33,7 @@ export function idsIn(traceparent: string): TraceIds {
   return { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) }
 }
 
-/** Whether whoever made a valid traceparent has recorded its span. */
+/** Whether the sender of a valid traceparent has recorded its span. */
 export function isSampled(traceparent: string): boolean {
   return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1
 }

@@ -1,18 +1,18 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Random bytes for as many ids as are made from them before new ones are asked for. */
+/** So many ids share one call for random bytes. */
 const IDS = 256
 const pool = Buffer.allocUnsafe(16 * IDS)
 let used = pool.length
 
 const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
 const text = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1')
-/** Where the digits of each byte stand. */
+/** The places of the two digits of each byte. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /**
- * A random id (RFC 9562, version 4), as `randomUUID` of Node makes it. One is made for each request, and this one leaves 40 bytes of garbage
- * where that leaves 600 (Node 26.10).
+ * A random id (RFC 9562, version 4), as `randomUUID` of Node makes it. Each request needs one. This function leaves 40 bytes of garbage,
+ * and that of Node 600 (26.10).
  */
 export function uuid(): string {
   if (used === pool.length) {

@@ -5,8 +5,8 @@ const { version, engines } = JSON.parse(readFileSync(new URL('../../package.json
   engines: { node: string }
 }
 
-/** Of Node, as `>=24.14.1 <27`: the second is the first major version that nobody has tried. */
+/** The versions of Node, as `>=24.14.1 <27`: the second is the first major version that was never tried. */
 const nodeNeeded = engines.node
 
-/** Of this package. */
+/** The version is that of this package. */
 export { nodeNeeded, version }

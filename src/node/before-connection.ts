@@ -1,13 +1,13 @@
 import type { Server, Socket } from 'node:net'
 
 /**
- * Puts something before all that a server does with a new connection. Node's own listener of the event is one of a server's, and the
- * first, so there is no other place before a handshake of TLS, or before the parser has the first bytes.
+ * Runs a function before a server does anything with a new connection. Node's own listener of the event is the first one of a server,
+ * so there is no other place before a handshake of TLS, or before the parser gets the first bytes.
  *
- * What was read of the connection, and is for the server, is to be put back by `unshift`: both the parser and TLS begin with what the
- * stream holds (26.10, `lib/_http_server.js`, `connectionListenerInternal`; `lib/internal/tls/wrap.js`, `initRead`).
+ * Bytes that were read for the server must be put back by `unshift`: the parser and TLS both begin with the bytes that the stream
+ * holds (26.10, `lib/_http_server.js`, `connectionListenerInternal`; `lib/internal/tls/wrap.js`, `initRead`).
  *
- * @param first told of each connection; whoever is told passes it on by `go`, at once or later, or never
+ * @param first gets each connection and passes it on by `go`, at once or later, or never
  */
 export function beforeConnection(server: Server, first: (socket: Socket, go: (socket: Socket) => void) => void): void {
   const listeners = server.listeners('connection')

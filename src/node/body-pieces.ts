@@ -8,10 +8,10 @@ interface Parser {
   [ON_COMPLETE]: (() => void) | null
 }
 
-/** Pieces of a body in one turn that are many: 64 KiB of chunks of one byte hold up all other connections. */
+/** So many pieces of a body in one turn are many: 64 KiB of chunks of one byte hold up all other connections. */
 export const MANY = 1000
 
-/** Of the event loop, counted while somebody asks. */
+/** The present turn of the event loop, counted only while somebody asks. */
 let turn = 0
 let isCounted = false
 
@@ -26,14 +26,14 @@ function currentTurn(): number {
   return turn
 }
 
-/** In how many pieces a parser has handed over bodies. */
+/** Counts the pieces in which a parser hands over bodies. */
 export class BodyPieces {
   #count = 0
   #turn = -1
-  /** Asked once a turn when there are many: whether the body ends here for everybody who reads it. Nobody does by default. */
+  /** Called once a turn when there are many pieces: whether the body ends here for all readers. Default no function. */
   endsAtMany: (() => boolean) | null = null
 
-  /** @returns how many there were in this turn */
+  /** @returns how many pieces came in this turn */
   add(): number {
     const now = currentTurn()
     if (this.#turn !== now) {
@@ -43,7 +43,7 @@ export class BodyPieces {
     return ++this.#count
   }
 
-  /** How many there were in this turn of the event loop. */
+  /** How many pieces came in this turn of the event loop. */
   get ofTurn(): number {
     return this.#turn === currentTurn() ? this.#count : 0
   }
@@ -52,12 +52,12 @@ export class BodyPieces {
 const piecesOfParsers = new WeakMap<Parser, BodyPieces>()
 
 /**
- * Counts the pieces in which the parser of a connection hands over the bodies of its requests, also of those that nobody reads.
+ * Counts the pieces in which the parser of a connection hands over the bodies of its requests, also bodies that nobody reads.
  *
- * For each chunk, also one of a single byte, Node's parser makes a Buffer and calls a method of its own (26.10). Without the method it makes
- * none, and the chunk costs next to nothing. Parsers serve one connection after another.
+ * For each chunk, also one of a single byte, Node's parser makes a Buffer and calls a method of its own (26.10). Without the method it
+ * makes no Buffer, and the chunk costs next to nothing. Parsers serve one connection after another.
  *
- * @returns kept up to date; `null` if the connection has no parser
+ * @returns the count, kept up to date; `null` if the connection has no parser
  */
 export function bodyPiecesOf(socket: Socket): BodyPieces | null {
   const { parser } = socket as unknown as { parser?: Parser | null }
@@ -78,8 +78,8 @@ export function bodyPiecesOf(socket: Socket): BodyPieces | null {
 }
 
 /**
- * Nobody hears any more of the body, nor that it is complete. As Node gives the parser to another connection when this one is closed, the parser
- * has its methods back just before.
+ * Hides the rest of the body and its end from everybody. When the connection is closed, Node gives the parser to another one, so the
+ * methods are put back just before.
  */
 function endBody(parser: Parser & { readonly socket: Socket }): void {
   const { [ON_BODY]: onBody, [ON_COMPLETE]: onComplete } = parser

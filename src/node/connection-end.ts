@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
 /**
- * Ends a connection in a way of our own when its last response is out.
+ * Ends a connection in a way of our own after its last response.
  *
- * Node's HTTP server then calls `socket.destroySoon()`, which closes the connection although bytes of the client are not read yet: TCP
- * answers them by a reset (26.10, `lib/_http_server.js`, `resOnFinish`). There is no event before that call, so a method of the socket's
- * own hides it.
+ * At that point Node's HTTP server calls `socket.destroySoon()`. It closes the connection although bytes of the client are not read yet,
+ * and TCP answers them by a reset (26.10, `lib/_http_server.js`, `resOnFinish`). No event comes before that call, so a method on the
+ * socket itself hides it.
  *
- * @param end what is done instead; `asNode` does what Node does
+ * @param end is called instead; `asNode` does what Node does
  */
 export function endInstead(socket: Socket, end: (asNode: () => void) => void): void {
   const asNode = socket.destroySoon.bind(socket)

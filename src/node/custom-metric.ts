@@ -1,9 +1,9 @@
-/** Figures of a metric as prom-client takes them. */
+/** The figures of a metric in the form of prom-client. */
 export interface Figures {
   readonly name: string
   readonly help: string
   readonly type: string
-  /** How processes are put together. */
+  /** The way to combine the figures of several processes. */
   readonly aggregator: string
   readonly values: readonly { readonly metricName: string; readonly labels: object; readonly value: number }[]
 }
@@ -11,7 +11,7 @@ export interface Figures {
 /**
  * Registers a histogram whose figures are kept elsewhere.
  *
- * A histogram of prom-client cannot be given counts. A registry asks a metric for its `name` and `get()` only (prom-client 15.1,
+ * A histogram of prom-client accepts no counts. A registry asks a metric for its `name` and `get()` only (prom-client 15.1,
  * `lib/registry.js`), which its types do not say (docs/contributing/decisions/metric-series.md).
  */
 export function registerFigures(registry: { registerMetric(metric: never): void }, get: () => Figures): void {
@@ -20,10 +20,10 @@ export function registerFigures(registry: { registerMetric(metric: never): void 
 }
 
 /**
- * Says how processes make one figure of a metric that prom-client has made. Nothing for one that this system has not.
+ * Sets how the figures of several processes are combined, for a metric of prom-client. A missing metric is ignored.
  *
- * Its default metrics take no such option. A metric reads its property `aggregator` at each `get()` (prom-client 15.1, `lib/gauge.js`), which
- * its types do not say.
+ * The default metrics have no such option. A metric reads its property `aggregator` at each `get()` (prom-client 15.1, `lib/gauge.js`),
+ * which its types do not say.
  */
 export function putTogether(metric: object | undefined, aggregator: string): void {
   if (metric !== undefined) Object.assign(metric, { aggregator })

@@ -4,56 +4,56 @@ import { householdOf, peerOf } from '../lib/peers.ts'
 import { rawSocketOf } from './raw-socket.ts'
 import { startReads, stopReads } from './read-stops.ts'
 
-/** How long the connections of an address with a flood are not read, in milliseconds: not all come back in the same turn. */
+/** How long the connections of an address with a flood rest, in milliseconds, varied so that not all return at once. */
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
-/** How long at most an address is read behind others that has had a flood, in milliseconds. */
+/** For so many milliseconds after a flood an address is read after the others. */
 const LATELY_MS = 60_000
-/** Addresses with a flood in that time that are many. */
+/** So many addresses with a flood in that time are many. */
 const MANY = 8
 
 export interface FloodRules {
-  /** Whether an address stands for many clients, who shall not wait for one of them. */
+  /** Whether an address stands for many clients, who must not wait because of one of them. */
   readonly isProxy?: (address: string) => boolean
-  /** Whether a credential was accepted on a connection: it then waits for no stranger. Default nobody's was. @param raw as the event `connection` gives it */
+  /** Whether a credential was accepted on a connection, which then waits for no stranger. Default no. @param raw its TCP socket */
   readonly isAccepted?: (raw: Socket) => boolean
 }
 
 /**
- * Lets connections rest behind a flood: bytes that take far longer to work through than to send, and for which no request can be refused.
+ * Lets connections rest after a flood: bytes that take far longer to process than to send, and for which no request can be refused.
  *
- * What one read has brought is worked through in any case, which takes up to 33 ms. So the other connections of the address rest, and those of
- * other strangers wait for the next turn: theirs would follow in the same one. So each turn has one flood, and users are served in between.
- * In that turn addresses that have had no flood lately are read first, or they would wait for 400 others that take turns with their floods.
- * A connection on which a credential was accepted rests only for floods of its own.
+ * The bytes of one read are processed in any case, which takes up to 33 ms. So the other connections of the address rest. Those of other
+ * strangers wait for the next turn, because theirs would follow in the same one. So each turn has one flood, and users are served in
+ * between. In that turn addresses without a recent flood are read first. Otherwise they would wait for 400 others that take turns with
+ * their floods. A connection with an accepted credential rests only for floods of its own.
  */
 export class FloodRests {
   readonly #rules: FloodRules
   readonly #open = new Map<Socket, Connection>()
-  /** Households whose connections rest. */
+  /** The households whose connections rest. */
   readonly #resting = new Set<string>()
-  /** Those that have had a flood in the last minute. */
+  /** The households that have had a flood in the last minute. */
   readonly #lately = new Set<string>()
 
-  /** @param server whose connections there are: by TLS each one counts as a stranger's who waits once its hands are shaken */
+  /** @param server whose connections these are. By TLS each one counts as that of a stranger that waits after its handshake */
   constructor(server: Server, rules: FloodRules, isByTls: boolean) {
     this.#rules = rules
     server.on('connection', (raw: Socket) => {
       const connection = new Connection(raw, !isByTls)
       this.#open.set(raw, connection)
       raw.once('close', () => this.#open.delete(raw))
-      // Node starts to read it behind this event.
+      // Node starts to read the connection after this event.
       if (this.#resting.has(connection.household)) setImmediate(() => connection.rest())
     })
     if (isByTls)
       server.on('secureConnection', (socket: TLSSocket) => this.#open.get(rawSocketOf(socket))?.shaken(socket))
   }
 
-  /** Whether many addresses have had a flood lately: then each of others that follow is better ended than let rest. */
+  /** Whether many addresses have had a flood lately. It is better then to end further flooding connections at once. */
   get comeFromMany(): boolean {
     return this.#lately.size >= MANY
   }
 
-  /** A connection has brought one. @param socket the connection, or the one within TLS */
+  /** Tells that a connection has brought a flood. @param socket the connection, or the one within TLS */
   flooded(socket: Socket): void {
     const { isProxy = () => false } = this.#rules
     const flooding = this.#open.get(rawSocketOf(socket))
@@ -65,7 +65,7 @@ export class FloodRests {
     this.#resting.add(household)
     if (this.#lately.size === 0) setTimeout(() => this.#lately.clear(), LATELY_MS).unref()
     this.#lately.add(household)
-    // Until the last of them reads again: floods that go on without end would let them rest without end.
+    // The rest ends when the last of them reads again. Otherwise each new flood would prolong it without end.
     setTimeout(() => this.#resting.delete(household), LONGEST_MS).unref()
     this.#holdOthers(flooding)
   }
@@ -86,15 +86,15 @@ export class FloodRests {
   }
 }
 
-/** A connection from its first byte on. */
+/** A connection, from its first byte on. */
 class Connection {
   readonly address: string
   readonly household: string
   hasFlooded = false
   isShaken: boolean
-  /** The one within TLS once its hands are shaken. */
+  /** After the handshake this is the socket within TLS. */
   #socket: Socket
-  /** Ends its rest. */
+  /** The timer that ends the rest. */
   #restTimer: NodeJS.Timeout | undefined
 
   constructor(raw: Socket, isShaken: boolean) {
@@ -122,7 +122,7 @@ class Connection {
     startReads(this.#socket, 'turn')
   }
 
-  /** One that rests begins anew. */
+  /** A resting connection begins its rest anew. */
   rest(): void {
     stopReads(this.#socket, 'rest')
     clearTimeout(this.#restTimer)

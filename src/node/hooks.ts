@@ -1,17 +1,17 @@
 import { createServer, IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** A part inside of Node or a library that a file of this folder leans on, and that is not where it was. */
+/** An internal of Node or of a library that a file of this folder uses, and that is not in its place. */
 export interface MissingHook {
   readonly hook: string
-  /** What the gateway does not do without it. */
+  /** The feature that the gateway lacks without the internal. */
   readonly lost: string
 }
 
-/** Looks for one hook in what it is a part of. */
+/** A check for one hook in an object. */
 export type Hook<T> = readonly [hook: string, lost: string, isThere: (inside: T) => boolean]
 
-/** Those that are not there. A look that fails is one that has found nothing. */
+/** The hooks that are missing. A check that throws has found nothing. */
 export function missingAmong<T>(inside: T, hooks: readonly Hook<T>[]): MissingHook[] {
   const isMissing = (isThere: Hook<T>[2]): boolean => {
     let found = false
@@ -23,7 +23,7 @@ export function missingAmong<T>(inside: T, hooks: readonly Hook<T>[]): MissingHo
   return hooks.filter(([, , isThere]) => isMissing(isThere)).map(([hook, lost]) => ({ hook, lost }))
 }
 
-/** Looks once for everything inside of Node that the gateway leans on. It takes a millisecond, and nothing is sent. */
+/** Checks once all internals of Node that the gateway uses. It takes a millisecond, and nothing is sent. */
 export function missingInNode(): MissingHook[] {
   const server = createServer()
   const socket = new Socket()
@@ -37,14 +37,14 @@ export function missingInNode(): MissingHook[] {
   return missing
 }
 
-/** A Node that does otherwise must not end the gateway: what is missing shows in the looks. */
+/** A Node that behaves otherwise must not end the gateway. The checks show what is missing. */
 function attempt(step: () => unknown): void {
   try {
     step()
   } catch {}
 }
 
-/** Functions that Node does not name. */
+/** Functions that Node's types do not name. */
 type Unnamed = Readonly<Record<string | number, unknown>>
 
 interface Inside extends Unnamed {

@@ -1,5 +1,5 @@
 /**
- * What every entry imports first: SIGUSR1 opens the inspector of Node, and whoever reaches its port on the loopback runs code
+ * Every entry imports this first: SIGUSR1 opens the inspector of Node, and whoever reaches its port on the loopback runs code
  * in the process and reads its secrets. A listener replaces that.
  */
 process.on('SIGUSR1', () => {

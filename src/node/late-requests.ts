@@ -1,16 +1,16 @@
 import type { Server } from 'node:http'
 import { repeat } from '../lib/repeat.ts'
 
-/** What is used of an interval of Node and not in its types. */
+/** A property of an interval of Node that is used here and not in its types. */
 interface Interval extends NodeJS.Timeout {
   readonly _onTimeout: () => void
 }
 
 /**
- * Lets Node look for late requests in one turn with whatever else comes at intervals.
+ * Lets Node look for late requests in the same turn as other repeated work.
  *
- * Each server of Node has an interval of its own for that from the moment on at which it listens, also while nobody is connected (26.10,
- * `lib/_http_server.js`, `setupConnectionsTracking`). It would wake a process that rests.
+ * Each server of Node has its own interval for that from the moment at which it listens, also while nobody is connected (26.10,
+ * `lib/_http_server.js`, `setupConnectionsTracking`). That would wake a resting process.
  */
 export function lookForLateRequestsTogether(server: Server, everyMs: number): void {
   let stop = (): void => {}

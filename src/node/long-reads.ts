@@ -4,19 +4,19 @@ import { startReads, stopReads } from './read-stops.ts'
 
 /** Bytes that a connection brings before it waits for a turn. With 16 KiB, a quarter of one read, large uploads cost a quarter more CPU. */
 const LONG = 256 * 1024
-/** The same of a new connection. One that opens another as soon as it is closed brings no more with each. */
+/** The same for a new connection, so that a client gains nothing by opening connections again and again. */
 const FIRST = 16 * 1024
-/** Bytes after which it is looked at in how many pieces they were. */
+/** After so many bytes the number of their pieces is checked. */
 const LOOK = 16 * 1024
 const WHY = 'long read'
 
 export interface ReadRules {
   /** Gives the turn in which a connection that has brought so many bytes may be read on. */
   take(bytes: number): Promise<void>
-  /** Called where they were a body in too many pieces. */
+  /** Called if the bytes were a body in too many pieces. */
   onManyPieces(): void
   /**
-   * Called within the read as soon as there are so many. Default nobody's body ends there.
+   * Called within the read as soon as the pieces are too many. Default no body ends there.
    * @returns whether the body ends there, so that the rest of the read costs little. Then the connection must end, too
    */
   endsAtMany?(): boolean
@@ -28,14 +28,14 @@ interface Timed extends Socket {
 }
 
 /**
- * Lets a connection that brings much wait for a turn to be read on: a body, also one that nobody looks at, line ends without a request, or
- * what goes through a tunnel.
+ * Lets a connection with many bytes wait for a turn before it is read on. The bytes may be a body, also one that nobody reads, line ends
+ * without a request, or data of a tunnel.
  *
- * libuv reads a connection up to 32 times in a turn, 64 KiB at a time (26.10). So 400 connections with bodies without end, which were
- * refused, kept each of fifty users waiting for more than 4 s.
+ * libuv reads a connection up to 32 times in a turn, 64 KiB at a time (26.10). So 400 connections with refused, endless bodies kept each of
+ * fifty users waiting for more than 4 s.
  *
- * Node's parser reads the native socket itself. For each read, when it is through, and for each write, `_unrefTimer` of the socket is called,
- * as in `short-records.ts`. A method of the socket's own hides it.
+ * Node's parser reads the native socket itself. For each read, after it, and for each write, `_unrefTimer` of the socket is called, as in
+ * `short-records.ts`. A method on the socket itself hides it.
  *
  * @param socket a new connection of a server of HTTP, or the one within TLS
  */
@@ -45,11 +45,11 @@ export function boundReads(socket: Socket, rules: ReadRules): void {
   const pieces = bodyPiecesOf(socket)
   const { endsAtMany } = rules
   if (pieces !== null && endsAtMany !== undefined) pieces.endsAtMany = endsAtMany
-  /** Bytes that were looked at, and those that have had their turn. */
+  /** Bytes that were checked for pieces, and bytes that have had their turn. */
   let [looked, seen] = [0, FIRST - LONG]
   function look(): void {
     looked = timed.bytesRead
-    // Once Node has let go of a connection, its parser counts the pieces of another one.
+    // Once Node has released a connection, its parser counts the pieces of another one.
     if (pieces !== null && timed.parser != null && pieces.ofTurn >= MANY) rules.onManyPieces()
     const bytes = looked - seen
     if (bytes < LONG) return

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 const PAUSED = 21
 export const STOPPED = 'HPE_PAUSED'
 
-/** Whether a `clientError` says that something has come to a parser that is stopped. */
+/** Whether a `clientError` reports that bytes have come to a stopped parser. */
 export function isStopped({ code }: NodeJS.ErrnoException): boolean {
   return code === STOPPED
 }
@@ -15,12 +15,12 @@ interface Parsed {
 }
 
 /**
- * Stops Node's parser at the next head of a connection. What comes behind is read to nowhere.
+ * Stops Node's parser at the next head of a connection. The bytes after it are read and dropped.
  *
- * One read of 64 KiB has room for 1900 requests. The parser works through all of them, each with two objects and its events, even when the
- * connection is destroyed, and no `pause` ends that. The value that a method of the parser's own returns to it does
- * (26.10, `lib/_http_common.js`, `parserOnHeadersComplete`). Each read that brings more is a `clientError` of the code `HPE_PAUSED`, but
- * behind a CONNECT and an upgrade, of which Node would let go of the connection otherwise.
+ * One read of 64 KiB has room for 1900 requests. The parser processes all of them, each with two objects and its events, even when the
+ * connection is destroyed, and no `pause` stops it. A value that a method on the parser itself returns does (26.10, `lib/_http_common.js`,
+ * `parserOnHeadersComplete`). Each later read is a `clientError` of the code `HPE_PAUSED`. After a CONNECT and an upgrade it is not,
+ * because Node would otherwise release the connection.
  */
 export function stopAtNextHead(socket: Socket): void {
   const { parser } = socket as unknown as Parsed

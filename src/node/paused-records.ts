@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
 /**
- * Keeps what a client sends by TLS while Node does not read its connection, because responses wait there to be taken.
+ * Keeps the bytes that a client sends by TLS while Node does not read its connection, because responses there are not taken.
  *
- * Node then pauses the socket and the parser (26.10). One read of the socket brings several records, though, and those behind
- * the pause go to the parser all the same, which fails with `HPE_PAUSED`: a valid request would be refused as malformed, and
- * the responses before it lost. Once a connection has a listener of its own, Node hands records over by the stream, which
- * holds them back while it is paused. That stream still waits for the first bytes of the connection, which the parser has
- * had, and would not ask for more when it goes on: an empty piece ends its wait.
+ * Node then pauses the socket and the parser (26.10). One read of the socket brings several records, though. Those after the
+ * pause still go to the parser, which fails with `HPE_PAUSED`: a valid request would be refused as malformed, and the
+ * responses before it lost. Once a connection has a listener of its own, Node hands records over by the stream, which holds
+ * them back while it is paused. That stream still waits for the first bytes of the connection, which the parser has had, and
+ * would not ask for more when it continues. An empty piece ends its wait.
  *
  * @param socket of a request that has just come, when Node has decided whether it reads on
  */
@@ -19,20 +19,20 @@ export function holdPausedRecords(socket: Socket): void {
 }
 
 /**
- * Reads a connection on, unless Node itself does not read it, because responses wait there to be taken: Node goes on by itself then.
+ * Reads a connection on, unless Node itself does not read it because responses there are not taken: Node then continues by itself.
  *
- * Node would pause a connection again that is resumed meanwhile, but none that has a listener of its own. The next record of that one would
- * end the process (26.10, `lib/_http_server.js`, `socketOnData`).
+ * Node would pause a connection again that is resumed meanwhile, but not one that has a listener of its own. The next record of such a
+ * connection would end the process (26.10, `lib/_http_server.js`, `socketOnData`).
  */
 export function readOn(socket: Socket): void {
   if ((socket as { _paused?: boolean })._paused !== true) socket.resume()
 }
 
 /**
- * Reads a connection to nowhere that Node's server has let go of, as by a CONNECT.
+ * Reads and drops the bytes of a connection that Node's server has released, as after a CONNECT.
  *
- * The stream of one by TLS still waits for the bytes that the parser has had, and asks for no more when it is resumed (26.10). Nobody
- * would notice its end. An empty piece ends its wait here, too.
+ * By TLS the stream still waits for the bytes that the parser has had, and asks for no more when it is resumed (26.10). Nobody would
+ * notice its end. An empty piece ends its wait here, too.
  */
 export function readReleased(socket: Socket): void {
   socket.resume()

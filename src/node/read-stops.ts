@@ -13,19 +13,19 @@ interface Handled extends Socket {
   readonly _handle: Handle | null
 }
 
-/** Why a connection is not read, by the connection below TLS. */
+/** The reasons why a connection is not read, by the connection below TLS. */
 const stopsOf = new WeakMap<Socket, Set<string>>()
-/** Handles that ask before they start. */
+/** Handles that check before they start to read. */
 const guarded = new WeakSet<Handle>()
 
 /**
- * Reads no more of a connection, at once: libuv, which would read it up to 32 times in a turn, asks before each time (26.10).
+ * Stops reading a connection at once. libuv, which would read it up to 32 times in a turn, asks before each read (26.10).
  *
- * The stream notices nothing of it. Whoever pauses and resumes the stream meanwhile, as Node does around each body that is read slowly, starts
- * nothing: a method of the handle's own hides `readStart`, and what the stream wants is in `reading`.
+ * The stream notices nothing. If the stream is paused and resumed meanwhile, as Node does around each body that is read slowly, reading
+ * does not start: a method on the handle itself hides `readStart`, and `reading` tells what the stream wants.
  *
- * @param socket the connection, or the one within TLS once its hands are shaken
- * @param why reasons are counted by name, and the last one that goes lets the connection be read on
+ * @param socket the connection, or the one within TLS after its handshake
+ * @param why names the reason. The connection is read on when its last reason has gone
  */
 export function stopReads(socket: Socket, why: string): void {
   const raw = rawSocketOf(socket)
@@ -41,7 +41,7 @@ export function stopReads(socket: Socket, why: string): void {
   handle.readStop()
 }
 
-/** Reads it on if no other reason is left, and its stream wants it to be read. */
+/** Reads the connection on if no other reason is left and its stream wants to be read. */
 export function startReads(socket: Socket, why: string): void {
   const stops = stopsOf.get(rawSocketOf(socket))
   if (stops === undefined || !stops.delete(why) || stops.size > 0) return

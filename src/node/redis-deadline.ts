@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events'
 
-/** What is asked of a command of ioredis. */
+/** The properties of a command of ioredis that are used here. */
 interface Command {
-  /** It has its reply, or has failed. */
+  /** Whether it has its reply, or has failed. */
   readonly isSettled: boolean
   reject(error: Error): void
 }
@@ -11,7 +11,7 @@ interface Client extends EventEmitter {
   sendCommand(command: Command, ...more: never[]): unknown
 }
 
-/** A command whose deadline has not passed, or that nobody has looked at since it was settled. */
+/** A command whose deadline has not passed, or that was settled and is not removed yet. */
 interface Waiting {
   readonly command: Command
   /** Monotonic milliseconds. */
@@ -22,18 +22,18 @@ interface Waiting {
 /**
  * Gives each command of a client of ioredis its deadline, in milliseconds.
  *
- * With ioredis's own `commandTimeout` a turn of our event loop that takes long passes for a silence of Redis. If a process was held up, as
- * in a container that is throttled, its timer comes before the reply that is there already is read (ioredis 6.0). So the method that
- * ioredis sends every command by, its own ones too, is replaced.
+ * With ioredis's own `commandTimeout` a long turn of our event loop looks like a silent Redis. If a process was held up, as in a throttled
+ * container, the timer fires before a reply that has already come is read (ioredis 6.0). So the method by which ioredis sends every
+ * command, also its own ones, is replaced.
  *
- * One timer looks at the oldest command, and no reply stops it. A timer for each command costs more when commands go alone.
+ * One timer checks the oldest command, and no reply stops it. A timer for each command costs more when commands come singly.
  */
 export function giveDeadline(client: Client, ms: number): void {
   const send = client.sendCommand.bind(client)
   const line = createLine()
   let timer: NodeJS.Timeout | null = null
 
-  /** The connection keeps the process as long as a command waits for its reply: so the timer need not. */
+  /** The connection keeps the process alive while a command waits for its reply, so the timer need not. */
   function watch(left: number): void {
     timer = setTimeout(look, Math.max(1, Math.ceil(left))).unref()
   }
@@ -43,7 +43,7 @@ export function giveDeadline(client: Client, ms: number): void {
     const oldest = line.oldest()
     if (oldest === null) timer = null
     else if (oldest.due > now) watch(oldest.due - now)
-    // A reply that is there already is read before the command is given up.
+    // A reply that has already come is read before the command is given up.
     else setImmediate(giveUp, now)
   }
 
@@ -62,7 +62,7 @@ export function giveDeadline(client: Client, ms: number): void {
   }
 }
 
-/** Commands in the order in which they went out, which is that of their replies. */
+/** Commands in the order in which they were sent, which is that of their replies. */
 function createLine() {
   let first: Waiting | null = null
   let last: Waiting | null = null
@@ -72,7 +72,7 @@ function createLine() {
     if (first === null) last = null
   }
 
-  /** Those before it that are settled leave. */
+  /** The oldest unsettled command. Settled ones before it are removed. */
   function oldest(): Waiting | null {
     while (first?.command.isSettled) leave()
     return first

@@ -5,25 +5,25 @@ interface Client extends EventEmitter {
   sendCommand(command: never, ...more: never[]): unknown
 }
 
-/** What is used of ioredis and not in its types. */
+/** Properties of ioredis that are used here and not in its types. */
 interface Inside {
-  /** The connection of now. */
+  /** The present connection. */
   readonly stream: Duplex
-  /** Commands that were written and have no reply. */
+  /** Commands that were sent and have no reply yet. */
   readonly commandQueue: { readonly length: number }
 }
 
 /**
- * Gives a connection of a client of ioredis up that takes commands and brings nothing for this many milliseconds.
+ * Ends a connection of a client of ioredis that takes commands and brings nothing for this many milliseconds.
  *
- * ioredis's own `socketTimeout` (6.0) sets and clears a timer, adds a listener and resumes the stream for each command. Here one timer looks
- * whether anything has come since, and each connection has one listener. A byte that is there already is read first.
+ * ioredis's own `socketTimeout` (6.0) sets and clears a timer, adds a listener and resumes the stream for each command. Here one timer
+ * checks whether anything has come since, and each connection has one listener. A byte that has already come is read first.
  */
 export function giveUpSilent(client: Client, ms: number): void {
   const inside = client as unknown as Inside
   const send = client.sendCommand.bind(client)
   let timer: NodeJS.Timeout | null = null
-  /** When something came last, or a command went out that was the only one; monotonic milliseconds. `null`: no command waits. */
+  /** When a byte came last, or the only waiting command was sent; monotonic milliseconds. `null`: no command waits. */
   let since: number | null = null
 
   function asked(): void {
@@ -31,7 +31,7 @@ export function giveUpSilent(client: Client, ms: number): void {
     if (timer === null) watch(ms)
   }
 
-  /** The connection keeps the process: so the timer need not. */
+  /** The connection keeps the process alive, so the timer need not. */
   function watch(left: number): void {
     timer = setTimeout(look, Math.max(1, Math.ceil(left))).unref()
   }
@@ -62,12 +62,12 @@ export function giveUpSilent(client: Client, ms: number): void {
   client.on('connect', () => {
     since = null
     if (inside.commandQueue.length > 0) asked()
-    // Behind the listener of ioredis, which takes what has its reply from the queue.
+    // This runs after the listener of ioredis, which removes replied commands from the queue.
     inside.stream.on('data', heard)
   })
   client.sendCommand = (command, ...more) => {
     const sent = send(command, ...more)
-    // One that was refused at once, or waits for the connection, has asked nothing.
+    // A command that was refused at once, or waits for the connection, was not sent.
     if (inside.commandQueue.length > 0) asked()
     return sent
   }

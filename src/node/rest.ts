@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 import { startReads, stopReads } from './read-stops.ts'
 
-/** Bytes of a piece that is not short. */
+/** A piece with so many bytes is not short. */
 const LONG = 1024
 /** Short pieces that one turn of the event loop may bring. */
 const MANY = 256
-/** How long a connection rests that has brought more, in milliseconds: not all that do it come back in the same turn. */
+/** How long a connection with more pieces rests, in milliseconds. It varies, so that not all come back in the same turn. */
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
 const WHY = 'short pieces'
 
 /**
- * Lets the client of a tunnel rest when one turn of the event loop has brought many short pieces of it. One read by TLS brings up to 2800
- * records of one byte, each a Buffer and a write: ten connections would take 400 ms of each turn from all others (26.10).
+ * Lets the client of a tunnel rest after many short pieces in one turn of the event loop. One read by TLS brings up to 2800 records of one
+ * byte, each a Buffer and a write: ten connections would take 400 ms of each turn from all others (26.10).
  *
- * A stream that is paused reads on up to 64 KiB, each byte a piece. So the handle stops, too. It starts when what has come is through: one
- * read brings more than a turn may.
+ * A paused stream still reads up to 64 KiB, each byte a piece. So the handle is stopped, too. It starts again when all pieces are through,
+ * because one read brings more than a turn may.
  *
  * @param source which is piped to `reader`
  */

@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Bytes of a piece that is passed on as it is. */
+/** A piece with so many bytes is passed on as it is. */
 const LONG = 1024
-/** Pieces that are held at a time. */
+/** The most pieces that are held at a time. */
 const MAX_HELD = 256
-/** How long they are held if nobody has read what came before them, in milliseconds. */
+/** How long pieces are held if nobody has read the ones before them, in milliseconds. */
 const HELD_MS = 20
 
-/** How much of a body has come: bytes of the body alone, not of the sizes and extensions of its chunks. */
+/** How much of a body has come: bytes of the body, without the sizes and extensions of its chunks. */
 export interface Arrived {
   readonly bytes: number
 }
 
 /**
- * Puts short pieces of a request's body together: chunks that come in one packet, and packets or TLS records of one byte.
+ * Joins short pieces of a request's body: chunks that come in one packet, and packets or TLS records of one byte.
  *
- * Node's parser makes a Buffer of each piece, 400 bytes for a piece of one byte. It holds up to 64 KiB of them for a request that waits for
- * its keys, its charge, a connection or a slow upstream: 27 MB (26.10).
+ * Node's parser makes a Buffer of each piece, which is 400 bytes for a piece of one byte. It holds up to 64 KiB of them for a request that
+ * waits for its keys, its charge, a connection or a slow upstream: 27 MB (26.10).
  *
- * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method of
- * the request's own hides it.
+ * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method on the
+ * request itself hides it.
  *
  * @returns how much of the body has come, kept up to date
  */
@@ -39,7 +39,7 @@ export function joinShortPieces(req: IncomingMessage): Arrived {
 
   function flushSoon(): void {
     if (req.readableLength === 0) flush()
-    // Nobody waits for them yet, and more may come.
+    // Nobody waits for these pieces yet, and more may come.
     else if (held.length > 0) setTimeout(flush, HELD_MS)
   }
 

@@ -3,25 +3,26 @@ import type { Server, TLSSocket } from 'node:tls'
 import type { FloodRests } from './flood-rests.ts'
 import { startReads, stopReads } from './read-stops.ts'
 
-/** Short reads that one head may come in, with the line ends before it and what comes behind the last response. */
+/** The most short reads of one head, with the line ends before it and the bytes after the last response. */
 const MAX_READS = 256
-/** Bytes of a read that is not short. Servers that save latency send records of 1.3 KiB. */
+/** A read with so many bytes is not short. Servers that save latency send records of 1.3 KiB. */
 const LONG_READ = 1024
-/** New keys that a client may announce within the time below. Those that do it at all do it after gigabytes. */
+/** The most new keys that a client may announce within the time below. A usual client announces one after gigabytes. */
 const MAX_KEYS = 8
 const KEYS_MS = 1000
 
 /**
- * Ends a connection by TLS whose records bring nearly nothing: a head of one byte each, line ends without a request, new keys without end.
+ * Ends a connection by TLS whose records bring nearly nothing: a head in records of one byte, line ends without a request, new keys without
+ * end.
  *
- * One read of 64 KiB has room for 2800 records of one byte, or for 2400 KeyUpdates of 25 microseconds each, and libuv reads a connection
- * up to 32 times a turn (26.10, OpenSSL 3.5). No request has come by then, so no rule on requests applies. What one read has brought is
- * worked through in any case, which takes up to 33 ms. So others rest behind it, see `FloodRests`.
+ * One read of 64 KiB has room for 2800 records of one byte, or for 2400 KeyUpdates of 25 microseconds each, and libuv reads a connection up
+ * to 32 times a turn (26.10, OpenSSL 3.5). No request has come by then, so no rule on requests applies. The bytes of one read are processed
+ * in any case, which takes up to 33 ms. So others rest after it, see `FloodRests`.
  *
- * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method of the socket's own hides it.
- * Once somebody listens to the data of the socket, its stream reads, and makes the same call before it takes the record. A socket that is
- * destroyed within it ends the process, so that is done a turn later. What a record has brought is known when the stream has handed it
- * over: one that is paused keeps it. When many wait there, no more is read until the stream goes on.
+ * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method on the socket itself hides
+ * it. Once the data of the socket has a listener, its stream reads, and makes the same call before it takes the record. A socket that is
+ * destroyed within the call ends the process, so it is destroyed a turn later. The bytes of a record are known when the stream has handed
+ * it over, and a paused stream keeps it. When many wait there, reading stops until the stream continues.
  *
  * New keys are seen by the event `keylog`, whose secrets are dropped. Bodies and tunnels have rules of their own.
  *
@@ -38,15 +39,15 @@ export function boundRecords(server: Server, rests: FloodRests, onFlood: () => v
 }
 
 interface Secure extends TLSSocket {
-  /** It is consumed while the parser reads the native socket, and not any more once the stream does. */
+  /** `_consumed` is true while the parser reads the native socket, and false once the stream reads. */
   readonly parser?: { readonly incoming: IncomingMessage | null; readonly _consumed: boolean } | null
   _unrefTimer(): void
 }
 
-/** Why a connection is not read: many records wait in its stream. */
+/** The reason not to read a connection: many records wait in its stream. */
 const FULL = 'full'
 
-/** A connection from the moment on at which its hands are shaken. */
+/** A connection, from its handshake on. */
 class Connection {
   readonly #socket: Secure
   readonly #onFlood: () => void
@@ -56,7 +57,7 @@ class Connection {
   #isByStream = false
   /** Short records that wait in the stream. */
   #waiting = 0
-  /** The last request of which the head has come. */
+  /** The last request whose head has come. */
   #request: IncomingMessage | null = null
   #keys = 0
   #keysSince = 0
@@ -74,7 +75,7 @@ class Connection {
       refresh.call(socket)
     }
     socket.on('resume', () => {
-      // What waits goes on behind this event, unless somebody pauses it again.
+      // The waiting records continue after this event, unless the socket is paused again.
       if (this.#waiting > 0) setImmediate(() => socket.isPaused() || this.#goOn())
     })
     socket.on('keylog', (line: Buffer) => {
@@ -87,7 +88,7 @@ class Connection {
     startReads(this.#socket, FULL)
   }
 
-  /** It is called for each write, too, which brings no bytes. */
+  /** Also called for each write, which brings no bytes. */
   #onRead(socket: Secure): void {
     const bytes = socket.bytesRead - this.#bytes
     if (bytes === 0) return
@@ -98,7 +99,7 @@ class Connection {
       stopReads(this.#socket, FULL)
   }
 
-  /** Node's own listener comes first: this one hears of a piece when the parser has had it. */
+  /** Node's own listener comes first, so this one is called after the parser has had the piece. */
   #readByStream(socket: Secure): void {
     this.#isByStream = true
     this.#reads = 0

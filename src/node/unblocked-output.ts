@@ -3,18 +3,19 @@ import { Socket } from 'node:net'
 import { isatty } from 'node:tty'
 
 /**
- * Makes a file descriptor that no write waits for: a full pipe or terminal then says EAGAIN.
+ * Gives a file descriptor on which no write blocks: a full pipe or terminal then returns EAGAIN.
  *
- * The end of Node waits for a thread that waits within a write, also by `process.exit` (26.10). A reader that stalls would so keep the
- * process. Node has no call for it, so Linux opens a pipe or terminal once more by `/proc/self/fd`: whoever else has it is not concerned.
+ * At its end Node waits for a thread that is blocked in a write, also by `process.exit` (26.10). A stalled reader would so keep the
+ * process alive. Node has no call for it, so on Linux the pipe or terminal is opened once more by `/proc/self/fd`, and other holders of
+ * it are not affected.
  *
- * @returns the same descriptor if there is no other: for a file, a socket, or what belongs to another user
+ * @returns the same descriptor if it cannot be opened again: for a file, a socket, or one of another user
  */
 export function unblocked(fd: number): number {
   try {
     if (fstatSync(fd).isFIFO() || isatty(fd)) return openSync(`/proc/self/fd/${fd}`, ONLY_OURS)
   } catch {
-    // It is written all the same, or the write reports it.
+    // It is written to all the same, or the write reports the error.
   }
   neverBlock(fd)
   return fd
@@ -22,12 +23,12 @@ export function unblocked(fd: number): number {
 
 const ONLY_OURS = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY
 
-/** Concerns all who have this very socket or pipe, as Node does with what it writes to itself. */
+/** Affects all holders of this socket or pipe, as Node does with its own output. */
 function neverBlock(fd: number): void {
   try {
-    // Nothing goes through it: Node sets O_NONBLOCK on what it makes a socket of (26.10, libuv, `uv_pipe_open`).
+    // Nothing is written by it: Node sets O_NONBLOCK on the descriptor of a new socket (26.10, libuv, `uv_pipe_open`).
     new Socket({ fd, readable: false, writable: true }).on('error', () => {}).unref()
   } catch {
-    // A file, which keeps nobody waiting for a reader.
+    // This is a file, at which nobody waits for a reader.
   }
 }

@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import { lineOf } from '../lib/field-names.ts'
 
-/** What Node's response keeps its head in, until the head leaves together with the first piece of the body. */
+/** The properties in which Node's response keeps its head, until the head leaves together with the first piece of the body. */
 interface Internals {
   _header: string | null
   _keepAliveTimeout: number
@@ -12,15 +12,15 @@ interface StatusLine {
   readonly phrase?: string | null
 }
 
-/** A Node that keeps its head elsewhere gets the usual way. */
+/** With a Node that keeps its head elsewhere responses are sent the usual way. */
 const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessage)
 
 /**
- * Sends a response that is there as a whole: head, body and end in one write.
+ * Sends a whole response at once: head, body and end in one write.
  *
- * Node's `writeHead` checks each name and value, and looks in each for what it says of the connection. Here the first is done and
- * the second known. It is 6 % of an accepted request (docs/contributing/decisions/given-back.md). The bytes are the same, which a test holds on
- * to. What is not the usual case goes Node's way (looked at in Node 26.10).
+ * Node's `writeHead` checks each name and value, and searches each for what it says of the connection. Here the names and values are
+ * checked already, and the connection is known. That saves 6 % of an accepted request (docs/contributing/decisions/given-back.md). The
+ * bytes are the same, which a test verifies. Any unusual case goes Node's way (read in Node 26.10).
  *
  * @param phrase by default, and for `null`, the usual one of the status; checked as headers are
  * @param headers raw; with a Content-Length, without Transfer-Encoding and, but for a 426, Connection; checked by whoever read or made them
@@ -33,8 +33,8 @@ export function sendWhole(res: ServerResponse, line: StatusLine, headers: readon
 }
 
 /**
- * The same by lines that are there already, each with its line end before it, and without a Date.
- * @returns `false` for what is not the usual case: nothing is sent of it
+ * Sends the same from finished lines, each with its line end before it, and without a Date.
+ * @returns `false` for an unusual case: then nothing is sent
  */
 export function sendLines(res: ServerResponse, status: number, lines: string, body: string): boolean {
   if (!isUsual(res, status)) return false
@@ -75,7 +75,7 @@ function usualLine(status: number): string {
 
 let [second, date] = [0, '']
 
-/** RFC 9110, section 5.6.7; made once a second. */
+/** The line of RFC 9110, section 5.6.7; made once a second. */
 function dateLine(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {
@@ -87,7 +87,7 @@ function dateLine(): string {
 
 let [keepAliveMs, end] = [-1, '']
 
-/** The last lines of a head; made anew when they change, which they do with the number of connections. */
+/** The last lines of a head. They are made anew when they change, which happens with the number of connections. */
 function endFor(ms: number): string {
   if (ms !== keepAliveMs) {
     keepAliveMs = ms

@@ -4,16 +4,16 @@ interface Handle {
   close(): void
 }
 
-/** To whom a connection was handed last: one that a closing worker gave back is another's by then. */
+/** The worker that a connection was handed to last. One that a closing worker gave back has another by then. */
 const holders = new WeakMap<Handle, ChildProcess>()
 
 const LOOK_MS = 10
 
 /**
  * Closes the connection that a worker was being handed when it died. Node hands a worker one connection at a time and keeps
- * its own copy until the worker says that it has it; with the worker dead, that copy stays open for ever and the client
- * waits for an answer that nobody will give (Node 26.10, lib/internal/cluster/round_robin_handle.js, `handoff`). Closed,
- * the client sees it at once. Closing twice does nothing.
+ * its own copy until the worker confirms it. If the worker dies, that copy stays open for ever and the client waits for a
+ * response in vain (Node 26.10, lib/internal/cluster/round_robin_handle.js, `handoff`). With the copy closed the client
+ * notices it at once. A second close does nothing.
  */
 export function closeUntaken(worker: ChildProcess): void {
   const send = worker.send.bind(worker) as (message: Serializable, handle?: unknown, ...rest: unknown[]) => boolean
@@ -33,8 +33,8 @@ export function closeUntaken(worker: ChildProcess): void {
 }
 
 /**
- * With a connection on its way to the worker Node leaves the event out that `closeUntaken` and `cluster` wait for
- * (lib/internal/child_process.js, `disconnect`: it waits for a queue that is never worked off).
+ * With a connection on its way to the worker, Node leaves out the event that `closeUntaken` and `cluster` wait for
+ * (lib/internal/child_process.js, `disconnect`: it waits for a queue that is never emptied).
  */
 function sayDisconnect(worker: ChildProcess): void {
   let said = false
@@ -42,7 +42,7 @@ function sayDisconnect(worker: ChildProcess): void {
     said = true
   })
   worker.once('exit', function look() {
-    // What the worker has said is read first: it may have taken the connection, or given it back.
+    // Messages of the worker are read first: it may have taken the connection, or given it back.
     if (worker.connected) setTimeout(look, LOOK_MS)
     else setImmediate(() => said || worker.emit('disconnect'))
   })

@@ -1,18 +1,18 @@
 import { type Snapshot, sumSnapshots } from './registry.ts'
 
-/** The metrics of several processes as one. What a process has counted stays counted when it ends. */
+/** Combines the metrics of several processes. Counts of a process stay counted when it ends. */
 export interface Sums {
-  /** The newest figures of a process. */
+  /** Takes the newest figures of a process. */
   take(process: number, figures: Snapshot): void
-  /** It has ended: its counters and histograms stay, its gauges go. */
+  /** Tells that a process has ended: its counters and histograms stay, its gauges go. */
   bury(process: number): Promise<void>
-  /** All of them, and `own`, in the Prometheus text format. */
+  /** Renders all of them, and `own`, in the Prometheus text format. */
   render(own: Snapshot): Promise<string>
 }
 
 export function createSums(): Sums {
   const newest = new Map<number, Snapshot>()
-  /** Whose newest figures nobody has seen. */
+  /** The processes whose newest figures nobody has seen. */
   const unseen = new Set<number>()
   let buried: Snapshot[] = []
   let merging: Promise<void> = Promise.resolve()
@@ -32,7 +32,7 @@ export function createSums(): Sums {
     return merging
   }
 
-  /** Into one, or the dead would pile up; until then they count as they are. */
+  /** Merges the figures of ended processes into one, so that they do not pile up. Until then they are added as they are. */
   async function merge(): Promise<void> {
     const dead = buried.slice()
     const sum = await sumSnapshots(dead).figures()
@@ -49,10 +49,10 @@ export function createSums(): Sums {
   }
 }
 
-/** What a process measures anew after each of its reports, which are more frequent than scrapes. */
+/** Figures that a process measures anew after each of its reports, which are more frequent than scrapes. */
 const MEASURED_ANEW = /^nodejs_eventloop_lag_(max|mean|stddev|p\d+)_seconds$/
 
-/** `figures`, with the higher one of both of what is measured anew: a hot second is seen, also if a quiet one follows. */
+/** `figures`, with the higher of both values if they are measured anew, so that a quiet second hides no busy one. */
 function withPeaks(figures: Snapshot, before: Snapshot): Snapshot {
   const peaks = new Map(before.filter(({ name }) => MEASURED_ANEW.test(name)).map(({ name, values }) => [name, values]))
   return figures.map((metric) => {

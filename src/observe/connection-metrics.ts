@@ -1,7 +1,7 @@
 import type { Counting } from './counting.ts'
 import type { Meter } from './registry.ts'
 
-/** Connections of clients, tunnels, and the credentials that come on them. */
+/** Metrics of connections of clients, tunnels, and the credentials on them. */
 export function connectionMetrics(meter: Meter): Counting {
   const credentials = meter.counter(
     'credential_checks_total',

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { DelayFigures, EventLoopDelay } from '../lib/event-loop-delay.ts'
 
-/** The usual gauges of a Node process. Of several one falls behind: a mean with idle ones would hide that. */
+/** The usual gauges of a Node process. Of several processes one falls behind, and a mean with idle ones would hide that. */
 const GAUGES = [
   { figure: 'min', help: 'The minimum recorded event loop delay.', aggregator: 'min' },
   { figure: 'max', help: 'The maximum recorded event loop delay.', aggregator: 'max' },
@@ -15,13 +15,13 @@ const GAUGES = [
 const nameOf = (figure: keyof DelayFigures): string => `nodejs_eventloop_lag_${figure}_seconds`
 const NOW = 'nodejs_eventloop_lag_seconds'
 
-/** The names of prom-client's own, which these replace. */
+/** The names of prom-client's own gauges, which these replace. */
 export const DELAY_NAMES: readonly string[] = [NOW, ...GAUGES.map(({ figure }) => nameOf(figure))]
 
-/** Registers how late the event loop is: at the moment of a scrape, and since the one before. */
+/** Registers how late the event loop is: at the moment of a scrape, and since the scrape before. */
 export function delayGauges(registry: Registry, delay: Pick<EventLoopDelay, 'takeFigures'>): void {
   const registers = [registry]
-  // The first of them: it has the figures of the others ready when these are collected.
+  // The first of them, which prepares the figures for the others.
   new Gauge({
     name: NOW,
     help: 'Lag of event loop in seconds.',

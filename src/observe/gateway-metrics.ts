@@ -1,7 +1,7 @@
 import { type Counting, SHORT_SECONDS } from './counting.ts'
 import type { Meter } from './registry.ts'
 
-/** The gateway itself: its configuration, changes at run time, keys and certificates, and what goes wrong within. */
+/** Metrics of the gateway itself: its configuration, changes at run time, keys and certificates, and internal errors. */
 export function gatewayMetrics(meter: Meter, now: () => number): Counting {
   return {
     ...faultMetrics(meter),
@@ -37,7 +37,7 @@ function faultMetrics(meter: Meter): Counting {
   }
 }
 
-/** The alerts are those of the configuration, and those whose events were given up because it has them no more. */
+/** The alerts are those of the configuration, and removed ones whose events were given up. */
 function alertMetrics(meter: Meter): Counting {
   const events = meter.counter(
     'alert_events_total',
@@ -85,7 +85,7 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
     'jwks_last_success_timestamp_seconds',
     'When the signing keys of an issuer were last fetched successfully, in seconds since 1970.',
     ['issuer'],
-    // Keys are fetched when a credential needs them: that an idle process fetched none for hours says nothing.
+    // Keys are fetched when a credential needs them, so an idle process may have fetched none for hours.
     'max',
   )
   const failures = meter.counter('jwks_failures_total', 'Fetches of the signing keys of an issuer that failed.', [
@@ -133,7 +133,7 @@ function introspectionMetrics(meter: Meter): Counting {
   return {
     introspected({ provider, durationMs }) {
       duration.observe(provider, durationMs / 1000)
-      // From the start: `increase` does not see a first failure that comes with its series.
+      // Each series exists from the start: `increase` does not see a first failure that comes with its series.
       for (const reason of ['timeout', 'connection', 'status', 'malformed', 'busy'])
         failures.add(`${provider}\n${reason}`, 0)
     },
@@ -165,7 +165,7 @@ function configMetrics(meter: Meter, now: () => number): Counting {
     config_loaded({ hash }) {
       good.set(1)
       loaded.set(now() / 1000)
-      // Only the hash in force: with the old ones beside it every reload would look like replicas that disagree.
+      // Only the hash in force. With old ones beside it a reload would look like replicas that disagree.
       info.reset()
       info.set({ hash }, 1)
     },
@@ -175,7 +175,7 @@ function configMetrics(meter: Meter, now: () => number): Counting {
 const SCHEDULED = ['begun', 'ended', 'not_made'] as const
 const GUARDED = ['kept', 'taken_back'] as const
 
-/** Processes that follow the same store show the same. */
+/** Metrics of changes at run time. Processes that follow the same store show the same. */
 function controlMetrics(meter: Meter): Counting {
   const version = meter.gauge(
     'control_version',
@@ -183,7 +183,7 @@ function controlMetrics(meter: Meter): Counting {
     [],
     'min',
   )
-  // None yet: every process follows, and one that cannot is behind.
+  // The version is 0 before the first change: every process follows, and one that cannot is behind.
   version.set(0)
   const factor = meter.gauge(
     'adaptive_factor',

@@ -1,7 +1,4 @@
-/**
- * Two label values as a key of a series. There are few: to look up a text that was made before takes 36 ns, and to put
- * it together anew 133.
- */
+/** Joins two label values to a key of a series. There are few pairs: to look up a text takes 36 ns, and to join it anew 133. */
 export function joined(): (a: string, b: string) => string {
   const rows = new Map<string, Map<string, string>>()
   return (a, b) => {
@@ -17,7 +14,7 @@ function added<K, V>(map: Map<K, V>, key: K, value: V): V {
 
 const CLASSES = ['0', '1xx', '2xx', '3xx', '4xx', '5xx']
 
-/** Of a status. */
+/** The class of a status. */
 export function codeClass(status: number): string {
   return CLASSES[Math.floor(status / 100)] ?? 'other'
 }

@@ -1,4 +1,4 @@
-/** Bytes of a block. Lines become bytes at once: a string that grows to as much costs twice the time by its garbage. */
+/** Bytes of a block. Lines become bytes at once: a string that grows to this size costs twice the time by its garbage. */
 const BLOCK = 65_536
 
 /** Lines that wait to be written, as bytes: full blocks, and the block that is being filled. */
@@ -23,7 +23,7 @@ export class LineBacklog {
     else this.#push(Buffer.from(lines))
   }
 
-  /** @returns the oldest block; there has to be one */
+  /** @returns the oldest block. There must be one */
   take(): Buffer {
     if (this.isLastBlock) this.#seal()
     const bytes = this.#full.shift() as Buffer
@@ -31,13 +31,13 @@ export class LineBacklog {
     return bytes
   }
 
-  /** Puts back what was not written of the block taken last. */
+  /** Puts back the unwritten rest of the block that was taken last. */
   putBack(bytes: Buffer): void {
     this.#full.unshift(bytes)
     this.#fullBytes += bytes.length
   }
 
-  /** @returns how many lines are thrown away */
+  /** @returns how many lines are dropped */
   clear(): number {
     this.#seal()
     this.#fullBytes = 0
@@ -63,7 +63,7 @@ export function linesIn(bytes: Buffer): number {
   return count
 }
 
-/** UTF-8 takes at most three bytes for a unit of a string. */
+/** UTF-8 needs at most three bytes for a unit of a string. */
 function fits(text: string, room: number): boolean {
   return 3 * text.length <= room || Buffer.byteLength(text) <= room
 }

@@ -6,32 +6,32 @@ import { isFull, type Written, writeAll, writeAllSync } from './whole-write.ts'
 /**
  * Collects log lines and writes many with one call, off the event loop.
  *
- * Why not pino's own destination (sonic-boom 4.2.1): it asks for the byte length of its growing buffer on each line,
- * which copies that buffer again and again (docs/contributing/decisions/log-sink.md). And its `flushSync` repeats a write for ever when the
- * reader of the pipe has gone, so that the process never exits.
+ * pino's own destination (sonic-boom 4.2.1) is not used: on each line it asks for the byte length of its growing buffer, which copies that
+ * buffer again and again (docs/contributing/decisions/log-sink.md). And its `flushSync` repeats a write for ever when the reader of the
+ * pipe has gone, so that the process never exits.
  */
 export interface LineSink {
   /** Takes whole lines, each with its newline. Never throws and never blocks. */
   write(line: string): void
-  /** Resolves when everything taken so far is written, or given up. */
+  /** Resolves when all lines so far are written, or given up. */
   flush(): Promise<void>
-  /** For the end of the process: writes what is left at once. */
+  /** Writes the rest at once, at the end of the process. */
   flushSync(): void
   /**
-   * Flushes, unless the reader takes nothing any more, and closes the file where the sink opened it.
-   * @returns how many lines are lost and no line of the log reports
+   * Flushes, unless the reader takes nothing any more, and closes the file if the sink opened it.
+   * @returns how many lines are lost and reported by no line of the log
    */
   close(): Promise<number>
 }
 
 export interface LineSinkOptions {
-  /** Write as soon as this many bytes wait. Default 65536, the size of a Linux pipe. */
+  /** The bytes that must wait before a write. Default 65536, the size of a Linux pipe. */
   readonly chunk?: number
-  /** And no later than this after a line came, in milliseconds. Default 500. */
+  /** The longest wait of a line, in milliseconds. Default 500. */
   readonly flushMs?: number
-  /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
+  /** The most bytes that wait for a stalled reader. Lines beyond them are dropped. Default 16 MiB. */
   readonly limit?: number
-  /** Hears how many lines are never written, as soon as that is known; not of those that the end of the process loses. */
+  /** Hears how many lines are never written, once that is known. Lines lost at the end of the process are left out. */
   readonly onLost?: (lines: number) => void
 }
 
@@ -56,10 +56,10 @@ class FileSink implements LineSink {
   readonly #isOurs: boolean
   readonly #options: Required<LineSinkOptions>
   readonly #backlog = new LineBacklog()
-  /** `null` while nothing waits: an idle process is not woken. */
+  /** `null` while nothing waits, so that an idle process is not woken. */
   #timer: NodeJS.Timeout | null = null
   #state: 'open' | 'full' | 'broken' = 'open'
-  /** Lines that were dropped and that no line of the log reports yet. */
+  /** Dropped lines that no line of the log reports yet. */
   #dropped = 0
   #isClosing = false
   #writing: Promise<void> | null = null
@@ -83,7 +83,7 @@ class FileSink implements LineSink {
     if (this.#backlog.bytes >= chunk && this.#state === 'open') this.#start()
   }
 
-  /** Until all is written, or the disk is full. */
+  /** Flushes until all is written, or the disk is full. */
   async flush(): Promise<void> {
     do await this.#start()
     while (this.#state !== 'full' && (this.#writing !== null || this.#isBehind()))
@@ -131,7 +131,7 @@ class FileSink implements LineSink {
     return this.#writing ?? Promise.resolve()
   }
 
-  /** As long as something waits. */
+  /** Keeps a timer as long as lines wait. */
   #await(): NodeJS.Timeout {
     const look = (): void => {
       this.#start()
@@ -163,7 +163,7 @@ class FileSink implements LineSink {
   }
 }
 
-/** What stands in the place of lines that were lost. */
+/** The line that replaces lost lines. */
 export function droppedLine(count: number): string {
   return `${JSON.stringify({ level: 40, time: Date.now(), count, msg: 'log lines dropped: their reader is too slow, or the disk was full' })}\n`
 }

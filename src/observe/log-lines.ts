@@ -1,7 +1,7 @@
 import { scrub } from '../lib/scrub.ts'
 import type { CostSource, Observation, Settled, UnreadableRecord, WorkerEnded } from './observation.ts'
 
-/** What the log says of everything that is neither a request nor one of many failures of the store. */
+/** The observations that have their own log lines here. Requests and the many failures of the store are left out. */
 export type Reported = Exclude<Observation, { type: 'request' | 'store_failed' }>
 
 export interface Line {
@@ -10,7 +10,7 @@ export interface Line {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The line of an observation; `null` for what is left to the metrics. */
+/** The line of an observation; `null` for one that only the metrics count. */
 export function lineOf<T extends Reported['type']>(seen: Extract<Reported, { type: T }>): Line | null {
   return LINES[seen.type as T](seen)
 }
@@ -18,7 +18,7 @@ export function lineOf<T extends Reported['type']>(seen: Extract<Reported, { typ
 /** A line for each kind of observation. */
 type Lines = { readonly [T in Reported['type']]: (seen: Extract<Reported, { type: T }>) => Line | null }
 
-/** What is configured, and what is listened on. */
+/** Lines of the configuration, and of listeners. */
 const CONFIGURATION = {
   config_loaded: ({ file, hash, rules, limits, shadow, timeZone }) =>
     line('info', 'configuration loaded', {
@@ -33,7 +33,7 @@ const CONFIGURATION = {
   listening: (seen) => line('info', 'listening', { what: seen.what, url: seen.url }),
 } satisfies Partial<Lines>
 
-/** The store, and what becomes of charges without it. */
+/** Lines of the store, and of charges without it. */
 const STORE = {
   store_connected: () => line('info', 'connected to the store', {}),
   store_login_renewed: ({ problem }) =>
@@ -78,7 +78,7 @@ const STORE = {
       : line('warn', 'charges with an unknown outcome', { charges: seen.charges }),
 } satisfies Partial<Lines>
 
-/** What credentials are verified with. */
+/** Lines of the keys and providers that verify credentials. */
 const CREDENTIALS = {
   jwks_fetched: (seen) => line('debug', 'signing keys fetched', { issuer: seen.issuer, keys: seen.keys }),
   jwks_keys_refused: (seen) =>
@@ -124,7 +124,7 @@ const CREDENTIALS = {
   },
 } satisfies Partial<Lines>
 
-/** What a service has said that its request cost. To say it again changes nothing, and has no line. */
+/** The line of a cost that a service has told. A repeated settlement changes nothing, and has no line. */
 function settlementLine({ requestId, caller, route, charge, tokens, decision }: Settled): Line | null {
   if (tokens === 0) return null
   const { category, cost } = charge
@@ -145,7 +145,7 @@ function unknownPlan({ plan }: Settled): Line | null {
   })
 }
 
-/** Of responses that are not as `settle` of their rule has them. */
+/** Lines for responses that lack the form that `settle` of their rule expects. */
 const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
   above_max: 'a response says more tokens than settle.max: settle.max is charged',
   malformed: 'a response says no whole number of tokens where settle reads it: the reserve stays charged',
@@ -157,9 +157,9 @@ const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
     'a stream is compressed, so that settle cannot read it, and the reserve stays charged: let the upstream not compress streams, for example with Accept-Encoding in upstream.remove_headers',
 }
 
-/** The life of the process and its workers, and what clients do to it. */
+/** Lines of the process and its workers, and of clients that harm it. */
 const PROCESS = {
-  // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
+  // Anybody can send invalid bytes at any rate. The metrics count them, and the log stays readable.
   bad_connection: ({ code, status, refused }) =>
     refused === undefined
       ? line('debug', 'not an HTTP request', { code, status })
@@ -176,7 +176,7 @@ const PROCESS = {
   internal_error: (seen) => line('error', 'internal error', { where: seen.where, err: seen.error }),
 } satisfies Partial<Lines>
 
-/** What changes while the gateway runs. */
+/** Lines of changes at run time. */
 const RUN_TIME = {
   changed: ({ entry, outcome }) => {
     if (outcome === 'not_made') return line('warn', 'a scheduled change could not be made', changeOf(entry))
@@ -194,7 +194,7 @@ const RUN_TIME = {
   adaptive_factor: (seen) => line('debug', 'adaptive factor', { factor: seen.factor }),
 } satisfies Partial<Lines>
 
-/** Of the collector. */
+/** Lines of the collector. */
 const TELEMETRY = {
   spans_sent: ({ spans, failed, noRoom }) =>
     failed === null && noRoom === 0
@@ -205,7 +205,7 @@ const TELEMETRY = {
         }),
 } satisfies Partial<Lines>
 
-/** Of whom is notified. */
+/** Lines of alerts and their receivers. */
 const ALERTS = {
   alert_event: (seen) =>
     seen.event === 'full'
@@ -228,7 +228,7 @@ const ALERTS = {
 
 const none = (): null => null
 
-/** What happens with every request or batch. */
+/** Observations of every request or batch. */
 const LEFT_TO_THE_METRICS = {
   store_clock: none,
   caller_let_in: none,
@@ -266,7 +266,7 @@ function notTaken(seen: Extract<Reported, { type: 'config_rejected' | 'config_pa
 
 type ChangeEntry = Extract<Reported, { type: 'changed' }>['entry']
 
-/** Its shape is documented: whoever keeps the log has all changes, whatever the audit forgets. */
+/** The line has a documented form: a kept log has all changes, even those that the audit forgets. */
 function changeOf(seen: ChangeEntry | Extract<Reported, { type: 'change_unknown' }>): Line['fields'] {
   const { who, what, subject, to, why } = seen
   const fields = 'from' in seen ? entryOf(seen) : { who, what, subject, to, why }
@@ -285,7 +285,7 @@ function offsetOf({ offsetMs }: { readonly offsetMs: number }): Line['fields'] {
   return { offsetSeconds: Math.round(offsetMs / 1000) }
 }
 
-/** One that has ended keeps everybody out. `days` are left, or (below 0) have passed. */
+/** An expired certificate keeps all clients out. `days` are left, or (below 0) have passed. */
 function certificateLine(seen: Extract<Reported, { type: 'certificate_expires' }>): Line {
   const fields = { ...certificateOf(seen), days: Math.trunc(seen.leftMs / 86_400_000) }
   return seen.leftMs > 0

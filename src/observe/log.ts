@@ -15,18 +15,18 @@ import { createAllowance, createOrderedThrottle, createThrottle, type Throttle }
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
 export interface LogOptions {
-  /** The least level that is written. Default `info`. */
+  /** The lowest level that is written. Default `info`. */
   readonly level?: LogLevel
-  /** Which requests get their line: `errors` are those that failed or were answered with 500 or above. Default `all`. */
+  /** Which requests get a line: `errors` are those that failed or were answered with 500 or above. Default `all`. */
   readonly requests?: 'all' | 'errors' | 'none'
-  /** Of several processes that write one log, which this is: the field `worker` of its lines. Default none. */
+  /** The number of this process among several that write one log: the field `worker` of its lines. Default none. */
   readonly worker?: number
   /** A file descriptor, or the path of a file to append to. Default 1, the standard output. */
   readonly destination?: number | string
   /**
-   * What may happen again and again is reported at most once in this time: failures of the store, for each operation and
-   * reason, that it is out, and that it is back, all in their order; connections that find no place. While the store is out it is
-   * said once in each. In milliseconds, default 10000.
+   * Repeated events are reported at most once in this time: failures of the store by operation and reason, the begin and the end
+   * of its outages, all in their order, and connections that find no room. While the store is out, one line says so in each
+   * period. In milliseconds, default 10000.
    */
   readonly storeFailureMs?: number
   /** Hears of lines that are never written. */
@@ -35,7 +35,7 @@ export interface LogOptions {
 
 export interface Log {
   readonly observer: Observer
-  /** Writes lines that are whole already, each with its newline: those of other processes. */
+  /** Writes finished lines of other processes, each with its newline. */
   pass(lines: string): void
   /** Resolves when every line so far is written. */
   flush(): Promise<void>
@@ -43,14 +43,14 @@ export interface Log {
   close(): Promise<void>
 }
 
-/** `isExpected`: while the store is out, which has a line of its own, so that the many that follow from it do not hide that. */
+/** `isExpected`: it failed while the store was out. The many such failures must not hide the line of the outage. */
 type StoreFailed = Extract<Observation, { type: 'store_failed' }> & { readonly isExpected: boolean }
-/** What each failure, coming and going of the store reports. */
+/** The events of the store: failures, outages and recoveries. */
 type StoreNews =
   | StoreFailed
   | Extract<Observation, { type: 'store_out' | 'store_connected' | 'store_recovered' | 'outage_settled' }>
 
-/** What turns a connection away that nothing is wrong with: its client hears nothing, so somebody has to. */
+/** Codes of valid connections that are turned away at a limit. Their clients hear nothing, so the log says it. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['too_many', 'edge.max_connections'],
   ['too_many_of_address', 'edge.max_connections_per_address'],
@@ -110,7 +110,7 @@ interface Parts {
   readonly requestLines: ReturnType<typeof createRequestLines>
 }
 
-/** What may happen often has only some of its lines. */
+/** Frequent events get only some of their lines. */
 function createThrottles(logger: Logger, everyMs: number) {
   const latest = (seen: Reported, count: number): void => report(seen, logger, count > 1 ? { count } : {})
   return {
@@ -186,7 +186,7 @@ function logSettled({ requests, logger, requestLines, throttles }: Parts, seen: 
     unknownPlans.add(seen.plan.unknown, seen)
 }
 
-/** The log itself cannot say it. */
+/** The log itself cannot report this. */
 function lostLine(lines: number): string {
   return `tollgate: ${counted(lines, 'line of the log is', 'lines of the log are')} lost: its disk is full, or its reader is gone or too slow\n`
 }
@@ -201,47 +201,45 @@ function reportFailure(seen: StoreFailed, count: number, logger: Logger): void {
   logger[isExpected ? 'warn' : 'error']({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
 
-/** Of each code so many within the interval have a line of their own: anybody can send nonsense as often as they like. */
+/** So many of each code within the interval have their own line. Anybody can send invalid bytes at any rate. */
 const MOST_REFUSED = 20
 
-/** Records of each kind that have a line of their own within the interval. */
+/** So many records of each kind within the interval have their own line. */
 const MOST_UNREADABLE = 20
 
-/** Users come back over hours, and each brings windows of his own that started in the future. */
+/** Users return over hours, and each may have windows with a start in the future. */
 const STARTS_AHEAD_MS = 3_600_000
 
-/** Each name once an hour. Whoever issues credentials chooses the names, so no more of them are reported. */
+/** Each name is reported once an hour. Issuers of credentials choose the names, so their number is bounded, too. */
 const UNKNOWN_PLANS_MS = 3_600_000
 const MOST_UNKNOWN_PLANS = 20
 
-/** Each kind once a minute for each rule: a response that says no tokens comes with every request. */
+/** Each kind is reported once a minute for each rule: a response without a cost may come with every request. */
 const ODD_COSTS_MS = 60_000
 
-/** Of each alert so often: a receiver that is down fails each event of it. */
+/** The interval of reports for each alert: a receiver that is down fails each event of it. */
 const ALERTS_MS = 60_000
 const MOST_ALERTS = 150
 
 interface RequestLines {
   write(done: RequestDone): void
-  /** What an open tunnel costs again, which is a line as that of a request. */
+  /** Writes the line of a later charge of an open tunnel, which resembles that of a request. */
   writeTunnel(outcome: Settled, tunnel: TunnelCharge): void
-  /** Reports what is not yet reported. */
+  /** Writes the reports that are still outstanding. */
   close(): void
 }
 
 interface RequestLineOptions {
   readonly which: 'all' | 'errors' | 'none'
   readonly worker: number | undefined
-  /** How often lines of one kind are written, in milliseconds, if they are reported together. */
+  /** The interval of lines of one kind, in milliseconds, if they are reported together. */
   readonly everyMs: number
 }
 
 const INFO = 30
 const WARN = 40
 
-/**
- * The access line is the one line whose cost counts, so it goes around pino (docs/contributing/decisions/log-sink.md).
- */
+/** The access line is the only one whose cost matters, so it bypasses pino (docs/contributing/decisions/log-sink.md). */
 function createRequestLines(
   { which, worker, everyMs }: RequestLineOptions,
   logger: Logger,
@@ -251,7 +249,7 @@ function createRequestLines(
   const warn = which !== 'none' && logger.isLevelEnabled('warn')
   const reportOne = (done: RequestDone, level: number, count?: number): void =>
     sink.write(requestLine(done, level, worker, count))
-  // Who asked for errors only wants to find them: an outage gives thousands of one kind in a second.
+  // Who asks for errors only wants to find them: an outage causes thousands of one kind in a second.
   const alike = createThrottle<RequestDone>(everyMs, (latest, count) =>
     reportOne(latest, WARN, count === 1 ? undefined : count),
   )
@@ -270,12 +268,12 @@ function createRequestLines(
   }
 }
 
-/** A 503 of ours, which says nothing about the request. */
+/** Whether the response is a 503 of the gateway because of load, which says nothing about the request. */
 function isRefusedForLoad({ outcome, clientStatus }: RequestDone): boolean {
   return outcome === 'denied' && clientStatus === 503
 }
 
-/** A failed forward, or a 5xx that the gateway itself gave. */
+/** Whether forwarding failed, or the gateway itself responded with a 5xx. */
 function isOurFault({ outcome, error }: RequestDone): boolean {
   return outcome === 'failed' || (error !== null && STATUS_OF[error] >= 500)
 }
@@ -295,7 +293,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
   )
 }
 
-/** A charge of an open tunnel. Its own cost stands here, and that of the handshake in the line of the request. */
+/** The line of a charge of an open tunnel, with its own cost. The line of the request has that of the handshake. */
 function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | undefined): string {
   const { kind, tokens, charge, isFurther, decision, caller, plan, route, refusedBy, exempt } = outcome
   const { cost, category } = charge
@@ -319,7 +317,7 @@ function accessFields({ address, path }: Access): string {
   return `${address === null ? '' : `,"address":${json(address)}`}${path === null ? '' : `,"path":${json(path)}`}`
 }
 
-/** Whose limits hold, and what the credential names where that is another plan: under another configuration it may matter. */
+/** The plan whose limits hold, and the plan of the credential if that differs: under another configuration it may matter. */
 function payerFields({
   plan,
   namedPlan,
@@ -332,7 +330,7 @@ function payerFields({
   )
 }
 
-/** Under another configuration they matter as the plan that is named. */
+/** Under another configuration these days may matter, like the named plan. */
 function dayFields({ periodDay, organisationDay }: NamedDays): string {
   return (
     `${periodDay === undefined ? '' : `,"periodDay":${periodDay}`}` +
@@ -340,13 +338,13 @@ function dayFields({ periodDay, organisationDay }: NamedDays): string {
   )
 }
 
-/** The further meters of a request: a list, so that the fields of the first one mean what they mean elsewhere. */
+/** The further meters of a request, as a list, so that the fields of the first one keep their meaning. */
 function otherFields(others: NonNullable<RequestDone['others']>): string {
   const all = others.map(({ charged, ...of }) => (charged === null ? of : { ...of, charged }))
   return `,"others":${JSON.stringify(all)}`
 }
 
-/** `limit` of a 429 and what the charge met; `plan` stands with the user. @param first category of the line; of a further one the limit says it */
+/** The `limit` of a 429, and how the charge met it. @param first the first category of the line; another one is named */
 function limitFields(
   { scope, category, window, limit, over, used, requested, resetAt, source }: RefusingLimit,
   first: string | null,

@@ -11,14 +11,14 @@ import { storeMetrics } from './store-metrics.ts'
 export type { GaugeSource, Sample, Snapshot } from './registry.ts'
 
 export interface MetricsOptions {
-  /** Of Tollgate, for `tollgate_build_info`. */
+  /** The version of Tollgate, for `tollgate_build_info`. */
   readonly version: string
   readonly gauges?: readonly GaugeSource[]
-  /** Default one of its own. */
+  /** Measures the event loop. Default one of its own. */
   readonly delay?: Pick<EventLoopDelay, 'takeFigures'>
-  /** Whether requests are counted for each rule too. Default yes. */
+  /** Whether requests are also counted for each rule. Default yes. */
   readonly byRoute?: boolean
-  /** Milliseconds since the epoch. Default `Date.now`. */
+  /** A clock in milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number
 }
 
@@ -53,7 +53,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 }
 
-/** What runs. */
+/** The metrics of the build that runs. */
 export function buildMetrics(meter: Meter, version: string): void {
   const help = 'Always 1. The labels name the version of Tollgate and of Node.'
   const build = meter.gauge('build_info', help, ['version', 'node_version'], 'max')

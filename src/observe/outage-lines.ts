@@ -1,18 +1,18 @@
-/** What the log says again and again while the store is out. */
+/** The repeated log lines of an outage of the store. */
 export interface OutageLines {
-  /** The share of the limits that each category admits while the store is out. */
+  /** Sets the share of the limits that each category admits while the store is out. */
   setShares(shares: ReadonlyMap<string, number>): void
-  /** By category: `refuse`, or `allow` and the share in percent, as in `quota.store_outage`. Empty until it is known. */
+  /** The policy by category: `refuse`, or `allow` and a percentage, as in `quota.store_outage`. Empty until it is known. */
   policy(): Readonly<Record<string, string>>
-  /** The store is out. @param reason of this outage */
+  /** Tells that the store is out. @param reason of this outage */
   begin(reason: string): void
-  /** It was asked again, and failed: an outage may begin for one reason and go on for another. */
+  /** Tells that another try failed. An outage may begin for one reason and continue for another. */
   goOn(reason: string): void
-  /** Whether it is out. */
+  /** Whether the store is out. */
   isOn(): boolean
-  /** A charge was decided without it. */
+  /** Counts a charge that was decided without the store. */
   count(verdict: Verdict): void
-  /** The store answers again, or the log closes. */
+  /** Tells that the store answers again, or the log closes. */
   end(): void
 }
 
@@ -22,11 +22,11 @@ export interface StillOut {
   readonly reason: string
   readonly outMs: number
   readonly policy: Readonly<Record<string, string>>
-  /** Charges since the line before, by what became of them. */
+  /** Charges since the last line, by their outcome. */
   readonly charges: Readonly<Record<Verdict, number>>
 }
 
-/** @param everyMs between two lines, in milliseconds; an outage that is shorter has none */
+/** @param everyMs the time between two lines, in milliseconds. A shorter outage has no line */
 export function createOutageLines(everyMs: number, report: (stillOut: StillOut) => void): OutageLines {
   let policy: Readonly<Record<string, string>> = {}
   let charges = none()

@@ -6,7 +6,7 @@ import { joined } from './labels.ts'
 import type { Settled } from './observation.ts'
 import type { Meter } from './registry.ts'
 
-/** What was charged, given back and refused. */
+/** Metrics of tokens that were charged, given back and refused. */
 export function quotaMetrics(meter: Meter): Counting {
   const charged = meter.counter(
     'tokens_charged_total',
@@ -85,12 +85,12 @@ export function quotaMetrics(meter: Meter): Counting {
   }
 }
 
-/** Whether it is the first that is reported of a request. */
+/** Whether this is the first report about a request. */
 function isOfRequest({ kind, tunnel, isFurther }: Settled): boolean {
   return tunnel === undefined && isFurther === undefined && kind !== 'corrected' && kind !== 'given_back'
 }
 
-/** Whether what happened to the charge is what took it beyond a soft limit. */
+/** Whether this outcome took the charge beyond a soft limit. */
 function isPassedOver({ kind, charge, decision, tokens }: Settled): boolean {
   if (decision === null || (kind !== 'charged' && kind !== 'corrected')) return false
   const before = overTokens(charge, decision, charge.cost)
@@ -98,12 +98,12 @@ function isPassedOver({ kind, charge, decision, tokens }: Settled): boolean {
   return before === 0 && overTokens(charge, decision, charge.cost + tokens) > 0
 }
 
-/** Of a refusal: the scope of the window, or what else did not let it pass. */
+/** The label of a refusal: the scope of the window, or whatever else refused. */
 function scopeOf(refusedBy: Settled['refusedBy']): string {
   return typeof refusedBy === 'string' ? refusedBy : (refusedBy?.scope ?? 'store')
 }
 
-/** The plans are those of the configuration, and `none`. */
+/** Metrics by plan. The plans are those of the configuration, and `none`. */
 function planMetrics(meter: Meter) {
   const unknown = meter.counter(
     'unknown_plan_requests_total',

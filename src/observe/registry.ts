@@ -6,25 +6,25 @@ import { type MissingHook, missingAmong } from '../node/hooks.ts'
 import { DELAY_NAMES, delayGauges } from './delay-gauges.ts'
 import { Counts, Distribution } from './series.ts'
 
-/** A value that is read when somebody scrapes, for what is a state and not an event. */
+/** A value that is read at a scrape, for a state that is no event. */
 export interface GaugeSource {
-  /** Without the prefix `tollgate_`, in base units, for example `inflight_requests`. */
+  /** The name without the prefix `tollgate_`, in base units, for example `inflight_requests`. */
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
-  /** What several processes show as one. Default their sum. */
+  /** How the values of several processes are combined. Default their sum. */
   readonly together?: Together
-  /** A number, or one sample for each label set. A read that fails leaves the gauge out of this scrape. */
+  /** A number, or one sample for each label set. If the read fails, the gauge is left out of this scrape. */
   readonly read: () => number | readonly Sample[] | Promise<number | readonly Sample[]>
 }
 
 export interface Sample {
-  /** Names and values; never a user, a token or a raw path. */
+  /** Names and values. They never have a user, a token or a raw path. */
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-/** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in a registry of its own. */
+/** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in its own registry. */
 export interface Meter {
   /** @param labelNames default none @param most series, of which more are counted as one named `other`. Default 500 */
   counter(name: string, help: string, labelNames?: string[], most?: number): Counts
@@ -33,9 +33,9 @@ export interface Meter {
   gaugeSource(source: GaugeSource): void
   /** @param most as for `counter` */
   histogram(name: string, help: string, buckets: number[], labelNames?: string[], most?: number): Distribution
-  /** All of them, and those of the process, in the Prometheus text format. */
+  /** All metrics, and those of the process, in the Prometheus text format. */
   render(): Promise<string>
-  /** The same as figures, to be added to those of other processes. */
+  /** The same as figures, which can be added to those of other processes. */
   snapshot(): Promise<Snapshot>
   readonly contentType: string
 }
@@ -46,8 +46,8 @@ export type Together = 'sum' | 'min' | 'max'
 export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /**
- * The figures of several processes as one: counters, histograms and most gauges are added; a gauge that says how to put it
- * together is put together so.
+ * The combined figures of several processes: counters, histograms and most gauges are added. A gauge that names its own
+ * way is combined in that way.
  */
 export function sumSnapshots(snapshots: readonly Snapshot[]): {
   text(): Promise<string>
@@ -59,8 +59,8 @@ export function sumSnapshots(snapshots: readonly Snapshot[]): {
 
 const PREFIX = 'tollgate_'
 /**
- * Gauges of prom-client that it adds, averages or leaves out. What fills up or falls behind does so in one process: a sum or a mean
- * with idle ones would hide that.
+ * Gauges of prom-client that it adds, averages or leaves out. One process alone fills up or falls behind, and a sum or a mean with
+ * idle ones would hide that.
  */
 const TOGETHER: Readonly<Record<string, Together>> = {
   process_open_fds: 'max',
@@ -68,12 +68,12 @@ const TOGETHER: Readonly<Record<string, Together>> = {
   process_start_time_seconds: 'min',
 }
 
-/** Gauges with the name of a counter, which `promtool check metrics` finds fault with; the sums of those without `_total`. */
+/** Gauges with the name of a counter, which `promtool check metrics` rejects. Their sums have a name without `_total`. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /**
- * Between two samples of prom-client's own measure of the event loop, in milliseconds: never. At its 10 ms an idle process is awake 100
- * times a second.
+ * The interval of prom-client's own measure of the event loop, in milliseconds: never. At its 10 ms an idle process is awake 100 times
+ * a second.
  */
 const NEVER = 2 ** 31 - 1
 
@@ -98,7 +98,7 @@ export function createMeter(delay: Pick<EventLoopDelay, 'takeFigures'>): Meter {
   }
 }
 
-/** prom-client's own keeps its last figure when no file is free for the look: of a full process it would show what was before. */
+/** prom-client's own keeps its last figure when no descriptor is free, and would show a full process with an old one. */
 function lookAtOpenFiles(registry: Registry): void {
   const name = 'process_open_fds'
   const limit = openFilesLimit()
@@ -123,12 +123,12 @@ function plainGauge(
   aggregator: Together,
 ): Gauge {
   const gauge = new Gauge({ name: PREFIX + name, help, labelNames, registers, aggregator })
-  // It begins as 0. In a process that never sets it, that would be the least or the most of all processes.
+  // A gauge begins as 0. In a process that never sets it, that would be the least or the most of all processes.
   if (aggregator !== 'sum' && labelNames.length === 0) gauge.remove()
   return gauge
 }
 
-/** Plain numbers, handed to prom-client when it collects. */
+/** Counts as plain numbers, which prom-client gets when it collects. */
 function plainCounter(registry: Registry, name: string, help: string, counts: Counts): Counts {
   new Counter({
     name,
@@ -143,7 +143,7 @@ function plainCounter(registry: Registry, name: string, help: string, counts: Co
   return counts
 }
 
-/** Looks once for what is leaned on inside of prom-client. */
+/** Checks once the internals of prom-client that are used here. */
 export function missingInMetrics(): MissingHook[] {
   const registry = new Registry()
   const figures = { name: 'x', help: 'x', type: 'histogram', aggregator: 'sum', values: [] }
@@ -195,7 +195,7 @@ function addGaugeSource(registry: Registry, { name, help, labels = [], together 
         if (typeof value === 'number') this.set(value)
         else for (const sample of value) this.set({ ...sample.labels }, sample.value)
       } catch {
-        // A store that does not answer must not cost the operator every other figure, now of all times.
+        // A store that does not answer must not hide all other figures from the operator at such a time.
         if (labels.length === 0) this.remove()
       }
     },

@@ -4,11 +4,11 @@ import type { RequestDone } from './observation.ts'
 import type { Meter } from './registry.ts'
 import { routeMetrics } from './route-metrics.ts'
 
-/** What may be let pass. From the start: `increase` does not see a first one that comes with its series. */
+/** The kinds that may pass. They exist from the start: `increase` does not see a first count with its series. */
 const OF_RESPONSES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
 const OF_REQUESTS = ['underscore_names', 'punctuation_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 
-/** Each request and upgrade, once at its end. @param byRoute whether for each rule too */
+/** Counts each request and upgrade once, at its end. @param byRoute whether to count for each rule too */
 export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
   const key = joined()
   const total = meter.counter('requests_total', 'Requests, by how they ended.', ['category', 'outcome', 'error'])
@@ -27,7 +27,7 @@ export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
     'Requests that were refused because all clients together, one address or one user had reached a bound.',
     ['thing', 'bound'],
   )
-  // From the start: `increase` does not see a first one that comes with its series.
+  // The series exists from the start: `increase` does not see a first count that comes with its series.
   shares.add(key('upstream_connections', 'total'), 0)
   const lenient = meter.counter(
     'lenient_requests_total',
@@ -64,14 +64,14 @@ export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
     if (done.outcome === 'failed' && done.error !== null) errors.add(done.error)
     if (done.upstreamMs === null || isUpgrade(done)) return
     upstream.observe('', done.upstreamMs / 1000)
-    // A client that leaves, and a failed forward, end at moments that say nothing about what the gateway adds.
+    // A client that leaves, and a failed forward, end at moments that say nothing about the time that the gateway adds.
     if (done.outcome === 'forwarded') overhead.observe('', (done.durationMs - done.upstreamMs) / 1000)
   }
 
   return { request: countRequest }
 }
 
-/** An upgrade lasts as long as its users talk, which is no latency. */
+/** Whether it is an upgrade, which lasts as long as its users talk. That is no latency. */
 function isUpgrade({ httpStatus }: RequestDone): boolean {
   return httpStatus === 101
 }

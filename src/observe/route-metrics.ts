@@ -4,14 +4,14 @@ import { codeClass, joined } from './labels.ts'
 import type { RequestDone } from './observation.ts'
 import type { Meter } from './registry.ts'
 
-/** So many label sets, whatever rules a reload brings: 10,000 rules have about 30,000 with `always`. */
+/** The most label sets, whatever rules a reload brings: 10,000 rules have about 30,000 with `always`. */
 const MOST_SERIES = 50_000
 
-/** What is no rule. A rule has a blank, so it has none of these names. */
+/** Names of routes that are no rules. A rule has a blank, so it has none of these names. */
 const OF_GATEWAY = 'gateway'
 const NONE = 'none'
 
-/** Requests and their durations by the rule that matched, whose number the configuration bounds. */
+/** Counts requests and their durations by the matching rule. The configuration bounds the number of rules. */
 export function routeMetrics(meter: Meter): (done: RequestDone) => void {
   const key = joined()
   const total = meter.counter(
@@ -31,7 +31,7 @@ export function routeMetrics(meter: Meter): (done: RequestDone) => void {
     const { outcome, clientStatus, durationMs } = done
     const route = routeOf(done)
     total.add(key(key(route, outcome), codeClass(clientStatus)))
-    // The end of a WebSocket says how long people talked.
+    // The end of a WebSocket only tells how long people talked.
     if (done.httpStatus !== 101) duration.observe(route, durationMs / 1000)
   }
 }

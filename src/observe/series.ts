@@ -1,9 +1,9 @@
-/** How many different label sets one metric may have before the rest is counted as `other`, unless it says another number. */
+/** The most label sets of a metric that sets no other number. Further ones are counted as `other`. */
 const MAX_SERIES = 500
 
 /**
- * The values of one metric, kept as plain numbers under the label values joined by a newline; prom-client sees them
- * only when somebody asks. It hashes and checks the labels at each call, also of a child resolved beforehand
+ * The values of one metric, kept as plain numbers under the label values joined by a newline. prom-client gets them
+ * only at a scrape: it hashes and checks the labels at each call, also of a child resolved beforehand
  * (docs/contributing/decisions/metric-series.md).
  */
 class Series<T> {
@@ -58,9 +58,9 @@ export class Counts {
 
 /** A histogram. */
 export class Distribution {
-  /** One count for each bound, and one for what is above them all; not cumulative. */
+  /** One count for each bound, and one for values above all bounds; not cumulative. */
   readonly series: Series<{ sum: number; counts: number[] }>
-  /** Upper bounds, ascending; a value on a bound belongs to it. */
+  /** Upper bounds, ascending. A value equal to a bound belongs to it. */
   readonly bounds: readonly number[]
 
   constructor(bounds: readonly number[], labelNames: readonly string[] = [], most = MAX_SERIES) {

@@ -4,7 +4,7 @@ import type { Meter } from './registry.ts'
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/** Calls to the store, its outages, and its clock. */
+/** Metrics of calls to the store, its outages, and its clock. */
 export function storeMetrics(meter: Meter): Counting {
   return { ...callMetrics(meter), ...outageMetrics(meter), ...clockMetrics(meter), ...warningMetrics(meter) }
 }
@@ -22,7 +22,7 @@ function callMetrics(meter: Meter): Counting {
     'Charges for which no reply of the store arrived. With settled="true" the gateway learnt later whether the charge was made.',
     ['settled'],
   )
-  // From the start: `increase` does not see a first failure that comes with its series.
+  // Each series exists from the start: `increase` does not see a first failure that comes with its series.
   for (const settled of [true, false]) unknown.add(String(settled), 0)
   return {
     batch_settled(seen) {

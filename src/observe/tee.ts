@@ -1,8 +1,8 @@
 import type { Observation, Observer } from './observation.ts'
 
 /**
- * Joins readers into one Observer, called in the order given. A reader that throws never harms the request that was
- * observed, nor the readers after it: its error is reported to the others as an `internal_error`.
+ * Joins readers into one Observer, which calls them in the given order. A reader that throws never harms the observed
+ * request or the readers after it: its error is reported to the others as an `internal_error`.
  */
 export function fanOut(readers: readonly Observer[]): Observer {
   return function reportAll(observation: Observation): void {
@@ -16,7 +16,7 @@ export function fanOut(readers: readonly Observer[]): Observer {
   }
 }
 
-/** Told once to each of the others; a second failure on the way has nobody left to hear it. */
+/** Told once to each of the others. A second failure meanwhile is reported to nobody. */
 function report(error: unknown, broken: Observer, readers: readonly Observer[]): void {
   for (const reader of readers) {
     if (reader === broken) continue

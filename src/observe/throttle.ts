@@ -1,8 +1,8 @@
-/** A thing that may happen thousands of times in a second, reported a few times. */
+/** Reports a frequent event, which may happen thousands of times in a second, only a few times. */
 export interface Throttle<T> {
-  /** The first of a key is reported at once. Those that follow within the interval are reported as one, with their count. */
+  /** The first event of a key is reported at once. Further ones within the interval are reported as one, with their count. */
   add(key: string, latest: T): void
-  /** Reports what is not yet reported, and starts anew. */
+  /** Reports the events that are still unreported, and starts anew. */
   close(): void
 }
 
@@ -21,7 +21,7 @@ function reportAll<T>(entries: Iterable<Unreported<T>>, report: (latest: T, coun
 
 /**
  * @param intervalMs at most one `report` for each key in this time, in milliseconds
- * @param most keys at a time: others meanwhile are not reported. Default any number
+ * @param most keys at a time: events of further keys are not reported. Default any number
  */
 export function createThrottle<T>(
   intervalMs: number,
@@ -42,7 +42,7 @@ export function createThrottle<T>(
     report(latest, 1)
   }
 
-  /** A key that stayed quiet for a whole interval is forgotten, so its next event is reported at once. */
+  /** A key without an event in a whole interval is forgotten, so its next event is reported at once. */
   function tick(key: string): void {
     const entry = seen.get(key)
     if (entry === undefined) return
@@ -65,8 +65,8 @@ export function createThrottle<T>(
 }
 
 /**
- * The same for things of which somebody may look for each: so many of a key within an interval are reported one by one, at once. Those
- * that follow in it are reported as one at its end, with their count.
+ * The same for events that somebody may look for singly: so many of a key within an interval are reported at once, one by one. Further
+ * ones are reported as one at its end, with their count.
  * @param most of a key within `intervalMs` milliseconds
  */
 export function createAllowance<T>(
@@ -87,7 +87,7 @@ export function createAllowance<T>(
     } else others.set(key, { latest, count: (others.get(key)?.count ?? 0) + 1 })
   }
 
-  /** The next interval. */
+  /** Begins the next interval. */
   function begin(): void {
     reportAll(others.values(), report)
     if (reported.size === 0) {
@@ -108,10 +108,10 @@ export function createAllowance<T>(
 }
 
 /**
- * The same for things that follow from each other, like going and coming back. All keys share one interval. What is not yet
- * reported is reported in the order in which it happened last, also before a new key. So the last report is of what happened last.
+ * The same for events that follow from each other, like an outage and its end. All keys share one interval. Unreported events are
+ * reported in the order in which they last happened, also before the event of a new key. So the last report is of the last event.
  *
- * @param isUnordered what has no order among its like: ten ways to fail, each before the other, would be fifty lines
+ * @param isUnordered events that have no order among each other: ten ways to fail, each before the other, would be fifty lines
  */
 export function createOrderedThrottle<T>(
   intervalMs: number,
@@ -130,12 +130,12 @@ export function createOrderedThrottle<T>(
     if (entry === undefined) report(latest, 1)
   }
 
-  /** What must be reported before something new. */
+  /** The events that must be reported before a new one. */
   function before(latest: T): Unreported<T>[] {
     return [...seen.values()].filter((other) => !(isUnordered(latest) && isUnordered(other.latest)))
   }
 
-  /** A key that stayed quiet is forgotten, so its next event is reported at once. */
+  /** A key without a new event is forgotten, so its next event is reported at once. */
   function tick(): void {
     for (const [key, { count }] of seen) if (count === 0) seen.delete(key)
     flush()

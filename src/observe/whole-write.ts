@@ -1,17 +1,17 @@
 import { write, writeSync } from 'node:fs'
 
-/** Between two tries to write into a full pipe, in milliseconds: 13 MB a second pass, and a reader that stalls costs little. */
+/** The time between two tries to write into a full pipe, in milliseconds: 13 MB a second pass, and waiting costs little. */
 const RETRY_MS = 5
-/** How long the end of the process waits for a reader that is slow, in milliseconds. */
+/** How long the end of the process waits for a slow reader, in milliseconds. */
 const LAST_WAIT_MS = 1000
 
-/** What became of a write; `left` are the bytes that were not taken. */
+/** The result of a write; `left` are the bytes that were not taken. */
 export interface Written {
   readonly left: Buffer | null
   readonly error: NodeJS.ErrnoException | null
 }
 
-/** Never rejects. @param isLast whether a reader that takes nothing is given up after LAST_WAIT_MS */
+/** Never rejects. @param isLast whether to give up a reader that takes nothing for LAST_WAIT_MS */
 export function writeAll(fd: number, bytes: Buffer, isLast: () => boolean): Promise<Written> {
   return new Promise((resolve) => {
     const step = (offset: number, waited = 0): void => {
@@ -27,12 +27,12 @@ export function writeAll(fd: number, bytes: Buffer, isLast: () => boolean): Prom
   })
 }
 
-/** The disk, or what its owner may use of it. */
+/** Whether the disk is full, or the quota of its user. */
 export function isFull(error: NodeJS.ErrnoException | null): boolean {
   return error?.code === 'ENOSPC' || error?.code === 'EDQUOT'
 }
 
-/** @throws the error of the write; EAGAIN when the reader took nothing more for LAST_WAIT_MS */
+/** @throws the error of the write; EAGAIN if the reader took nothing for LAST_WAIT_MS */
 export function writeAllSync(fd: number, bytes: Buffer): void {
   let waited = 0
   for (let offset = 0; offset < bytes.length; ) {

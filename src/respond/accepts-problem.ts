@@ -1,9 +1,9 @@
-/** Names of media types know no letter case (RFC 9110, 8.3.1). */
+/** Letter case does not matter in names of media types (RFC 9110, 8.3.1). */
 const PROBLEM = /application\/problem\+json/i
 
 /**
- * Whether a client gets a problem of RFC 9457 with the same fields as extensions: it names the type, and JSON by itself weighs no more to it
- * (RFC 9110, 12.4.2). A range like `application/*` does not name it, as old clients send that.
+ * Whether a client gets a problem of RFC 9457 with the same fields as extensions: it names the type, and gives plain JSON no higher weight
+ * (RFC 9110, 12.4.2). A range like `application/*` does not name the type, because old clients send that.
  * @param accept of the request
  */
 export function acceptsProblem(accept: string | undefined): boolean {
@@ -14,7 +14,7 @@ export function acceptsProblem(accept: string | undefined): boolean {
   return problem > 0 && problem >= json
 }
 
-/** The highest weight of each range, in lower case, whatever other parameters it has. What is no weight counts as 1, as none does. */
+/** The highest weight of each range, in lower case, whatever other parameters it has. An invalid or missing weight counts as 1. */
 function weightsIn(accept: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   for (const element of accept.toLowerCase().split(',')) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What the head of a request says about its body. */
+/** Reads what the head of a request says about its body. */
 
 /** Bodies up to this size, in bytes, are read whole before anything is charged and a connection to the upstream is taken. */
 export const SMALL = 64 * 1024
@@ -12,8 +12,8 @@ export function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
- * Whether the client may hold its body back until it is asked to go on. Not by HTTP/1.0, which knows no interim responses: it
- * would take a 100 for the response (RFC 9110, 10.1.1 and 15.2).
+ * Whether the client may hold its body back until it is asked to send it. A client of HTTP/1.0 may not, because it knows no
+ * interim responses: it would take a 100 for the response (RFC 9110, 10.1.1 and 15.2).
  */
 export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion !== '1.0'

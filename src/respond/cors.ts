@@ -1,20 +1,20 @@
 import type { OwnResponse } from './response.ts'
 
-/** What pages of other origins may read of the gateway's own responses, and ask for (the Fetch standard, section 3.3). */
+/** Rules for pages of other origins: what they may ask for, and read of the gateway's own responses (Fetch, section 3.3). */
 export interface CorsRules {
-  /** Compared letter by letter. `null`: any. */
+  /** The origins, compared letter by letter. `null`: any. */
   readonly origins: ReadonlySet<string> | null
-  /** Whether they may send cookies, and read what comes then; never with any origin. */
+  /** Whether pages may send cookies and read the response to them; never with any origin. */
   readonly credentials: boolean
-  /** Names of fields that a script may read, beside those that any may. */
+  /** Names of fields that a script may read, beside those that any script may read. */
   readonly expose: readonly string[]
-  /** Names of fields that a page may send; `null` for those that it asks for. */
+  /** Names of fields that a page may send; `null`: any fields that it asks for. */
   readonly allowHeaders: readonly string[] | null
-  /** How long a browser may remember that it may ask, in seconds. */
+  /** How long a browser may remember the permission, in seconds. */
   readonly maxAgeSeconds: number
 }
 
-/** For a response of the gateway's own. @param origin of the page that asks, as the browser says it */
+/** The fields for a response of the gateway's own. @param origin of the asking page, as the browser states it */
 export function corsFields(rules: CorsRules, origin: string | undefined): readonly string[] {
   const { origins, credentials, expose } = rules
   const vary = origins === null ? [] : ['Vary', 'Origin']
@@ -32,16 +32,16 @@ function isAllowed({ origins }: CorsRules, origin: string): boolean {
   return origins === null || origins.has(origin)
 }
 
-/** What a browser asks before the request itself. */
+/** The question that a browser asks before the request itself. */
 export interface Preflight {
   readonly origin: string
-  /** Of the fields that are to be sent; empty for none. */
+  /** The names of the fields that will be sent; empty for none. */
   readonly fields: string
-  /** That the path has. */
+  /** The methods of the path. */
   readonly methods: readonly string[]
 }
 
-/** The response to a preflight, but for what `corsFields` adds to any. */
+/** The response to a preflight, without the fields that `corsFields` adds to any response. */
 export function preflightResponse(rules: CorsRules, { origin, fields, methods }: Preflight): OwnResponse {
   const vary = ['Vary', 'Access-Control-Request-Method, Access-Control-Request-Headers']
   if (!isAllowed(rules, origin)) return { status: 204, headers: vary, body: '' }
@@ -55,7 +55,7 @@ export function preflightResponse(rules: CorsRules, { origin, fields, methods }:
   }
 }
 
-/** More than any page sends, and nothing that repeats a whole head. */
+/** The most names in the response: no page sends so many, and a whole head is never repeated. */
 const MAX_NAMES = 100
 const NAME = /^[0-9A-Za-z-]{1,64}$/
 

@@ -4,19 +4,19 @@ import { fill, type Template } from '../lib/template.ts'
 import { type CorsRules, corsFields } from './cors.ts'
 import { type ErrorFacts, type OwnResponse, PROBLEM_TYPE } from './response.ts'
 
-/** How one configuration presents the gateway's own responses. */
+/** The form in which one configuration presents the gateway's own responses. */
 export interface Presentation {
-  /** `null`: no page of another origin reads them. */
+  /** `null`: pages of other origins cannot read them. */
   readonly cors: CorsRules | null
-  /** Bodies of the operator's, by the code of the refusal. */
+  /** Bodies that the operator has written, by the code of the refusal. */
   readonly bodies: ReadonlyMap<ErrorCode, ErrorBody>
-  /** For a proxy that asks whether a request may go on. Default for whoever sent the request. */
+  /** Rules for a proxy that asks whether a request may go on. Default the response is for the sender of the request. */
   readonly toProxy?: ProxyRules
 }
 
-/** What a proxy takes for a refusal. */
+/** The statuses by which a proxy knows a refusal. */
 export interface ProxyRules {
-  /** 429: the status that the client would get. 403: that one for each, beside 401, and `X-Tollgate-Status` says which it stands for. */
+  /** 429: the client's status. 403: this status for every refusal but a 401; `X-Tollgate-Status` has the client's. */
   readonly refuseWith: 429 | 403
 }
 
@@ -25,16 +25,16 @@ export interface ErrorBody {
   readonly template: Template
 }
 
-/** What a response of the gateway's own may depend on besides what it says. */
+/** The facts of a request that the form of a response may depend on. */
 export interface Asked {
-  /** Of the page that asks; `undefined` if nothing says so. */
+  /** The origin of the asking page; `undefined` if the request does not state one. */
   readonly origin: string | undefined
   readonly requestId: string
-  /** `null` if it never came as a request. */
+  /** The method; `null` if it never came as a request. */
   readonly method: string | null
-  /** As it was sent, without the query. */
+  /** The path as it was sent, without the query. */
   readonly path: string | null
-  /** `null` if nobody has been identified yet. */
+  /** The user; `null` if nobody has been identified yet. */
   readonly user: string | null
 }
 
@@ -48,12 +48,12 @@ export function askedBy({ headers, method, url }: IncomingMessage, requestId: st
   }
 }
 
-/** Of a target in absolute form, too. */
+/** The path of a target, also of one in absolute form. */
 function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] || '/'
 }
 
-/** @param presentation `null` if responses go out as they are */
+/** @param presentation `null` if responses are sent as they are */
 export function presented(presentation: Presentation | null, response: OwnResponse, asked: Asked): OwnResponse {
   if (presentation === null) return response
   const { cors, bodies, toProxy } = presentation
@@ -70,12 +70,12 @@ function forProxy(response: OwnResponse, { refuseWith }: ProxyRules, { method }:
   return {
     ...response,
     ...(isStandIn && { status: 403, headers: [...headers, 'X-Tollgate-Status', String(status)] }),
-    // It may have asked by GET, and would wait for a body that the response to a HEAD never has.
+    // The client may have asked by GET, and would wait for a body that the response to a HEAD never has.
     body: method === 'HEAD' ? '' : body,
   }
 }
 
-/** Who accepts a problem of RFC 9457 asked for that form, unless the body is one. */
+/** A client that accepts a problem of RFC 9457 gets that form, unless the body already is one. */
 function withBody(response: OwnResponse, facts: ErrorFacts, body: ErrorBody, asked: Asked): OwnResponse {
   const { headers } = response
   const at = headers.indexOf('Content-Type') + 1
@@ -88,7 +88,7 @@ function withBody(response: OwnResponse, facts: ErrorFacts, body: ErrorBody, ask
   }
 }
 
-/** Characters of a path that a body shows. */
+/** The most characters of a path that a body shows. */
 const MAX_PATH = 1024
 
 function valuesOf({ status, headers }: OwnResponse, facts: ErrorFacts, asked: Asked) {

@@ -11,24 +11,24 @@ import type { QuotaStatus } from '../quota/status.ts'
 import { awaitsContinue, hasBody, SMALL } from './announced-body.ts'
 import { hangUp } from './raw.ts'
 
-/** A response of our own, ready to be written. */
+/** A response of the gateway's own, ready to be written. */
 export interface OwnResponse {
   readonly status: number
-  /** Raw: name, value, name, value. */
+  /** The headers in raw form: name, value, name, value. */
   readonly headers: readonly string[]
   readonly body: string | Buffer
-  /** What a refusal says, for a body of another form. */
+  /** The facts of a refusal, for a body of another form. */
   readonly facts?: ErrorFacts
-  /** Of a response that is sent again and again: these headers as lines. A copy with other headers has no use for them. Default they are made each time. */
+  /** For a response that is sent often: these headers as lines. A copy with other headers cannot use them. Default none. */
   readonly made?: { readonly of: readonly string[]; readonly lines: string }
 }
 
 export interface ErrorFacts {
   readonly code: ErrorCode
   readonly msg: string
-  /** `null` if it is none of the quota. */
+  /** `null` if the quota did not refuse it. */
   readonly quota: QuotaViolation | null
-  /** Where the field Retry-After may say less. Default what the field says. */
+  /** The full wait if the field Retry-After may tell a shorter one. Default the value of the field. */
   readonly retryAfterSeconds?: number
 }
 
@@ -49,8 +49,8 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
 
 /**
  * `RateLimit-Policy` and `RateLimit` for a charge that some window limits, of all its meters.
- * @param beyond tokens that its first meter is known to cost beyond its cost, or less
- * @param requestId for a list that begins with it, since each accepted request has one. Default none
+ * @param beyond the known tokens of its first meter above its cost, or below 0
+ * @param requestId begins the list, because each accepted request has one. Default none
  * @param beyondOthers the same as `beyond` for each of the further meters. Default none
  */
 export function rateLimitFields(
@@ -76,32 +76,32 @@ export function rateLimitFields(
   return ['X-Request-Id', requestId, 'RateLimit-Policy', policy, 'RateLimit', rest]
 }
 
-/** A category may have no limit, and then adds nothing to the lists. */
+/** A category without a limit adds nothing to the lists. */
 function joined(list: string, more: string): string {
   return list === '' || more === '' ? list + more : `${list}, ${more}`
 }
 
-/** For a response of the upstream to a request that the quota refused and that was let through. */
+/** Added to the upstream's response if the quota refused the request and let it through. */
 export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 
-/** For a response of the upstream to a request that lies beyond a soft limit. */
+/** Added to the upstream's response to a request beyond a soft limit. */
 export const OVER_FIELD = ['X-Tollgate-Quota-State', 'over'] as const
 
-/** For a refusal that no waiting helps, since the request costs more than a limit ever allows. */
+/** Added to a refusal that no wait can change: the request costs more than a limit ever allows. */
 export const NEVER_FIELD = ['X-Tollgate-Quota-State', 'never'] as const
 
-/** For a response of the upstream to a repetition that was not charged. */
+/** Added to the upstream's response to a repetition that was not charged. */
 export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const
 
-/** On every response of the gateway's own with a body, also an operator's: no browser takes a refusal for a page or a script. */
+/** On every own response with a body, also the operator's: no browser takes a refusal for a page or a script. */
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const
 
 const LINGER_MS = 1000
 
 /**
- * Writes a response of ours. A client that is still sending a large body is asked to close; its bytes are read for a
- * moment all the same, since closing on unread data makes TCP reset the connection and throws the response away
- * (RFC 9112, 9.6).
+ * Writes a response of the gateway's own. A client that is still sending a large body is asked to close. Its bytes are
+ * still read for a moment: if a connection is closed with unread data, TCP resets it and the response is lost (RFC
+ * 9112, 9.6).
  */
 export function writeResponse(
   req: IncomingMessage,
@@ -110,7 +110,7 @@ export function writeResponse(
   requestId: string,
 ): void {
   const lingers = !req.complete && hasBody(req) && !isSmall(req)
-  // Nobody wants the body. Behind responses that are still to come Node would keep it until this one is out.
+  // Nobody needs the body. If other responses come first, Node would keep the body until this one is sent.
   if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(response.body)
   if (!lingers && sentWhole(res, response, length, requestId)) return
@@ -134,7 +134,7 @@ export function writeResponse(
   req.once('end', end).once('close', end)
 }
 
-/** @returns whether it was: one of as many bytes as characters, which is all ASCII, on a connection that goes on */
+/** @returns whether it was sent: if it has as many bytes as characters, so that it is ASCII, on a connection that continues */
 function sentWhole(
   res: ServerResponse,
   { status, headers, body, made }: OwnResponse,
@@ -151,7 +151,7 @@ function sentWhole(
 const BEFORE_ID = lineOf('X-Request-Id')
 const BEFORE_LENGTH = lineOf(NO_SNIFFING[0]) + NO_SNIFFING[1] + lineOf('Content-Length')
 
-/** @param response without a field Connection @returns one that is going to be sent again and again: its lines are made once */
+/** @param response without a field Connection @returns the same response for repeated use: its lines are made once */
 export function sentOften(response: OwnResponse): OwnResponse {
   const { headers } = response
   return { ...response, made: { of: headers, lines: linesOf(headers) } }
@@ -163,14 +163,14 @@ function linesOf(headers: readonly string[]): string {
   return text
 }
 
-/** Such a body is read to its end after a response, so that the connection can go on. */
+/** Whether the body is read to its end after a response, so that the connection can continue. */
 function isSmall(req: IncomingMessage): boolean {
   return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= SMALL
 }
 
 /**
- * The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is ended by it, and closed when
- * the client ends it too, or a little later.
+ * Writes the same on a bare socket: for upgrades, and for requests that Node's parser refused. It ends the connection, which
+ * is closed when the client ends it too, or a little later.
  *
  * @param method `null` if it is not known. A response to HEAD has no content (RFC 9110 section 9.3.2)
  */

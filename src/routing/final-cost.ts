@@ -4,46 +4,46 @@ import type { JsonText } from '../lib/json-text.ts'
 import type { CostSource } from '../observe/observation.ts'
 import { decimal, ONE } from '../quota/decimal.ts'
 
-/** Whole tokens, or all that was reserved before the request. */
+/** Whole tokens, or all tokens that were reserved before the request. */
 export type Amount = number | 'all'
 
-/** What a request cost is known by its response: before that its price is a reserve. */
+/** Tells what a request cost by its response. Its price before that is a reserve. */
 export interface SettleRule {
   /**
-   * Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. `gateway` has those
-   * of a request that got no response, see `costWithoutResponse`.
+   * Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. `gateway` is for a
+   * request that got no response, see `costWithoutResponse`.
    */
   readonly status: ReadonlyMap<string, Amount>
-  /** What else of the response is read; `null` for nothing. */
+  /** The other part of the response that is read; `null` for none. */
   readonly source: HeaderSource | JsonSource | SizeSource | null
-  /** What the source says: tokens, up to `max`, or one of these values, by its key as json-scalar.ts has it. */
+  /** The meaning of the source: tokens, up to `max`, or one of these values, by its key of json-scalar.ts. */
   readonly reading: { readonly max: number } | { readonly values: ReadonlyMap<string, Amount> }
-  /** Tokens of a value that is none of `values`, and without a source of a status that is none of `status`. */
+  /** Tokens of a value that is none of `values`. Without a source: of a status that is none of `status`. */
   readonly otherwise: Amount
-  /** Tokens of a response that does not have what is read. */
+  /** Tokens of a response without the part that is read. */
   readonly missing: Amount
 }
 
 export interface HeaderSource {
   readonly kind: 'header'
-  /** In lower case. */
+  /** The name in lower case. */
   readonly field: string
 }
 
 export interface JsonSource {
   readonly kind: 'json'
-  /** Where the value is, by the names on the way: the first place counts that a text has. None for a sum of members at its top. */
+  /** The places of the value, by the names on the way. The first one that a text has counts. None for a sum at the top. */
   readonly paths: readonly Path[]
-  /** Members below it, and tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
+  /** Members below that place, and the tokens for each unit of one, to twelve decimals; `null` if the value itself counts. */
   readonly sum: readonly { readonly path: Path; readonly weight: number }[] | null
-  /** Largest body in bytes, with and without its coding, and of a stream the largest event. */
+  /** Largest body in bytes, with and without its coding, and for a stream the largest event. */
   readonly maxBody: number
 }
 
-/** The names of members within each other, from the outermost on. */
+/** The names of nested members, from the outermost on. */
 type Path = readonly string[]
 
-/** The bytes of the body as they come: each `per` that is begun is a token, and the first one is begun by the response. */
+/** The bytes of the body as they come: each begun `per` is a token, and the response itself begins the first one. */
 export interface SizeSource {
   readonly kind: 'size'
   /** Bytes, at least 1. */
@@ -56,18 +56,18 @@ export interface FinalCost {
   readonly source: CostSource
 }
 
-/** What was read of a response: a text, a value of JSON as it is written, or why there is none. */
+/** The result of reading a response: a text, a value of JSON as it is written, or why there is none. */
 export type Found =
   | { readonly text: string }
   | { readonly json: string }
   | Exclude<CostSource, 'response' | 'above_max'>
 
-/** Bytes of a body, or of an event of a stream, that are held to read it; 0 if none is read. */
+/** The most bytes of a body, or of an event of a stream, that are held to read it; 0 if none is read. */
 export function mostRead(rule: SettleRule | null): number {
   return rule?.source?.kind === 'json' ? rule.source.maxBody : 0
 }
 
-/** What the status alone decides; `null` if something else does. */
+/** The cost that the status alone decides; `null` if something else decides it. */
 export function costByStatus(rule: SettleRule, status: number, reserve: number): FinalCost | null {
   const amount = rule.status.get(String(status)) ?? rule.status.get(`${Math.floor(status / 100)}xx`)
   if (amount !== undefined) return known(amount, reserve)
@@ -75,16 +75,16 @@ export function costByStatus(rule: SettleRule, status: number, reserve: number):
 }
 
 /**
- * What a request costs that reached the upstream and got no response, so that the gateway responds instead: all, unless the rule says
- * otherwise. A client can bring that about when the work is done: it asks for what takes longer than the gateway waits, or for a field
- * that makes the head of the response too large.
+ * The cost of a request that reached the upstream and got no response, so that the gateway responds: all, unless the rule sets another
+ * cost. A client can cause that after the work is done: it asks for work that takes longer than the gateway waits, or for a field that
+ * makes the head of the response too large.
  */
 export function costWithoutResponse(rule: SettleRule, reserve: number): FinalCost {
   const amount = rule.status.get('gateway')
   return amount === undefined ? { tokens: reserve, source: 'unread' } : known(amount, reserve)
 }
 
-/** The responses that cost nothing by a rule, by its keys: `status.5xx`, `values.HIT`, `otherwise`, `missing`. */
+/** The keys of a rule whose responses cost nothing: `status.5xx`, `values.HIT`, `otherwise`, `missing`. */
 export function freeBy({ status, source, reading, otherwise, missing }: SettleRule): string[] {
   const values = 'values' in reading ? reading.values : new Map<string, Amount>()
   const amounts: [string, Amount][] = [
@@ -96,15 +96,15 @@ export function freeBy({ status, source, reading, otherwise, missing }: SettleRu
   return amounts.filter(([, amount]) => amount === 0).map(([key]) => key)
 }
 
-/** The most tokens that any response may make of a reserve. */
+/** The most tokens that a response can cost, given a reserve. */
 export function mostBy({ status, source, reading, otherwise, missing }: SettleRule, reserve: number): number {
   const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
-  // What cannot be read costs the reserve, and by default what got no response too.
+  // A response that cannot be read costs the reserve, and by default so does a request without one.
   const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]
   return Math.max(...[...status.values(), ...others].map((amount) => tokensOf(amount, reserve)))
 }
 
-/** What the source decides. */
+/** The cost that the source decides. */
 export function costByValue(rule: SettleRule, found: Found, reserve: number): FinalCost {
   if (found === 'missing' || found === 'unsaid') return { tokens: tokensOf(rule.missing, reserve), source: found }
   if (typeof found === 'string') return { tokens: reserve, source: found }
@@ -118,19 +118,19 @@ export function costByValue(rule: SettleRule, found: Found, reserve: number): Fi
   return tokens > reading.max ? { tokens: reading.max, source: 'above_max' } : { tokens, source: 'response' }
 }
 
-/** The one value of a field; lines that differ say two. */
+/** The one value of a field. Lines that differ give two. */
 export function inFields(values: readonly string[]): Found {
   const [first, ...others] = new Set(values.map((value) => value.trim()))
   if (first === undefined) return 'missing'
   return others.length === 0 ? { text: first } : 'malformed'
 }
 
-/** The started `per` of so many bytes. */
+/** The number of begun `per` in so many bytes. */
 export function inSize(bytes: number, { per }: SizeSource): Found {
   return { text: String(Math.max(1, Math.ceil(bytes / per))) }
 }
 
-/** What a whole body says. */
+/** The value in a whole body. */
 export function inJson(body: JsonText, source: JsonSource, reading: SettleRule['reading']): Found {
   const said = new Said(source, reading)
   said.hear(body)
@@ -140,20 +140,20 @@ export function inJson(body: JsonText, source: JsonSource, reading: SettleRule['
 /** A value, or a member of a sum. */
 interface Term {
   readonly paths: readonly Path[]
-  /** As `decimal` has it. */
+  /** The weight as `decimal` makes it. */
   readonly weight: bigint
 }
 
-/** Of a name that JSON may write in two ways without `\u`. */
+/** A character that JSON may write in two ways without `\u`. */
 const NEEDS_ESCAPE = /["\\/\p{Cc}]/u
 
-/** What is said by one text of JSON after the other. Of each member of a sum the last value counts by itself. */
+/** Reads one text of JSON after the other. For each member of a sum its last value counts. */
 export class Said {
   readonly #isSum: boolean
-  /** Where a number is read, `null` is none, and says nothing. */
+  /** Where a number is read, `null` counts as no value. */
   readonly #isNumber: boolean
   readonly #terms: readonly Term[]
-  /** The innermost names of all members: an event with none of them says nothing, and most have none. */
+  /** The innermost names of all members. An event with none of them has no value, and most events have none. */
   readonly #names: readonly string[]
   readonly #last: ({ readonly json: string } | 'twice' | undefined)[] = []
 
@@ -164,7 +164,7 @@ export class Said {
     this.#names = this.#terms.flatMap((term) => term.paths.map((path) => path.at(-1) ?? ''))
   }
 
-  /** @returns whether it says anything. What is no JSON does not. */
+  /** @returns whether the text has a value. A text that is no JSON has none */
   hear(text: JsonText): boolean {
     return this.#mayHave(text.text) && text.values.map((value) => this.#take(value)).includes(true)
   }
@@ -190,7 +190,7 @@ export class Said {
     return !(this.#isNumber && found.json === 'null')
   }
 
-  /** A member that is there twice has two values, of which another reader may take either. */
+  /** A duplicate member has two values, and another reader may take either. */
   get found(): Found {
     if (this.#last.includes('twice')) return 'malformed'
     const last = this.#last as ({ readonly json: string } | undefined)[]

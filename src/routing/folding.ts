@@ -1,8 +1,8 @@
 import { canonicalLiteral } from './target.ts'
 
 /**
- * Which differences between two spellings of a path the upstream ignores. Only the look-up ignores them too: what is
- * forwarded has the client's spelling.
+ * The differences between two spellings of a path that the upstream ignores. Only the look-up ignores them too: the
+ * client's spelling is forwarded.
  */
 export interface Folding {
   /** `/v1/CHARGE` is `/v1/charge`. */
@@ -15,19 +15,19 @@ export interface Folding {
 
 export const EXACT: Folding = { case: false, trailingSlash: false, trailingDots: false }
 
-/** Which letters have one case: those of ASCII, as in the regular expressions of Express, or all, as in .NET and Python. */
+/** The letters whose case is ignored: those of ASCII, as in regular expressions of Express, or all, as in .NET and Python. */
 export type Letters = 'ascii' | 'all'
 
 /** A literal of a route pattern as the look-up compares it. */
 export function foldLiteral(text: string, folding: Folding, letters: Letters = 'ascii'): string {
   const literal = canonicalLiteral(text)
   const trimmed = folding.trailingDots ? withoutEnd(literal) : literal
-  // One of nothing else matches nothing: requests with such a segment are refused.
+  // A literal of nothing but dots and blanks matches nothing, because requests with such a segment are refused.
   return foldCase(trimmed === '' ? literal : trimmed, folding, letters)
 }
 
 /**
- * A path as the look-up compares it, but for a slash at its end.
+ * A path as the look-up compares it, except for a slash at its end.
  * @param path in the form of `Target.matched`
  * @returns `null` if one of its segments is dots and blanks only: some systems drop it, others keep it as a name
  */
@@ -42,7 +42,7 @@ export function foldPath(path: string, folding: Folding): string | null {
 /** A segment that ends in a dot or blank. */
 const ENDS = /(?:\.|%20)(?:\/|$)/
 
-/** One character after the other: a regular expression takes the square of their number. */
+/** Reads one character after the other: the time of a regular expression grows with the square of their number. */
 function withoutEnd(segment: string): string {
   let end = segment.length
   for (;;) {
@@ -52,7 +52,7 @@ function withoutEnd(segment: string): string {
   }
 }
 
-/** @param text in canonical form: what is not ASCII is escaped, so that lower case is that of ASCII letters and of escapes */
+/** @param text in canonical form: characters beyond ASCII are escaped, so lower case is that of ASCII letters and of escapes */
 export function foldCase(text: string, folding: Folding, letters: Letters): string {
   if (!folding.case) return text
   return (letters === 'ascii' ? text : text.replace(NO_ASCII, foldLetters)).toLowerCase()
@@ -69,7 +69,7 @@ function foldLetters(escapes: string): string {
   return Array.from(decoded(escapes), foldLetter).join('')
 }
 
-/** As UTF-8, or else as the one-byte encoding that such bytes are. */
+/** Decodes as UTF-8, or else as the one-byte encoding. */
 function decoded(escapes: string): string {
   try {
     return decodeURIComponent(escapes)
@@ -78,7 +78,7 @@ function decoded(escapes: string): string {
   }
 }
 
-/** By way of the upper case: the Kelvin sign is a `k` so, and the long `ſ` an `s`, as in Python. A letter stays one letter. */
+/** Folds by way of upper case: so the Kelvin sign is a `k`, and the long `ſ` an `s`, as in Python. */
 function foldLetter(letter: string): string {
   const upper = letter.toUpperCase()
   const lower = (upper.length === letter.length ? upper : letter).toLowerCase()

@@ -20,24 +20,24 @@ import { readParameter } from '../lib/query-parameters.ts'
 import { decoded, pairsNamed } from './query-names.ts'
 import { spellingsOf } from './spellings.ts'
 
-/** What of a request its price may be read from. */
+/** The parts of a request from which its price may be read. */
 export interface Asked {
   /** The whole body, if the price has a `maxBody`. */
   readonly body: Buffer | null
-  /** As the client sends it, one character for each byte: empty, or `?` and what follows. */
+  /** The query as the client sends it, one character for each byte: empty, or `?` and the text after it. */
   readonly query: string
   /** Names and values by turns. */
   readonly rawHeaders: readonly string[]
-  /** Bytes of the body: 0 if there is none, `null` if nobody knows before it has come. */
+  /** Bytes of the body: 0 if there is none, `null` if the number is unknown before the body has come. */
   readonly length: number | null
 }
 
 type Cost = { readonly cost: number }
 
 /**
- * Prices a request whose query has no `queryFault`, which whoever prices has asked for: it is refused before its body is read. Whatever two
- * readers could read differently is refused, because a request that says one thing to us and another to the upstream is a cheap way to
- * an expensive response.
+ * Prices a request whose query has no `queryFault`. The caller checks that first, because such a request is refused before its body is
+ * read. A request with two readings is refused: if the gateway and the upstream read it differently, an expensive response could be had
+ * cheaply.
  */
 export function priceOf(price: Price, asked: Asked): Cost | Denial {
   if (price.kind === 'fixed') return price
@@ -47,7 +47,7 @@ export function priceOf(price: Price, asked: Asked): Cost | Denial {
   return Array.isArray(body) ? costOfAll(price, asked, body) : costIn(price, asked, body)
 }
 
-/** The members of the JSON object that a price is read from, or what is said of a body that has none for anybody. */
+/** The members of the JSON object from which a price is read, or the reason why the body has none for any reader. */
 type Json = { readonly members: readonly Member[] } | { readonly none: Denial }
 
 const NO_BODY: Json = { none: refuse('The request must have a body.', 'body_price') }
@@ -86,11 +86,11 @@ function costIn(price: Price, asked: Asked, json: Json): Cost | Denial {
   }
 }
 
-/** @param none why nothing is there, if that is not because the request leaves it out */
+/** @param none why there is no value, if the request does not simply leave it out */
 function costWithout(price: AskedPrice, none: Denial | null): Cost | Denial {
   const { source, reading, otherwise } = price
   if (otherwise === null) return none ?? must(source, howOf(price))
-  // What is missing is `null` to most readers.
+  // To most readers a missing member is `null`.
   const asNull = reading.kind === 'values' ? reading.values.get('null') : undefined
   return asNull?.kind === 'fixed' ? asNull : { cost: otherwise }
 }
@@ -109,7 +109,7 @@ function within({ min, max }: { readonly min: number; readonly max: number }, to
   return { cost: Math.min(max, Math.max(min, tokens)) }
 }
 
-/** What a request says at a source: a value of JSON as it is written, a text, or a length. */
+/** The value of a request at a source: a value of JSON as it is written, a text, or a length. */
 type Found =
   | { readonly json: string }
   | { readonly text: string }
@@ -129,10 +129,10 @@ function find(source: PriceSource, asked: Asked, json: Json): Found | Denial {
   }
 }
 
-/** At one level. A body that has the default size holds hardly more. */
+/** The most members of one level. A body of the default size holds hardly more. */
 const MAX_MEMBERS = 10_000
 
-/** The member at a path of which no level has another spelling, or another member of its name. */
+/** The member at a path. No level may have it in another spelling, or twice. */
 function memberAt(source: BodySource, outermost: readonly Member[]): Found | Denial {
   let json = ''
   for (const [level, isSpelling] of spellingsAt(source).entries()) {
@@ -162,12 +162,12 @@ function dotted(path: BodySource['path']): string {
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
-/** What may begin an object or an array (RFC 8259 has no other white space). */
+/** The beginning of an object or an array (RFC 8259 has no other white space). */
 const COMPOUND = /^[ \t\n\r]*([{[])/
-/** Words: no reader of JSON, YAML, XML or forms finds the name of a member in them, whatever it puts up with. */
+/** Words: no reader of JSON, YAML, XML or forms, however tolerant, finds the name of a member in them. */
 const WORDS = /^[\w \t\r\n.,;!?()-]*$/
 
-/** @returns the objects of a batch, the one object, or that there is none: else readers could differ about the body */
+/** @returns the objects of a batch, the one object, or that there is none. Readers could otherwise differ about the body */
 function readBody({ batch }: AskedPrice, maxBody: number, { body, rawHeaders }: Asked): string[] | Json | Denial {
   const bytes = body ?? EMPTY
   if (bytes.length > maxBody) {
@@ -191,7 +191,7 @@ function readJson(types: readonly string[], body: Buffer, batch: number | null):
   const [, opening] = COMPOUND.exec(text) ?? []
   if (opening === '[' && batch !== null) return readBatch(text, batch)
   if (opening !== '{') return noObject()
-  // Before the whole is parsed, which takes seconds where there are a million of them.
+  // Checked before the whole is parsed, which takes seconds for a million members.
   const members = membersOf(text)
   if (isDenial(members)) return members
   return isJson(text) ? { members } : noObject()
@@ -217,7 +217,7 @@ function membersOf(object: string): Member[] | Denial {
 
 type QuerySource = Extract<PriceSource, { kind: 'query' }>
 
-/** Many frameworks read a body beside the query as one with it, and then the body decides. */
+/** Many frameworks read a body and the query as one, and then the body decides. */
 function inQuery(source: QuerySource, { query, length }: Asked): Found | Denial {
   if (length !== 0) return refuse('The request must not have a body: its query says what it costs.', 'query_price')
   const { names, folded } = namesRead(source)
@@ -238,7 +238,7 @@ function inHeader(source: Extract<PriceSource, { kind: 'header' }>, { rawHeaders
   return twin === undefined ? { text: Buffer.from(text, 'latin1').toString('utf8') } : must(source, 'only once')
 }
 
-/** The price of the value; `otherwise` only for one that nobody takes for a value with another price. */
+/** The price of the value. `otherwise` applies only to a value that no reader takes for one with another price. */
 function listedPrice(price: AskedPrice, values: ReadonlyMap<string, Price>, found: Found): Price | Denial {
   const key = keyOf(found)
   const listed = key === null ? undefined : values.get(key)
@@ -249,13 +249,13 @@ function listedPrice(price: AskedPrice, values: ReadonlyMap<string, Price>, foun
   return refuse(msg, key === null ? reasonOf(source) : `${reasonOf(source)}: ${key.slice(0, MOST_SHOWN)}`)
 }
 
-/** A text is the value that it spells, in the one spelling of which nobody takes a part or what is in quotes. */
+/** A text is the value that it spells, in the one spelling that no reader cuts or unquotes. */
 function keyOf(found: Found): string | null {
   if ('json' in found) return keyOfJson(found.json)
   return 'text' in found && keyOfWritten(found.text) === found.text ? found.text : null
 }
 
-/** What the values of a price are, to distinguish others from them. */
+/** The values of a price, in forms that tell them from other values. */
 interface Listed {
   readonly types: ReadonlySet<string>
   readonly hasFractions: boolean
@@ -272,12 +272,12 @@ const listedOf = onceForEach((values: ReadonlyMap<string, Price>): Listed => {
   }
 })
 
-/** Characters that stand for others, or part a list, to some reader. */
+/** Characters that some reader decodes, or takes for a separator of a list. */
 const ODD_TEXT = /[%,;\ufffd]/
 
 /**
- * Whether no reader takes a value for one of those that are listed. A value of another type may be: "2" is 2 to PHP, 1 is true to Python.
- * So may a number that is cut to a whole one or to 32 bits, and another spelling of a text.
+ * Whether no reader takes a value for a listed one. Values of other types may be equal: "2" is 2 to PHP, and 1 is true to Python. So may
+ * a number that is cut to a whole one or to 32 bits, and another spelling of a text.
  */
 function isOther(key: string, values: ReadonlyMap<string, Price>): boolean {
   if (key === 'null') return true
@@ -290,13 +290,13 @@ function isOther(key: string, values: ReadonlyMap<string, Price>): boolean {
   return !mayBeNumber && !ODD_TEXT.test(value) && !isSpelling(value)
 }
 
-/** Longest number that is looked at. */
+/** The longest number that is read. */
 const MAX_NUMBER = 100
-/** A text has no fraction and no exponent, of which some readers take the digits before it. */
+/** A text without fraction and exponent. Some readers take only the digits before those. */
 const WHOLE = /^(?:0|-?[1-9]\d*)$/
 const NUMBER = /^-?\d/
 
-/** @returns `null` where there is none, which is not the same as another value */
+/** @returns `null` if there is no value, which is not the same as another value */
 function costOfNumber(
   source: PriceSource,
   reading: Extract<PriceReading, { kind: 'number' }>,
@@ -321,16 +321,16 @@ function costOfList(
   return within(reading, elementCount(json) * reading.each)
 }
 
-/** What keeps a query from standing beside a priced body. */
+/** Why a query may not stand beside a priced body. */
 export type QueryFault =
   /** It has a name of the price. */
   | 'named'
-  /** It has so many escaped names, or so long ones, that to look through them would cost more than the request. */
+  /** It has so many or so long escaped names that to check them would cost more than the request. */
   | 'unclear'
 
 /**
- * Whether a query has a name of the body that the price hangs on, in any spelling that the body may not have either: many frameworks
- * read the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so that the body pays for one value and the other acts.
+ * Whether a query has a name of the body that the price depends on, in any spelling that the body may not have either. Many frameworks
+ * read the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so one value would be paid for and the other used.
  *
  * @param query as in `Asked`
  */
@@ -344,7 +344,7 @@ export function queryFault(price: AskedPrice, query: string): QueryFault | null 
 const UNCLEAR =
   'The query has too many escaped names beside what says what this request costs: escape fewer than 32 of them.'
 
-/** What is said of a query that may not stand beside the price. */
+/** The denial of a query that may not stand beside the price. */
 export function queryDenial(price: AskedPrice, fault: QueryFault): Denial {
   if (fault === 'unclear') return refuse(UNCLEAR, 'body_price')
   const names = bodyNames(price).map((name) => JSON.stringify(name))
@@ -361,7 +361,7 @@ function joined(path: BodySource['path']): string[] {
   return path.length > 1 ? [dotted(path)] : []
 }
 
-/** Characters of an unknown value in the log. */
+/** The most characters of an unknown value in the log. */
 const MOST_SHOWN = 64
 
 /** @param reason for the log */
@@ -382,7 +382,7 @@ function reasonOf({ kind }: PriceSource): string {
   return `${kind}_price`
 }
 
-/** For a sentence. */
+/** The source in words, for a sentence. */
 function nameOfSource(source: PriceSource): string {
   switch (source.kind) {
     case 'body':

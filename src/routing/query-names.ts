@@ -5,28 +5,28 @@ import { fold, spellingsOf } from './spellings.ts'
 
 /** ASCII without a percent sign. */
 const PLAIN_TEXT = /^[ -$&-~]*$/
-/** Names of a query that are looked at letter by letter, as they hold more than letters and digits. Real requests have a dozen. */
+/** The most names of a query with other characters than letters and digits. Real requests have a dozen. */
 const MAX_ODD_NAMES = 32
-/** Octets of such a name. */
+/** The most octets of such a name. */
 const MAX_ODD_NAME = 128
 
-/** How often a query has a name. */
+/** The number of pairs of a query that have a name. */
 export interface NamedPairs {
   readonly count: number
-  /** Whether the query has so many escaped names, or so long ones, that to look through them would cost more than the request. */
+  /** Whether the query has so many or so long escaped names that to check them would cost more than the request. */
   readonly isUnclear: boolean
 }
 
 const NONE: NamedPairs = { count: 0, isUnclear: false }
 
 /**
- * How many pairs of a query have one of some names, in any spelling that a member of a body may not have either, and as every framework
- * reads names: `a[]`, `a.b` and `a[b]` too.
+ * How many pairs of a query have one of some names, in any spelling that a member of a body may not have either, and in the forms of
+ * all frameworks: `a[]`, `a.b` and `a[b]` too.
  *
- * It is read once from left to right, since whoever asks may send 8 KiB of it.
+ * The query is read once from left to right, because a client may send 8 KiB of it.
  *
  * @param names always the same object for the same names
- * @param query as the client sends it, one character for each byte: empty, or `?` and what follows
+ * @param query as the client sends it, one character for each byte: empty, or `?` and the text after it
  */
 export function pairsNamed(names: readonly string[], query: string): NamedPairs {
   if (query.length <= 1 || names.length === 0) return NONE
@@ -36,7 +36,7 @@ export function pairsNamed(names: readonly string[], query: string): NamedPairs 
   let from = 1
   let end = -1
   let isPlain = true
-  // No code stands for the end of the query, which ends the last pair as a `&` would.
+  // At the end of the query the code is NaN, which ends the last pair as a `&` would.
   for (let at = 1; at <= query.length; at++) {
     const code = query.charCodeAt(at)
     if (code === EQUALS) end = end < 0 ? at : end
@@ -67,7 +67,7 @@ interface Matcher {
 const matcherOf = onceForEach((names: readonly string[]): Matcher => {
   const undotted = names.map((name) => name.replaceAll('.', ''))
   const odd = spellingsOf(undotted)
-  // Nothing that is plain grows or shrinks when it is folded: most names have another length than these.
+  // A plain name keeps its length when it is folded, and most names have another length than these.
   const lengths = new Set(undotted.map((name) => fold(name, new Map(), () => true).length))
   const plain = (query: string, from: number, to: number) => lengths.has(to - from) && odd(query.slice(from, to))
   return { plain, odd }
@@ -90,7 +90,7 @@ function readingsOf(name: string): string[] {
   return [name.split('[', 1)[0] ?? '', name.replace(/[[\]]/g, '')].map((each) => each.replaceAll('.', ''))
 }
 
-/** A name or a value of a pair. */
+/** Decodes a name or a value of a pair. */
 export function decoded(text: string): string {
   const spaced = text.replaceAll('+', ' ')
   if (PLAIN_TEXT.test(spaced)) return spaced

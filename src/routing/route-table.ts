@@ -3,20 +3,20 @@ import type { TargetProblem } from './target.ts'
 
 /** A part of a route pattern, between two slashes. */
 export type Segment =
-  /** Matches itself, letter case included unless that is folded. Escapes are compared in canonical form, so `caf%c3%a9` is `café`. */
+  /** Matches this text, with its letter case unless that is folded. Escapes count as their characters: `caf%c3%a9` is `café`. */
   | { readonly kind: 'literal'; readonly text: string }
-  /** `:name`: matches one segment that is not empty. */
+  /** `:name` matches one segment that is not empty. */
   | { readonly kind: 'param'; readonly name: string }
-  /** A last `*`: matches one or more remaining segments, so `/a/*` matches `/a/b`, `/a/b/c` and `/a/`, but not `/a`. */
+  /** A last `*` matches one or more remaining segments, so `/a/*` matches `/a/b`, `/a/b/c` and `/a/`, but not `/a`. */
   | { readonly kind: 'rest' }
 
-/** What the table has to know of a rule; the rest of it is the caller's. */
+/** The part of a rule that the table reads. The rest of it is the caller's. */
 export interface RoutePattern {
   /** As written in the configuration, for error messages. */
   readonly match: string
-  /** In upper case, at least one; or any method. */
+  /** The methods in upper case, at least one; or any method. */
   readonly methods: readonly string[] | '*'
-  /** One for each slash: `/` is one empty literal, and a trailing slash one more at the end. */
+  /** One segment for each slash: `/` is one empty literal, and a trailing slash adds one more at the end. */
   readonly segments: readonly Segment[]
 }
 
@@ -24,44 +24,44 @@ export interface RouteMatch<T> {
   readonly rule: T
 }
 
-/** The path is known, the method is not: what an `Allow` header lists. */
+/** The path is known, but not the method. `Allow` lists the known methods. */
 export interface MethodNotAllowed {
   readonly allow: readonly string[]
 }
 
-/** Services that fold paths differ on which rule has this one, so it is refused. */
+/** Services that fold paths differ about which rule matches this one, so it is refused. */
 export interface Unclear {
   readonly unclear: Extract<TargetProblem['code'], 'target_only_dots' | 'target_letter_case'>
 }
 
 export interface RouteTable<T> {
   /**
-   * The most specific rule for a request: segment by segment from the left, literal before `:name` before `*`, then a
-   * named method before any. Where the more specific path lacks the method, the next one is tried. HEAD counts as GET
-   * where no rule of that shape names it.
+   * The most specific rule for a request. Paths are compared segment by segment from the left, a literal before `:name`
+   * before `*`, then a named method before any. If the more specific path lacks the method, the next one is tried. HEAD
+   * counts as GET where no rule of that shape names it.
    *
-   * @param path in the form that is matched, as `canonicalTarget` gives it
+   * @param path in the form of `Target.matched`, as `canonicalTarget` gives it
    * @returns `null` if no rule has such a path
    */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | Unclear | null
 }
 
-/** The rules by one way to fold letters. */
+/** The rules, folded by one kind of letters. */
 interface Trie<T> {
-  /** @param path folded, but for a slash at its end */
+  /** @param path folded, except for a slash at its end */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
   add(rule: T): void
 }
 
-/** A node of a trie of path segments: what has been matched so far. */
+/** A node of a trie of path segments: the segments that have been matched so far. */
 interface Node<T> {
-  /** By the text of the next segment, folded. A map, since a path may hold `__proto__`. */
+  /** The nodes by the text of the next segment, folded. A map, because a path may hold `__proto__`. */
   readonly literals: Map<string, Node<T>>
-  /** Behind any segment that is not empty. */
+  /** The node after any segment that is not empty. */
   param: Node<T> | null
   /** The rules of paths that end here. */
   readonly end: Shape<T>
-  /** The rules of all paths that go on from here. */
+  /** The rules of all paths that continue from here. */
   readonly rest: Shape<T>
 }
 
@@ -73,9 +73,9 @@ const ANY_METHOD = '*'
 /**
  * Compiles the rules; their order does not matter.
  *
- * With `case` a letter beyond ASCII has two readings. A path that another rule has by the second one is unclear.
+ * With `case` a letter beyond ASCII has two readings. A path is unclear if the second reading matches another rule.
  *
- * @param folding what the upstream ignores. Default nothing
+ * @param folding the differences that the upstream ignores. Default none
  * @throws Error when two rules claim the same method of the same shape, or a `*` is not last
  */
 export function createRouteTable<T extends RoutePattern>(rules: readonly T[], folding: Folding = EXACT): RouteTable<T> {
@@ -84,15 +84,15 @@ export function createRouteTable<T extends RoutePattern>(rules: readonly T[], fo
   return making.table
 }
 
-/** A table that is filled rule by rule: 10,000 at once would hold up the event loop. */
+/** A table that is filled rule by rule: 10,000 at once would block the event loop. */
 export interface RouteTableMaking<T> {
-  /** Complete once the last rule is added. */
+  /** Complete after the last rule is added. */
   readonly table: RouteTable<T>
   /** @throws Error as `createRouteTable` */
   add(rule: T): void
 }
 
-/** As `createRouteTable`, for whoever adds the rules in slices. */
+/** As `createRouteTable`, for a caller that adds the rules in slices. */
 export function makeRouteTable<T extends RoutePattern>(folding: Folding): RouteTableMaking<T> {
   const trie = createTrie<T>(folding, 'ascii')
   const ofAllLetters = folding.case ? createTrie<T>(folding, 'all') : trie
@@ -125,8 +125,8 @@ function ruleOf<T>(found: ReturnType<Trie<T>['lookup']>): T | null {
 function createTrie<T extends RoutePattern>(folding: Folding, letters: Letters): Trie<T> {
   const root = newNode<T>()
   const methods = new Set<string>()
-  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them: whether a slash
-  // behind it is the last one.
+  // The empty text before the first slash, the segments of the longest rule, and two more if the path has them. They tell
+  // whether a slash after them is the last one.
   let most = 3
 
   function add(rule: T): void {
@@ -154,7 +154,7 @@ function noteMethods({ methods }: RoutePattern, named: Set<string>): void {
   }
 }
 
-/** @param slash whether one at the end is ignored, or else is an empty rest: `/a/` is `/a`, or what `/a/*` matches */
+/** @param slash whether a slash at the end is ignored. If not, it is an empty rest: `/a/` is matched by `/a/*` */
 function find<T>(
   node: Node<T>,
   method: string,
@@ -175,7 +175,7 @@ function find<T>(
   )
 }
 
-/** Who has the method by name, HEAD as GET, any method. */
+/** The match for a method: by its name, HEAD as GET, or any method. */
 function matchOf<T>(shape: Shape<T>, method: string): RouteMatch<T> | null {
   const named = shape.get(method) ?? (method === 'HEAD' ? shape.get('GET') : undefined)
   return named ?? shape.get(ANY_METHOD) ?? null
@@ -208,7 +208,7 @@ function shapeOf<T>(
   return node.end
 }
 
-/** One behind another slash is an empty segment, and `/` is all that is left of the path. */
+/** A slash after another one is an empty segment, and stays. `/` stays because nothing else is left of the path. */
 function withoutSlash(segments: readonly Segment[], { trailingSlash }: Folding): readonly Segment[] {
   const [before, last] = segments.slice(-2)
   const isSlash = trailingSlash && isEmpty(last) && !isEmpty(before)
@@ -219,7 +219,7 @@ function isEmpty(segment: Segment | undefined): boolean {
   return segment?.kind === 'literal' && segment.text === ''
 }
 
-/** Two patterns of one shape match the same paths: parameter names, the spelling of escapes and what is folded make no difference. */
+/** Two patterns of one shape match the same paths: parameter names, the spelling of escapes and folded differences do not matter. */
 export function shapeText({ segments }: Pick<RoutePattern, 'segments'>, folding: Folding): string {
   return withoutSlash(segments, folding)
     .map((s) => (s.kind === 'literal' ? `/${foldLiteral(s.text, folding, 'all')}` : s.kind === 'param' ? '/:' : '/*'))

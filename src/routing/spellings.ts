@@ -2,11 +2,11 @@
 const PLAIN_NAME = /^[0-9A-Za-z]+$/
 
 /**
- * Whether a name is one of the fields to some JSON parser or object mapper: by letter case (Go, .NET), as `charge_id` for
+ * Whether some JSON parser or object mapper takes a name for one of the fields: by letter case (Go, .NET), as `charge_id` for
  * `chargeId` (protobuf), cut at NUL, without lone surrogates and invisible characters.
  *
- * Character by character, each folded once, and no further than one of the fields begins so: one character may fold to 18, a body has
- * room for 16,000 that differ, and to sort a run of marks takes the square of its length.
+ * Each character is folded once, and only as long as one of the fields begins so. One character may fold to 18, a body has room for
+ * 16,000 different ones, and the time to sort a run of marks grows with the square of its length.
  */
 export function spellingsOf(fields: readonly string[]): (name: string) => boolean {
   const known = new Map<string, string>()
@@ -18,10 +18,10 @@ export function spellingsOf(fields: readonly string[]): (name: string) => boolea
   }
 }
 
-/** Characters whose fold is remembered. */
+/** The most characters whose fold is remembered. */
 const MAX_KNOWN = 4096
 
-/** A name as all its spellings have it, or its beginning with which no field begins. */
+/** The form of a name that all its spellings share, or its beginning up to the place where no field begins so. */
 export function fold(name: string, known: Map<string, string>, begins: (text: string) => boolean): string {
   const end = name.indexOf('\0')
   let text = ''
@@ -37,12 +37,12 @@ export function fold(name: string, known: Map<string, string>, begins: (text: st
   return text
 }
 
-/** Upper before lower case, since the dotless `ı` is an `i` (to Java) only by way of its upper case. */
+/** Upper case comes before lower case, because to Java the dotless `ı` is an `i` only by way of its upper case. */
 function foldCharacter(char: string): string {
   return withoutUnseen(char.normalize('NFKD')).toUpperCase().toLowerCase()
 }
 
-/** Marks, invisible characters, and what parts words. */
+/** A text without marks, invisible characters, and characters that separate words. */
 function withoutUnseen(text: string): string {
   return text.replace(/[\p{M}\p{C}\s_-]/gu, '')
 }

@@ -1,30 +1,30 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * One spelling for each path. Upstreams fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
- * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
- * could read differently is refused. Of the harmless spellings one is matched, and the client's is forwarded (RFC 9110 section 7.7): some
- * upstreams verify a signature over it.
+ * Gives each path one spelling. Upstreams fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`, `/%61/b`), and
+ * each that we would read differently is a way round the price of a route. So a path that two servers could read differently is refused.
+ * Harmless spellings are matched in one form, and the client's spelling is forwarded (RFC 9110 section 7.7): some upstreams verify a
+ * signature over it.
  *
- * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, a slash at the end of
+ * Differences that only the operator can judge are left alone: letter case, dots and spaces at the end of a name, a slash at the end of
  * the path (`edge.match` says which of them the upstream folds), and compatible Unicode letters.
  */
 
-/** What an upstream is known to take as plain data, and may therefore pass. Each is off unless the operator says so. */
+/** Characters that an upstream takes as plain data, and that may therefore pass. Each is off unless the operator allows it. */
 export interface PathAllowances {
-  /** `%2F`: stays escaped and never divides segments. */
+  /** `%2F`: it stays escaped and never divides segments. */
   readonly encodedSlash: boolean
   /** `//`: an empty segment inside the path. One at the end, a trailing slash, is always allowed. */
   readonly emptySegment: boolean
   /** `;` and `%3B`. A segment of dots before it (`/..;/`) stays refused. */
   readonly semicolon: boolean
-  /** Names of what is let pass by name; others than these mean nothing here. Default none. */
+  /** Names of the kinds that may pass. Other names have no effect here. Default none. */
   readonly lenient?: ReadonlySet<string>
 }
 
-/** Each is off unless the operator says so, and named where a path needed it. */
+/** Each is off unless the operator allows it, and is named where a path needed it. */
 export type PathLeniency =
-  /** `caf%E9`. Not the overlong forms of ASCII characters, which some decoders take for those. */
+  /** `caf%E9`. Overlong forms of ASCII characters are not included, because some decoders take them for ASCII. */
   | 'non_utf8_path'
   /** `%252F`: an escaped percent sign before two digits, for an upstream that decodes once. */
   | 'encoded_percent'
@@ -33,13 +33,13 @@ export type PathLeniency =
 
 /** A request target that every server reads alike. */
 export interface Target {
-  /** What is forwarded: as the client wrote it. */
+  /** The path that is forwarded, as the client wrote it. */
   readonly path: string
-  /** What is matched: escapes of unreserved characters and of delimiters decoded, the others in upper case; `[` `]` `^` `|` escaped. */
+  /** What is matched: escapes of unreserved characters and delimiters decoded, others in upper case; `[` `]` `^` `|` escaped. */
   readonly matched: string
-  /** As the client wrote it: empty, or `?` and what follows. */
+  /** The query as the client wrote it: empty, or `?` and the text after it. */
   readonly query: string
-  /** What was let pass; absent for nothing. */
+  /** The kinds that were let pass; absent for none. */
   readonly lenient?: readonly PathLeniency[]
 }
 
@@ -66,11 +66,11 @@ const PROBLEMS = {
   query_unescaped: 'The query holds a character that has to be percent-encoded.',
 } as const
 
-/** Nearly all paths are canonical already: this tells so in a tenth of the time that the careful way takes. */
+/** Nearly all paths are canonical already. This expression finds that in a tenth of the time of the careful way. */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
 const QUERY = /^(?:\?[!"$-~]*)?$/
 
-/** What a byte is in a path, as bits: one look into a table for each byte, whatever a stranger sends. */
+/** The meaning of a byte in a path, as bits: one look into a table for each byte, whatever a stranger sends. */
 const UNRESERVED = 1
 const PCHAR = 2
 const WRITABLE = 4
@@ -85,7 +85,7 @@ for (let byte = 0; byte < 256; byte++) {
   else if (/[/%]/.test(char)) BYTES[byte] = WRITABLE
 }
 
-/** The value of a hexadecimal digit; more than a byte for what is none. */
+/** The value of a hexadecimal digit; more than a byte for any other character. */
 const DIGIT = new Uint16Array(256).fill(0x100)
 for (let value = 0; value < 16; value++) {
   DIGIT[value.toString(16).charCodeAt(0)] = value
@@ -102,8 +102,8 @@ const BACKSLASH = 0x5c
 /**
  * Reads the target of a request line, which must be in origin form.
  *
- * The query is passed on as it stands, and only has to be visible ASCII without `#`. Invalid escapes are tolerated there:
- * nothing of ours reads the query, so it can hide nothing from us, and `?q=100%` is common.
+ * The query is passed on unchanged, and only has to be visible ASCII without `#`. Invalid escapes are tolerated there:
+ * nothing is decided by them, and `?q=100%` is common.
  */
 export function canonicalTarget(url: string, allow: PathAllowances): Target | TargetProblem {
   const mark = url.indexOf('?')
@@ -114,22 +114,22 @@ export function canonicalTarget(url: string, allow: PathAllowances): Target | Ta
   return canonicalPath(written, query, allow)
 }
 
-/** A literal of a route pattern in the form of `Target.matched`. Any text is accepted, `café` too. */
+/** A literal of a route pattern in the form of `Target.matched`. Any text is accepted, also `café`. */
 export function canonicalLiteral(text: string): string {
   return decodeOnly(PCHAR, text.toWellFormed().replace(/[^\w.~!$&'()*+,;=:@%-]/gu, encodeURIComponent))
 }
 
 type Rule = readonly [code: TargetProblem['code'], unless?: PathLeniency]
 
-/** What may be found in a path, in the order in which it is reported: each is a bit of a set. */
+/** The possible findings in a path, in the order in which they are reported. Each is a bit of a set. */
 const RULES = [
   ['target_control'],
   ['target_control', 'encoded_backslash'],
-  // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
+  // Also for harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
   ['target_escaped_twice', 'encoded_percent'],
   // Also before an encoded slash or a parameter: an upstream that decodes or strips those walks up the tree.
   ['target_dots'],
-  // ASCII in more bytes than it has: `%C0%AF` is a slash to decoders that take it.
+  // ASCII in more bytes than it needs: `%C0%AF` is a slash to decoders that accept it.
   ['target_no_utf8'],
   ['target_escaped_slash'],
   ['target_semicolon'],
@@ -171,22 +171,22 @@ function isAllowed(finding: number, { encodedSlash, emptySegment, semicolon }: P
 const BEYOND_BYTES = /[^\0-\xff]/
 
 /**
- * Reads a path once from left to right, whatever a stranger sends. What it finds is judged by what is there once the escapes of unreserved
- * characters are decoded, so that no mixture of escapes hides anything.
+ * Reads a path once from left to right, whatever a stranger sends. Findings are judged after the escapes of unreserved characters are
+ * decoded, so that no mixture of escapes hides anything.
  */
 class PathReader {
   problem: 'target_unescaped' | 'target_bad_escape' | null = null
-  /** Of the bits above. */
+  /** The findings so far, as bits of the rules above. */
   found = 0
   readonly #matched: Buffer
   readonly #decoded: Buffer
   #matchedEnd = 0
   #decodedEnd = 0
-  /** The byte of the escape just before; -1 behind anything else. */
+  /** The byte of the escape just before; -1 after anything else. */
   #escape = -1
-  /** Hexadecimal digits that stand behind `%25`; -1 for elsewhere. */
+  /** The hexadecimal digits so far after `%25`; -1 elsewhere. */
   #digits = -1
-  /** Dots of which the segment consists so far; -1 where it has something else. */
+  /** The dots of the segment so far; -1 if it has another character. */
   #dots = -1
   #isBehindSlash = false
 
@@ -221,7 +221,7 @@ class PathReader {
         continue
       }
       const value = i + 2 < length ? escaped(text[i + 1] as number, text[i + 2] as number) : -1
-      // Of a text that has both faults this is the lesser one.
+      // If a text has both faults, this is the lesser one.
       if (value < 0) this.problem = 'target_bad_escape'
       else {
         if (((BYTES[value] as number) & UNRESERVED) !== 0) this.#plain(value)
@@ -249,7 +249,7 @@ class PathReader {
     this.#isBehindSlash = false
   }
 
-  /** It is written as an escape, and judged as what it is: no rule looks for it. */
+  /** Such a byte is written as an escape and judged as itself: no rule looks for it. */
   #leftRaw(byte: number): void {
     this.#writeEscape(byte)
     this.#escape = -1
@@ -258,9 +258,7 @@ class PathReader {
     this.#isBehindSlash = false
   }
 
-  /**
-   * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling escapes its route.
-   */
+  /** RFC 3986 distinguishes `%3A` and `:`, but most upstreams do not. Matching takes them for one, so neither escapes its route. */
   #writeEscape(byte: number): void {
     const high = UPPER[byte >> 4] as number
     const low = UPPER[byte & 15] as number
@@ -297,7 +295,7 @@ class PathReader {
     this.#digits = -1
   }
 
-  /** An upstream may cut a segment there, so that what is before counts as a segment. */
+  /** An upstream may cut a segment there, so the part before it counts as a segment. */
   #semicolon(): void {
     this.found |= this.#isBehindSlash ? WITH_SEMICOLON | EMPTY_SEGMENT : WITH_SEMICOLON
     this.#endDots()
@@ -309,7 +307,7 @@ class PathReader {
   }
 }
 
-/** @returns the value of two digits; negative if one of them is none */
+/** @returns the value of two digits; negative if one of them is no digit */
 function escaped(high: number, low: number): number {
   const value = ((DIGIT[high] as number) << 4) | (DIGIT[low] as number)
   return value > 255 ? -1 : value
@@ -323,7 +321,7 @@ function findingOfTwo(first: number, second: number): number {
   return first === 0xf0 && second < 0x90 ? OVERLONG : 0
 }
 
-/** Escapes of such characters decoded, and the others in upper case. */
+/** Decodes the escapes of such characters, and writes the others in upper case. */
 function decodeOnly(plain: number, text: string): string {
   return text.replace(/%([0-9A-Fa-f]{2})/g, (whole, digits) => {
     const byte = Number.parseInt(digits, 16)
@@ -331,12 +329,12 @@ function decodeOnly(plain: number, text: string): string {
   })
 }
 
-/** Room for a path, what becomes of it, and its bytes. It is used for one path after the other. */
+/** Buffers for a path, its matched form and its decoded bytes, used for one path after the other. */
 let room = createRoom(16 * 1024)
 
 function createRoom(bytes: number) {
   const times = (each: number) => Buffer.allocUnsafe(each * bytes)
-  // Where each character is one that is left raw, three are written for it.
+  // If each character is one that is left raw, each becomes three.
   return { text: times(1), matched: times(3), decoded: times(1) }
 }
 

@@ -6,8 +6,9 @@ import type { Limit } from '../../quota/window.ts'
 import type { WatcherTools } from '../alert-kind.ts'
 
 /**
- * Looks at windows once more after a response has told a higher cost: the store settles that without a reply about the windows, and a user
- * who stops there would never come to the next charge. One look at a time; the corrections of one user that wait share one.
+ * Looks at windows once more after a response has told a higher cost. The store settles that cost without a reply about the windows, and a
+ * user who stops there would never come to the next charge. There is one look at a time, and the waiting corrections of one user share one
+ * look.
  *
  * | State   | Event                          | Next                                    |
  * |---------|--------------------------------|-----------------------------------------|
@@ -27,7 +28,7 @@ export type Noted = Pick<Settled, 'kind' | 'charge' | 'decision' | 'isVerified'>
 export interface SecondLooksOptions {
   readonly store: Pick<QuotaStore, 'readUsage'>
   readonly note: (outcome: Noted) => void
-  /** Hears of what should never happen. */
+  /** Hears of errors that should never happen. */
   readonly onError: (error: unknown) => void
   readonly pause: WatcherTools['pause']
 }
@@ -76,7 +77,7 @@ export function createSecondLooks({ store, note, onError, pause }: SecondLooksOp
   }
 }
 
-/** The windows as they are, in the form of a reply to the charge. */
+/** The windows of now, in the form of a reply to the charge. */
 function decisionOf({ limits }: Charge, { at, personal, organisation, global }: UsageSnapshot): Decision {
   const usages = (of: readonly Limit[], counter: Counter = []) => of.map(({ window }) => usageOf(counter, window, at))
   return {

@@ -53,11 +53,11 @@ function ofWindow({ name, scope, category, window, at }: Alert): WindowAlert {
 }
 
 /**
- * Notices that a window has reached a threshold, from the usage that the reply to each charge brings anyway. Nobody is asked for
- * it. Without a threshold that is reached it costs a comparison for each alert of the category.
+ * Notices that a window has reached a threshold. It uses the usage in the reply to each charge and asks nobody. While no
+ * threshold is reached it costs one comparison for each alert of the category.
  */
 export interface Watch {
-  /** Nobody is notified of the personal windows of users of whom it is not known who they are. */
+  /** A personal window causes no alert unless it is known who the user is. */
   note(outcome: Noted): void
   /** Whether an alert is about a window of the charge. */
   isWatched(charge: Charge): boolean
@@ -68,35 +68,35 @@ export interface WatchOptions {
   readonly raise: WatcherTools['raise']
 }
 
-/** Users or organisations of each alert of which is remembered that they have reached a threshold. About 200 bytes each. */
+/** For so many users or organisations of each alert it is remembered that they reached a threshold. About 200 bytes each. */
 const MOST_SEEN = 20_000
-/** So long, in milliseconds, an alert notices nothing after one for which there was no room. */
+/** After a happening without room an alert notices nothing for so many milliseconds. */
 const FULL_MS = 30_000
 
-/** An alert, and what it has noticed. */
+/** An alert, and the thresholds that it has noticed. */
 interface Watched {
   readonly alert: WindowAlert
-  /** By user or organisation. */
+  /** The highest thresholds, by user or organisation. */
   readonly seen: Cache<Seen>
-  /** By the store's clock. */
+  /** A time of the store's clock. */
   fullUntil: number
 }
 
-/** The highest threshold of a run that was reached, by its position. */
+/** The position of the highest threshold that was reached in a run. */
 interface Seen {
   readonly run: number
   readonly step: number
 }
 
-/** An alert where it meets the limits of a charge. */
+/** An alert together with the limit of a charge that it watches. */
 interface Meeting {
   readonly watched: Watched
-  /** Position among the limits of the scope. */
+  /** The position among the limits of the scope. */
   readonly position: number
   readonly limit: Limit
-  /** What the limit promises to known users. */
+  /** The limit that known users are promised. */
   readonly full: number
-  /** The least used tokens of each threshold. */
+  /** The fewest used tokens that reach each threshold. */
   readonly least: readonly number[]
 }
 
@@ -111,7 +111,7 @@ export function createWatch({ alerts, raise }: WatchOptions): Watch {
     ]),
   )
 
-  /** Limits are made once for each change of settings. */
+  /** Remembers the meetings for each set of limits, which is made once for each change of settings. */
   function meetingsOf({ category, limits }: Charge): readonly Meeting[] {
     const ofCategory = byCategory.get(category)
     if (ofCategory === undefined) return NOTHING
@@ -154,7 +154,7 @@ export function createWatch({ alerts, raise }: WatchOptions): Watch {
   return {
     isWatched: (charge) => meetingsOf(charge).length > 0,
     note({ kind, charge, decision, isVerified }) {
-      // What was decided without the store is of one process alone. A correction has the windows as they were before it (second-looks.ts).
+      // A decision without the store counts one process alone. A correction has the windows from before it (second-looks.ts).
       if (decision === null || decision.limits !== undefined || kind === 'corrected' || kind === 'given_back') return
       for (const meeting of meetingsOf(charge)) {
         const { scope } = meeting.watched.alert
@@ -171,7 +171,7 @@ export function createWatch({ alerts, raise }: WatchOptions): Watch {
 
 const NEVER: Seen = Object.freeze({ run: 0, step: -1 })
 
-/** No more than one: an alert has one window. */
+/** At most one: an alert has one window. */
 function meetingOf(watched: Watched, limits: Limits): Meeting[] {
   const { scope, window, at } = watched.alert
   const position = limits[scope]?.findIndex((limit) => limit.window.name === window) ?? -1
@@ -181,7 +181,7 @@ function meetingOf(watched: Watched, limits: Limits): Meeting[] {
   return [{ watched, position, limit, full, least: at.map((share) => leastOf(share, full)) }]
 }
 
-/** A window that refuses has no room: that is all of its limit, whatever is left. */
+/** A window that refuses has no room, so all of its limit counts as used, whatever is left. */
 function levelOf({ full, limit }: Meeting, { used }: Usage, { cost }: Charge, { accepted }: Decision): number {
   return accepted || used + cost <= full + (limit.over ?? 0) ? used : Math.max(used, full)
 }
