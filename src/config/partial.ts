@@ -15,64 +15,27 @@ import { upstream } from './schema/upstream.ts'
 import { usage } from './schema/usage.ts'
 import { schema } from './schema.ts'
 
-/**
- * The valid parts of a file, under its keys, so that rules between keys are checked even if other keys have problems. Keys
- * with problems are absent. Optional keys that the file lacks are `undefined`.
- */
-export interface PartialConfig {
-  /** `undefined` if the file has none. */
-  readonly cors?: Partial<Of<typeof cors>> | undefined
-  /** `undefined` if the file has none. */
-  readonly decisions?: Partial<Of<typeof decisions>> | undefined
-  /** `undefined` if the file has none. */
-  readonly telemetry?: Partial<z.output<typeof telemetry>> | undefined
-  readonly listen?: Root['listen'] | undefined
-  /** Whether clients connect by TLS, even if its configuration has problems. */
-  readonly hasTls: boolean
-  readonly workers?: Root['workers'] | undefined
-  readonly store?: Root['store'] | undefined
-  readonly storeOptions?: Root['store_options'] | undefined
-  readonly unmatched?: Root['unmatched'] | undefined
-  readonly admin: Partial<Omit<Of<typeof admin>, 'tokens'>> & { readonly tokens: readonly Partial<ParsedAdminToken>[] }
-  readonly upstream: Partial<Of<typeof upstream>>
-  readonly auth: Partial<Omit<Of<typeof auth>, 'jwt' | 'introspection'>> & {
-    readonly jwt: readonly Partial<ParsedIssuer>[]
-    readonly introspection: readonly Partial<ParsedIntrospection>[]
-  }
-  readonly quota: Partial<Of<typeof quota>>
-  /** As written, even if their values have problems. */
-  readonly names: {
-    /** `null` if the file has unreadable ones. */
-    readonly categories: readonly string[] | null
-    readonly storeOutage: readonly string[]
-    /** `null` if the file has unreadable ones. */
-    readonly plans: readonly string[] | null
-  }
-  readonly routes: readonly Partial<ParsedRoute>[]
-  readonly alerts: readonly ParsedAlert[]
-  /** `undefined` if the file has none. */
-  readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
-  readonly usage: Partial<Of<typeof usage>>
-  readonly published: Partial<Of<typeof published>>
-  readonly edge: Partial<Omit<Of<typeof edge>, 'match'>> & { readonly match: Partial<z.output<typeof match>> }
-}
+/** Keys with problems are absent. Optional keys that the file lacks are `undefined`. */
+export type PartialConfig = Readonly<ReturnType<typeof partialConfig>>
 
 /** The section before it is converted into the words of the domain. */
 type Of<S extends { readonly in: z.ZodType }> = z.output<S['in']>
-type Root = Of<typeof schema>
 
 export type ParsedIssuer = Of<typeof issuer>
 export type ParsedIntrospection = Of<typeof introspection>
-type ParsedAdminToken = z.output<typeof adminToken>
-type ParsedService = z.output<typeof referenceService>
 export type ParsedAlert = Partial<z.output<typeof alert>>
 export type ParsedRoute = Of<typeof route>
 
-export function partialConfig(data: unknown): PartialConfig {
+/**
+ * The valid parts of a file, under its keys, so that rules between keys are checked even if other keys have problems. A section that
+ * the file lacks is `undefined` if the rules ask for that.
+ */
+export function partialConfig(data: unknown) {
   const root = isObject(data) ? data : {}
   const { listen, workers, store, store_options, unmatched } = keys(schema.in, root)
   return {
     listen,
+    /** Whether clients connect by TLS, even if its configuration has problems. */
     hasTls: root.tls !== undefined,
     workers,
     store,
@@ -85,6 +48,7 @@ export function partialConfig(data: unknown): PartialConfig {
     upstream: isObject(root.upstream) ? keys(upstream.in, root.upstream) : {},
     auth: authIn(root.auth),
     quota: keys(quota.in, root.quota),
+    /** As written, even if their values have problems. */
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     alerts: items(alert, root.alerts),
@@ -98,7 +62,7 @@ export function partialConfig(data: unknown): PartialConfig {
   }
 }
 
-function authIn(value: unknown): PartialConfig['auth'] {
+function authIn(value: unknown) {
   const lists = isObject(value) ? value : {}
   return {
     ...keys(auth.in, value),
@@ -107,12 +71,13 @@ function authIn(value: unknown): PartialConfig['auth'] {
   }
 }
 
-function referenceIn(value: Record<string, unknown>): PartialConfig['reference'] {
+function referenceIn(value: Record<string, unknown>) {
   const { path } = keys(reference.in, value)
   return { ...(path !== undefined && { path }), services: items(referenceService, value.services) }
 }
 
-function namesIn(value: unknown): PartialConfig['names'] {
+/** A list is `null` if the file has unreadable ones. */
+function namesIn(value: unknown) {
   const { baselines, store_outage, plans } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota.in, value).baselines
