@@ -1,6 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { print } from '../../src/lib/print.ts'
 import { type Address, parseAddress } from './address.ts'
+import type { Service } from './service.ts'
 
 /** What the command lines of the services share. */
 
@@ -45,11 +46,6 @@ export function secretFrom(variable: string): string {
   const secret = process.env[variable]
   if (!secret) throw new UsageError(`${variable} is not set`)
   return secret
-}
-
-interface Service {
-  listen(address: Address): Promise<{ url: string }>
-  close(): Promise<void>
 }
 
 /** Serves until SIGTERM or SIGINT, then lets running requests finish. */

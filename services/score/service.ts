@@ -1,3 +1,4 @@
+import { type CommonOptions, failuresTo, type Service, serviceOver } from '../common/service.ts'
 import { loadCatalogue } from '../music/catalogue.ts'
 import { type ExternalConfig, readExternal } from './external/config.ts'
 import { importFixture } from './fixture.ts'
@@ -11,9 +12,7 @@ export type { AccessRecord } from './server.ts'
 /** Most records in one list of scores, if nothing else is said. */
 export const LIST_LIMIT = 20
 
-export interface ScoreServiceOptions {
-  /** SQLite file; made if it is missing. */
-  readonly database: string
+export interface ScoreServiceOptions extends CommonOptions {
   /** JSON file of the songs. */
   readonly catalogue: string
   /** What the gateway shows in `X-Backend-Secret`; not empty. */
@@ -23,27 +22,17 @@ export interface ScoreServiceOptions {
    * update-lx and update-fish respond with capability_missing.
    */
   readonly external?: string | ExternalConfig
-  /** Milliseconds since the epoch. Default: the machine's clock. */
-  readonly clock?: () => number
   /** Most records in one list of scores, 1 or more. Default 20. */
   readonly listLimit?: number
   /** Most tickets of one kind that a player owns, 1 or more. Default 99. */
   readonly maxStock?: number
-  /** How long a request waits for another process that holds the database, in milliseconds. Default 5000. */
-  readonly busyTimeout?: number
   /** Hears of every request once its response is ready. */
   readonly onRequest?: (record: AccessRecord) => void
-  /** Where failures that become a 500 are reported. Default: nowhere. */
-  readonly logger?: { error(fields: object, message: string): void }
 }
 
-export interface ScoreService {
-  /** Port 0 picks a free one. @throws Error if the address cannot be bound */
-  listen(address: { host: string; port: number }): Promise<{ url: string }>
+export interface ScoreService extends Service {
   /** See fixture.ts. @throws Error on a bad fixture, and then nothing is imported */
   importFixture(source: string | object): Promise<{ users: number }>
-  /** Finishes running requests, then closes the database. */
-  close(): Promise<void>
 }
 
 /**
@@ -60,14 +49,10 @@ export async function createScoreService(options: ScoreServiceOptions): Promise<
     backend: { store, catalogue, clock, listLimit, maxStock, external, document: scoreDocument(listLimit) },
     backendSecret,
     ...(onRequest === undefined ? {} : { onRequest }),
-    onError: (error) => logger?.error({ err: error }, 'a request failed'),
+    onError: failuresTo(logger),
   })
   return {
-    listen: (address) => server.listen(address),
+    ...serviceOver(server, store),
     importFixture: (source) => importFixture(source, store, catalogue, clock()),
-    async close() {
-      await server.close()
-      store.close()
-    },
   }
 }

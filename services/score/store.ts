@@ -21,9 +21,7 @@ export interface Store extends Pick<Database, 'read' | 'write' | 'close'> {
 export function openStore(file: string, busyTimeout?: number): Store {
   const db = openDatabase(file, TABLES, busyTimeout)
   return {
-    read: db.read,
-    write: db.write,
-    close: db.close,
+    ...db,
     players: createPlayers(db),
     scores: createScores(db),
     tickets: createTickets(db),
