@@ -40,17 +40,6 @@ export function receiverNotes(alerts: AlertsResponse | null): readonly Standing[
 
 /** The configured alerts, and whether their receivers accept events. */
 export function Alerts({ of }: { readonly of: AlertsResponse }) {
-  return (
-    <Panel title={t('page.alerts')}>
-      {receiverNotes(of).map(({ id, note }) => (
-        <Fragment key={id}>{note}</Fragment>
-      ))}
-      <AlertTable states={alertStates(of, serverNow())} />
-    </Panel>
-  )
-}
-
-function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
   const may = useMayChange()
   const columns: readonly Column<AlertState>[] = [
     { id: 'name', head: t('alerts.name'), cell: ({ alert }) => <Name of={alert.name} /> },
@@ -60,7 +49,19 @@ function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
     { id: 'receiver', head: t('alerts.receiver'), cell: ({ alert }) => <code>{alert.receiver}</code> },
     { id: 'test', head: t('word.action'), cell: ({ alert }) => may && <Test alert={alert.name} /> },
   ]
-  return <DataTable label={t('page.alerts')} columns={columns} rows={states} keyOf={({ alert }) => alert.name} />
+  return (
+    <Panel title={t('page.alerts')}>
+      {receiverNotes(of).map(({ id, note }) => (
+        <Fragment key={id}>{note}</Fragment>
+      ))}
+      <DataTable
+        label={t('page.alerts')}
+        columns={columns}
+        rows={alertStates(of, serverNow())}
+        keyOf={({ alert }) => alert.name}
+      />
+    </Panel>
+  )
 }
 
 function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {

@@ -11,18 +11,14 @@ import { bound, Choice } from '../../ui/form.tsx'
 import { Revoke, Rotate, type Rotation } from './key-questions.tsx'
 import { KeyTable } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
-import type { Reading } from './use-new-key.ts'
+import { useKeys } from './use-new-key.ts'
 
 /** More rows than anybody reads. The search finds the others. */
 const SHOWN = 100
 
-interface KeyListProps extends Reading {
-  readonly keys: readonly TokenResponse[]
-}
-
-/** The access keys that match the address. */
-export function KeyList({ keys, read, reload }: KeyListProps) {
-  const fields = useFields()
+/** The keys that are looked for; the address has what that is. */
+export function KeyList({ keys }: { readonly keys: readonly TokenResponse[] }) {
+  const { read, reload } = useKeys()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
   // Never stored, because the secret is shown only once.
@@ -30,7 +26,7 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
   /** The last key that was to be revoked, if the outcome is unknown. */
   const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
   const isUnknown = unknown !== null && keys.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
-  const wish = keyWishOf(fields)
+  const wish = keyWishOf(useFields())
   const found = foundKeys(keys, wish, serverNow())
 
   async function revoke({ id }: TokenResponse, body: Reason): Promise<void> {
@@ -51,11 +47,14 @@ export function KeyList({ keys, read, reload }: KeyListProps) {
     await read()
   }
 
+  const counts = { shown: number(SHOWN), found: number(found.length), all: number(keys.length) }
   if (keys.length === 0) return <p className="muted">{t('keys.none')}</p>
   return (
     <>
       <KeySearch {...wish} />
-      <Count all={keys.length} found={found.length} />
+      <p role="status" className="muted">
+        {found.length === 0 ? t('keys.noMatch') : t(found.length > SHOWN ? 'keys.first' : 'keys.count', counts)}
+      </p>
       {isUnknown && <Failed error={unknown.error} />}
       {made && <MadeKey made={made} />}
       {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
@@ -87,14 +86,5 @@ function KeySearch({ query, state, unused }: KeyWish) {
         onChoose={(unused) => changeFields({ unused })}
       />
     </search>
-  )
-}
-
-function Count({ all, found }: { readonly all: number; readonly found: number }) {
-  const counts = { shown: number(SHOWN), found: number(found), all: number(all) }
-  return (
-    <p role="status" className="muted">
-      {found === 0 ? t('keys.noMatch') : t(found > SHOWN ? 'keys.first' : 'keys.count', counts)}
-    </p>
   )
 }

@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { TokensResponse, UsersResponse } from '../../../contract/api.ts'
+import type { UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
 import { useLed, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
@@ -14,19 +14,14 @@ import { Panel } from '../../ui/panel.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { ByLink, MadeKey } from './made-key.tsx'
-import { type NewKeyForm, type Reading, useNewKey } from './use-new-key.ts'
+import { type NewKeyForm, useKeys, useNewKey } from './use-new-key.ts'
 
 const EVERY_MS = 30_000
 /** How many users are suggested. */
 const MOST = 5
 
-interface NewKeyProps extends Reading {
-  /** Newest first. */
-  readonly keys: TokensResponse['tokens']
-}
-
-/** The form for a new access key, and its secret, which is shown only once. */
-export function NewKey({ keys, ...reading }: NewKeyProps) {
+/** The form that makes an access key, and its secret, which is shown this once. */
+export function NewKey() {
   const [typed, setTyped] = useState('')
   const query = useTyped(typed)
   const wish = new URLSearchParams({ query, limit: String(MOST) })
@@ -37,12 +32,11 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   const plans = Object.keys(useQuota()?.effective.plans ?? {})
   // For a lead the gateway decides what keys name.
   const isLead = useLed() !== null
-  const known = { keys, lines: found ?? [], plans }
-  const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey({
-    ...reading,
-    factsOf: (user) => (isLead ? {} : factsOf(user, known)),
-  })
-  /** A choice for one user does not apply to another. */
+  const known = { keys: useKeys().data?.tokens ?? [], lines: found ?? [], plans }
+  const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey((user) =>
+    isLead ? {} : factsOf(user, known),
+  )
+  /** What was chosen for one user is not for another one. */
   function name(user: string): void {
     setTyped(user)
     edit({ user, organisation: null, plan: null })

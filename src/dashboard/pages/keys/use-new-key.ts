@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { TokensResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import type { Polled } from '../../api/use-poll.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
 import type { Facts } from '../../logic/key-facts.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
@@ -9,8 +9,12 @@ import { useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import type { Made } from './made-key.tsx'
 
-/** Reads the list of keys again. */
-export type Reading = Pick<Polled<TokensResponse>, 'read' | 'reload'>
+const EVERY_MS = 10_000
+
+/** All access keys, newest first. */
+export function useKeys(): Polled<TokensResponse> {
+  return usePoll<TokensResponse>('/api/tokens', EVERY_MS)
+}
 
 interface Draft {
   readonly user: string
@@ -25,13 +29,12 @@ interface Draft {
 
 const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' }, organisation: null, plan: null, byLink: false }
 
-interface Options extends Reading {
-  /** What a new key of the user has, unless something else is chosen. */
-  readonly factsOf: (user: string) => Facts
-}
-
-/** The draft of an access key and its result. The draft is kept while one looks at other pages. */
-export function useNewKey({ read, reload, factsOf }: Options) {
+/**
+ * The draft of an access key, and what became of it. The draft is kept while one looks at other pages.
+ * @param factsOf what a new key of a user has, unless something else is chosen
+ */
+export function useNewKey(factsOf: (user: string) => Facts) {
+  const { read, reload } = useKeys()
   const [draft, setDraft] = useKept('new token', EMPTY)
   // Never stored, because the secret is shown only once.
   const [made, setMade] = useState<Made | null>(null)

@@ -14,7 +14,7 @@ import { Attention } from './attention.tsx'
 import { Health } from './health.tsx'
 import { History } from './history.tsx'
 import { StandingNotes } from './standing.tsx'
-import { Top } from './top.tsx'
+import { Consumers, Refused } from './top.tsx'
 import { Windows } from './windows.tsx'
 import './overview.css'
 
@@ -40,7 +40,8 @@ export function OverviewPage() {
           <Figures latest={latest(now)} />
           <div className="tops">
             <Attention now={now} />
-            <Top />
+            <Consumers />
+            <Refused />
           </div>
           <History />
           <Windows now={now} />

@@ -14,17 +14,8 @@ import { WayTo } from '../../ui/small.tsx'
 const EVERY_MS = 60_000
 const SHOWN = 5
 
-/** Who used most, and who was refused most, in the chosen range. */
-export function Top() {
-  return (
-    <>
-      <Consumers />
-      <Refused />
-    </>
-  )
-}
-
-function Consumers() {
+/** Who used most in the chosen range. */
+export function Consumers() {
   const range = useRange()
   const asked = `/api/usage?by=user&order=tokens&${timeQuery(range, 'days')}&limit=${SHOWN}`
   const poll = usePoll<UsageResponse>(asked, EVERY_MS)
@@ -60,7 +51,8 @@ function shareText(part: number | null, share: (part: number) => string): string
   return part === null ? '–' : share(Math.floor(part * 1000) / 1000)
 }
 
-function Refused() {
+/** Who was refused most in it. */
+export function Refused() {
   const { from, to } = useRange()
   const asked = queryOf({ by: 'user', limit: String(SHOWN), since: from, until: to ?? '' })
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${asked}`, EVERY_MS)

@@ -37,16 +37,6 @@ export function useSharedWindows(now: NowResponse): readonly SharedWindow[] {
   return windowsOf(now, { usage, refusals, cheapest })
 }
 
-/** The global windows: how full they are, and when they will be full. */
-export function Windows({ now }: { readonly now: NowResponse }) {
-  const windows = useSharedWindows(now)
-  return (
-    <Panel title={t('now.windows')} text={t('now.windowsText')}>
-      <WindowTable windows={windows} now={now} />
-    </Panel>
-  )
-}
-
 interface WindowSources {
   readonly usage: UsageResponse | null
   readonly refusals: RefusalPage | null
@@ -69,12 +59,10 @@ function windowsOf(
   })
 }
 
-interface WindowTableProps {
-  readonly windows: readonly SharedWindow[]
-  readonly now: NowResponse
-}
-
-function WindowTable({ windows, now: { at, shadow, windows: known } }: WindowTableProps) {
+/** The windows that all users share: how full they are, and when they will be. */
+export function Windows({ now }: { readonly now: NowResponse }) {
+  const { at, shadow, windows: known } = now
+  const rows = useSharedWindows(now)
   const columns: readonly Column<SharedWindow>[] = [
     { id: 'window', head: t('word.window'), cell: ({ category, window }) => t('now.gauge', { category, window }) },
     {
@@ -107,7 +95,11 @@ function WindowTable({ windows, now: { at, shadow, windows: known } }: WindowTab
   ]
   const keyOf = ({ category, window }: SharedWindow) => `${category} ${window}`
   const none = t(known === null ? 'now.unknown' : 'now.globalOff')
-  return <DataTable label={t('now.windows')} rows={windows} {...{ columns, none, keyOf }} />
+  return (
+    <Panel title={t('now.windows')} text={t('now.windowsText')}>
+      <DataTable label={t('now.windows')} {...{ rows, columns, none, keyOf }} />
+    </Panel>
+  )
 }
 
 interface ForecastTextProps {

@@ -38,8 +38,20 @@ function keyOf({ user, category, scope, window, startedAt }: Refusal): string {
 
 function columnsOf(markOf: (refusal: Refusal) => string | null): readonly Column<Refusal>[] {
   return [
-    { id: 'user', head: t('word.user'), cell: ({ user }) => <Whom user={user} /> },
-    { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitReached refusal={refusal} /> },
+    {
+      ...{ id: 'user', head: t('word.user') },
+      cell: ({ user }) =>
+        user === null ? <span className="muted">{t('refusals.unnamed')}</span> : <WayTo page="users" id={user} />,
+    },
+    {
+      ...{ id: 'limit', head: t('refusals.limit') },
+      cell: (refusal) => (
+        <div>
+          <a href={placeOfLimit(refusal)}>{limitName(refusal)}</a>{' '}
+          <span className="muted">{sourceWords(refusal.source)}</span>
+        </div>
+      ),
+    },
     { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} mark={markOf(refusal)} /> },
     { id: 'until', head: t('refusals.until'), cell: (refusal) => <Ends refusal={refusal} /> },
     { id: 'count', head: t('refusals.count'), count: ({ count }) => count },
@@ -54,22 +66,7 @@ function columnsOf(markOf: (refusal: Refusal) => string | null): readonly Column
   ]
 }
 
-function Whom({ user }: Pick<Refusal, 'user'>) {
-  if (user === null) return <span className="muted">{t('refusals.unnamed')}</span>
-  return <WayTo page="users" id={user} />
-}
-
-/** The limit with what made it, as a link to where it can be changed. */
-function LimitReached({ refusal }: { readonly refusal: Refusal }) {
-  return (
-    <div>
-      <a href={placeOfLimit(refusal)}>{limitName(refusal)}</a>{' '}
-      <span className="muted">{sourceWords(refusal.source)}</span>
-    </div>
-  )
-}
-
-/** For an override the page of its owner; for other limits their row in the settings or in the plan. */
+/** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
 function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user, OVERRIDE)
   if (source === 'override of organisation' && organisation !== null)

@@ -25,7 +25,14 @@ export function ReplicasPage() {
         <Panel title={t('replicas.title')} text={t('replicas.text')}>
           <ReplicaNotes now={now} left={left} />
           <AilingNote of={ailingOf(now)} />
-          {now.replicas !== null && now.replicas.length > 0 && <ReplicaTable now={now} rates={rates ?? new Map()} />}
+          {now.replicas !== null && now.replicas.length > 0 && (
+            <DataTable
+              label={t('page.replicas')}
+              columns={columnsOf(now, rates ?? new Map())}
+              rows={now.replicas}
+              keyOf={({ instance }) => instance}
+            />
+          )}
         </Panel>
       )}
     </Loaded>
@@ -34,24 +41,7 @@ export function ReplicasPage() {
 
 type Replica = NonNullable<NowResponse['replicas']>[number]
 
-interface ReplicaTableProps {
-  readonly now: NowResponse
-  /** For the last seconds, by instance. A new replica has none. */
-  readonly rates: ReadonlyMap<string, Rates>
-}
-
-/** The processes that share the store, with their rates. */
-function ReplicaTable({ now, rates }: ReplicaTableProps) {
-  return (
-    <DataTable
-      label={t('page.replicas')}
-      columns={columnsOf(now, rates)}
-      rows={now.replicas ?? []}
-      keyOf={({ instance }) => instance}
-    />
-  )
-}
-
+/** What each of the processes that share the store does in a second. @param rates of the last seconds, by instance: one that is new has none */
 function columnsOf(now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
   const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
     ...{ id, head, isNumber: true },
@@ -72,10 +62,23 @@ function columnsOf(now: NowResponse, rates: ReadonlyMap<string, Rates>): readonl
       ),
     },
     { id: 'state', head: t('word.state'), cell: (replica) => <State of={replica} /> },
-    { id: 'rules', head: t('now.config'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
+    {
+      ...{ id: 'rules', head: t('now.config') },
+      // Beside that of the replica that serves this page.
+      cell: ({ hash }) => (
+        <>
+          <code className="hash">{hash.slice(0, 12)}</code>{' '}
+          {hash !== now.config.hash && <Tag tone="warn">{t('replicas.otherHash')}</Tag>}
+        </>
+      ),
+    },
     {
       ...{ id: 'control', head: t('replicas.control') },
-      cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
+      cell: ({ controlVersion: version }) => (
+        <>
+          {version} {version < now.controlVersion && <Tag tone="warn">{t('replicas.behind')}</Tag>}
+        </>
+      ),
     },
     perSecond('requests', t('replicas.requestsRate')),
     perSecond('refused', t('replicas.refusedRate')),
@@ -110,24 +113,6 @@ function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly 
           ))}
         </ul>
       )}
-    </>
-  )
-}
-
-/** What its configuration decides, compared with the replica that serves this page. */
-function Rules({ hash, ours }: { readonly hash: string; readonly ours: string }) {
-  return (
-    <>
-      <code className="hash">{hash.slice(0, 12)}</code>{' '}
-      {hash !== ours && <Tag tone="warn">{t('replicas.otherHash')}</Tag>}
-    </>
-  )
-}
-
-function Follows({ version, latest }: { readonly version: number; readonly latest: number }) {
-  return (
-    <>
-      {version} {version < latest && <Tag tone="warn">{t('replicas.behind')}</Tag>}
     </>
   )
 }

@@ -1,34 +1,13 @@
 import { number, share, t } from '../../i18n/text.ts'
 import { hashOf } from '../../logic/location.ts'
 import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
-import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
+import { type Column, counted } from '../../ui/data-table.tsx'
 import { Price } from '../../ui/price.tsx'
 import { Tag } from '../../ui/small.tsx'
 import './routes.css'
 
-interface RouteTableProps {
-  readonly usages: readonly RouteUsage[]
-  /** The text if there are none. */
-  readonly none: string
-  /** Of all routes, for the share of each. */
-  readonly allTokens: number
-}
-
-/** Each route with its counts and with links to its refusals and errors. */
-export function RouteTable({ usages, none, allTokens }: RouteTableProps) {
-  return (
-    <DataTable
-      label={t('routes.title')}
-      columns={columnsOf(allTokens)}
-      rows={usages}
-      none={none}
-      keyOf={({ match, rule }) => `${rule?.line} ${match}`}
-      usual="tokens"
-    />
-  )
-}
-
-function columnsOf(allTokens: number): readonly Column<RouteUsage>[] {
+/** Each route with its counts, and the ways to its refusals and errors. @param allTokens of all routes, of which each has a share */
+export function columnsOf(allTokens: number): readonly Column<RouteUsage>[] {
   const count = (id: 'requests' | 'status4xx', head: string) => counted<RouteUsage>(id, head, (row) => row[id])
   return [
     { id: 'route', head: t('routes.match'), sort: ({ match }) => match, cell: (row) => <Match of={row} /> },

@@ -4,11 +4,13 @@ import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { timeQuery } from '../../logic/range.ts'
 import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
+import { totalOf } from '../../logic/series.ts'
 import { changeFields, useFields } from '../../ui/address.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
 import { bound } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { RouteTable } from './route-table.tsx'
+import { columnsOf } from './route-table.tsx'
 
 const EVERY_MS = 5000
 /** The query reads half hours. */
@@ -53,22 +55,20 @@ interface FoundProps {
 }
 
 function Found({ usages, wanted }: FoundProps) {
-  const found = usages.filter(({ match }) => match.toLowerCase().includes(wanted.trim().toLowerCase()))
   return (
-    <RouteTable
-      usages={found}
+    <DataTable
+      label={t('routes.title')}
+      columns={columnsOf(totalOf(usages.map(({ tokens }) => tokens)))}
+      rows={usages.filter(({ match }) => match.toLowerCase().includes(wanted.trim().toLowerCase()))}
       none={t(usages.length === 0 ? 'routes.none' : 'routes.noneFound')}
-      allTokens={usages.reduce((sum, { tokens }) => sum + tokens, 0)}
+      keyOf={({ match, rule }) => `${rule?.line} ${match}`}
+      usual="tokens"
     />
   )
 }
 
-interface UnmatchedProps {
-  readonly unmatched: RoutesResponse['unmatched']
-}
-
-/** Requests that matched no rule: what happens to them, how many there were, and the latest. */
-function Unmatched({ unmatched: { kind, hits, latest } }: UnmatchedProps) {
+/** Requests that no rule matched: what becomes of them, how many there were, and the latest. */
+function Unmatched({ unmatched: { kind, hits, latest } }: Pick<RoutesResponse, 'unmatched'>) {
   return (
     <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>
       <p>{t('routes.unmatchedHits', { count: number(hits) })}</p>
