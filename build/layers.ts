@@ -138,10 +138,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/sync/': { files: SERVICE, libraries: SERVER },
   // The only place where the gateway and the services meet.
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
-  // They run in a browser. When a window blocks, what a mode or a factor makes of a limit, how a limit is written, and what a spreadsheet runs, is said once, for all.
+  // They run in a browser. When a window blocks, what a mode or a factor makes of a limit, how a limit is written, what of the settings lies over what, and what a spreadsheet runs, is said once, for all.
   'dashboard/': {
     files: [
       'contract/api.ts',
+      'control/leaves.ts',
       'quota/window.ts',
       'quota/limit-layers.ts',
       'quota/limit-value.ts',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { leavesOf, NO_TERMS, termsBodyOf } from '../../src/dashboard/logic/change-terms.ts'
+import { NO_TERMS, termsBodyOf } from '../../src/dashboard/logic/change-terms.ts'
 
 const NOW = Date.parse('2026-11-27T10:00:00Z')
 const local = (at: number) => {
@@ -47,14 +47,4 @@ describe('the terms of a change', () => {
     const before = { from: local(NOW + 2 * HOUR), until: { kind: 'hours', hours: 1 } } as const
     expect(termsBodyOf({ ...NO_TERMS, ...before }, NOW).problems).toEqual({ until: 'problem.untilFrom' })
   })
-})
-
-test('the values of a patch are named by the paths of the fields', () => {
-  const patch = { mode: 'loose', custom: null, baselines: { personal: { read: { '1h': 50, '5h': null } } } }
-  expect(leavesOf(patch)).toEqual([
-    ['mode', 'loose'],
-    ['custom', null],
-    ['baselines.personal.read.1h', 50],
-    ['baselines.personal.read.5h', null],
-  ])
 })

@@ -15,9 +15,9 @@ const PERMANENT = layer('permanent', null, { mode: 'loose' })
 const LAYERS: readonly LayerResponse[] = [NIGHT, DAY, PERMANENT]
 
 test('behind the end of a layer is in force what the next one says, and at last the file', () => {
-  expect(followsIn(LAYERS, NIGHT, READ)).toBe(50)
-  expect(followsIn(LAYERS, DAY, READ)).toBeUndefined()
-  expect(followsIn([layer('a', 12, { mode: 'normal' }), PERMANENT], layer('a', 12, {}), 'mode')).toBe('loose')
+  expect(followsIn(LAYERS, NIGHT, READ.split('.'))).toBe(50)
+  expect(followsIn(LAYERS, DAY, READ.split('.'))).toBeUndefined()
+  expect(followsIn([layer('a', 12, { mode: 'normal' }), PERMANENT], layer('a', 12, {}), ['mode'])).toBe('loose')
 })
 
 test('the end of a layer is moved as a whole only where no newer one sets a part of it', () => {

@@ -1,5 +1,4 @@
 import type { QuotaPatch } from '../../contract/api.ts'
-import { isSoft } from '../../quota/limit-value.ts'
 import type { Problem, Problems } from '../i18n/en.ts'
 import { type Expiry, expiryOf } from './override.ts'
 
@@ -48,13 +47,4 @@ export function termsBodyOf(terms: Terms, now: number): { readonly body: TermsBo
 function isShare(text: string): boolean {
   const percent = Number(text.trim())
   return /^\d+(\.\d+)?$/.test(text.trim()) && percent > 0 && percent < 100
-}
-
-/** The values of a patch by their dotted path, in the form of the page's fields. */
-export function leavesOf(patch: Readonly<Record<string, unknown>>, above = ''): [path: string, value: unknown][] {
-  return Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
-    const path = above === '' ? key : `${above}.${key}`
-    const isTable = typeof value === 'object' && value !== null && !isSoft(value)
-    return isTable ? leavesOf(value as Record<string, unknown>, path) : [[path, value]]
-  })
 }

@@ -1,4 +1,5 @@
 import type { LayerResponse } from '../../contract/api.ts'
+import { leavesOf, over, treeOf } from '../../control/leaves.ts'
 import { isFactor, type OverrideValue } from './override-layers.ts'
 
 /** Layers over time as the audit has them, oldest first. */
@@ -25,8 +26,8 @@ export function isLive({ from, until }: Pick<Layer, 'from' | 'until'>, at: numbe
 
 /** The settings in force at a moment. Each layer is a merge patch. */
 export function settingsAt(value: unknown, at: number): Readonly<Record<string, unknown>> {
-  const patches = layersIn(value).filter((layer) => isLive(layer, at))
-  return patches.reduce((under, layer) => merged(under, layer.value), permanentIn(value) ?? {})
+  const live = layersIn(value).filter((layer) => isLive(layer, at))
+  return treeOf(live.reduce((under, layer) => over(under, leavesOf(layer.value)), leavesOf(permanentIn(value) ?? {})))
 }
 
 /** The override in force at a moment, with its end; `null` for none. A layer is a whole override, or a factor on what is below it. */
@@ -45,18 +46,3 @@ function laidOver(under: Json | null, top: Json): Json {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-function merged(under: Json, patch: Json): Json {
-  const result = new Map(Object.entries(under))
-  for (const [key, value] of Object.entries(patch)) {
-    const old = result.get(key)
-    const next = isMap(value) ? merged(isMap(old) ? old : {}, value) : value
-    if (next === null || (isMap(next) && Object.keys(next).length === 0)) result.delete(key)
-    else result.set(key, next)
-  }
-  return Object.fromEntries(result)
-}
-
-function isMap(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

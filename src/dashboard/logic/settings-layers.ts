@@ -1,32 +1,22 @@
 import type { LayerResponse, QuotaPatch } from '../../contract/api.ts'
-import { leavesOf } from './change-terms.ts'
+import { covers, type Leaf, leavesOf, touch } from '../../control/leaves.ts'
+import { isLive } from './layers.ts'
 
 /** What was set over time for everybody, in layers, newest first as in the API. Pure. */
 
-/** The value of a place after a layer ends; `undefined` if that of the file is in force then. */
-export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse, path: string): unknown {
+/** The value of a place behind the end of a layer; `undefined` if that of the file is in force then. */
+export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse, path: Leaf[0]): unknown {
   const at = Date.parse(ended.until ?? '')
-  const live = layers.filter(
-    ({ id, from, until }) =>
-      id !== ended.id && (from === null || Date.parse(from) <= at) && (until === null || Date.parse(until) > at),
-  )
-  for (const { value } of live) {
-    const leaf = leavesOf(value).find(([place]) => path === place || path.startsWith(`${place}.`))
-    if (leaf !== undefined) return leaf[1] ?? undefined
-  }
-  return undefined
+  const live = layers.filter((layer) => layer.id !== ended.id && isLive(layer, at))
+  const [, value] = live.flatMap(({ value }) => leavesOf(value)).find(([place]) => covers(place, path)) ?? []
+  return value ?? undefined
 }
 
-/** Whether all values of a layer are in force, because no newer layer sets them. */
-export function isOnTop(layers: readonly LayerResponse[], layer: LayerResponse): boolean {
-  const newer = layers.slice(
-    0,
-    layers.findIndex(({ id }) => id === layer.id),
-  )
-  const places = newer.filter(({ state }) => state !== 'to_come').flatMap(({ value }) => leavesOf(value))
-  return (
-    layer.state === 'in_force' && !leavesOf(layer.value).some(([path]) => places.some((place) => touch(path, place[0])))
-  )
+/** Whether all of a layer is in force: what it sets, no newer one sets. */
+export function isOnTop(layers: readonly LayerResponse[], { id, state, value }: LayerResponse): boolean {
+  const newer = layers.slice(0, layers.map((each) => each.id).indexOf(id))
+  const places = newer.filter((each) => each.state !== 'to_come').flatMap((each) => leavesOf(each.value))
+  return state === 'in_force' && !leavesOf(value).some(([path]) => places.some(([place]) => touch(path, place)))
 }
 
 /** What a change does to the layers of others. */
@@ -41,7 +31,7 @@ export function notesOfPatch(
   { until, isGuarded }: { readonly until: string | null; readonly isGuarded: boolean },
 ): readonly SettingsNote[] {
   const leaves = leavesOf(patch as Readonly<Record<string, unknown>>)
-  const isSet = (path: string) => leaves.some(([place]) => path === place || path.startsWith(`${place}.`))
+  const isSet = (path: Leaf[0]) => leaves.some(([place]) => covers(place, path))
   return layers
     .filter(({ state, id }) => state !== 'to_come' && id !== 'permanent')
     .flatMap((layer): SettingsNote[] => {
@@ -53,8 +43,4 @@ export function notesOfPatch(
       const isForGood = until === null && !isGuarded
       return isForGood ? [{ kind: 'dropped', at: end, why: why ?? '' }, ...ended] : ended
     })
-}
-
-function touch(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`)
 }

@@ -1,4 +1,5 @@
 import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../contract/api.ts'
+import { type Leaf, treeOf } from '../../control/leaves.ts'
 import { MODES, MULTIPLIER } from '../../quota/limit-layers.ts'
 import { isSoft, type LimitValue, limitFrom, limitText, NO_LIMIT } from '../../quota/limit-value.ts'
 import { MAX_LIMIT } from '../../quota/multiplied.ts'
@@ -72,13 +73,13 @@ export function isSetAtRunTime(quota: SettingsInForceResponse, path: string): bo
 /** Edits as the body of a change. `patch` is `null` if something is wrong. */
 export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; readonly problems: Problems } {
   const problems: Record<string, Problem> = {}
-  const patch: Tree = {}
-  for (const [path, edit] of Object.entries(draft)) {
+  const leaves = Object.entries(draft).flatMap(([path, edit]): Leaf[] => {
     const meant = meaningOf(path, edit)
-    if ('problem' in meant) problems[path] = meant.problem
-    else setAt(patch, namesOf(path), meant.value)
-  }
-  return Object.keys(problems).length === 0 ? { patch: patch as QuotaPatch, problems } : { patch: null, problems }
+    if ('value' in meant) return [[namesOf(path), meant.value]]
+    problems[path] = meant.problem
+    return []
+  })
+  return { patch: Object.keys(problems).length === 0 ? (treeOf(leaves) as QuotaPatch) : null, problems }
 }
 
 /**
@@ -193,20 +194,4 @@ export function steppedMultiplier(text: string, up: boolean): string {
   // In decimal, because 1.1 + 0.05 is 1.1500000000000001.
   const next = Number((Number(meant.value) + (up ? STEP : -STEP)).toFixed(12))
   return String(Math.min(MULTIPLIER.max, Math.max(MULTIPLIER.min, next)))
-}
-
-interface Tree {
-  [key: string]: Tree | Value
-}
-
-/** Sets the value at a path, and creates what is on the way. */
-export function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): void {
-  if (rest.length === 0) {
-    tree[key] = value
-    return
-  }
-  const below = tree[key]
-  const branch: Tree = typeof below === 'object' && below !== null && !isSoft(below) ? below : {}
-  tree[key] = branch
-  setAt(branch, rest, value)
 }

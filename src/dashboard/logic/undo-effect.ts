@@ -1,15 +1,14 @@
 import type { OverrideBody, OverrideResponse, QuotaPatch, QuotaResponse } from '../../contract/api.ts'
+import { treeOf } from '../../control/leaves.ts'
 import type { Change } from './audit-story.ts'
 import { flatOf, type Overridable, type UsedUp, usedUpUnder, withoutOverride } from './override.ts'
-import { namesOf, setAt, type Value } from './settings.ts'
+import { namesOf } from './settings.ts'
 
 /** What an undo does. Pure. */
 
 /** The undo of a change of the settings, as a change. A value that was not set follows the file again. */
 export function patchOf(changes: readonly Change[]): QuotaPatch {
-  const patch: Parameters<typeof setAt>[0] = {}
-  for (const { path, to } of changes) setAt(patch, namesOf(path), (to ?? null) as Value)
-  return patch as QuotaPatch
+  return treeOf(changes.map(({ path, to }) => [namesOf(path), to ?? null])) as QuotaPatch
 }
 
 /** The override of a user that an undo restores, as in the audit; `null` for none. */

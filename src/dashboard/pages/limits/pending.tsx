@@ -1,9 +1,9 @@
 import { type ReactNode, useState } from 'react'
 import type { LayerResponse, SettingsInForceResponse } from '../../../contract/api.ts'
+import { type Leaf, leavesOf } from '../../../control/leaves.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { number, share, t } from '../../i18n/text.ts'
-import { leavesOf } from '../../logic/change-terms.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import type { Value } from '../../logic/settings.ts'
 import { followsIn, isOnTop } from '../../logic/settings-layers.ts'
@@ -158,8 +158,8 @@ function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' |
 
 interface LinesProps {
   readonly patch: Readonly<Record<string, unknown>>
-  /** The value of a place after the end; `null` if there is no end. Default none. */
-  readonly next?: ((path: string) => unknown) | null
+  /** The value of a place behind the end; `null` if there is no end. Default none. */
+  readonly next?: ((path: Leaf[0]) => unknown) | null
 }
 
 function PatchLines({ patch, next = null }: LinesProps) {
@@ -167,7 +167,7 @@ function PatchLines({ patch, next = null }: LinesProps) {
   return (
     <FromTo
       lines={leavesOf(patch).map(([path, value]) => ({
-        ...{ key: path, name: nameOf(path), to: shown(value) },
+        ...{ key: path.join('.'), name: nameOf(path.join('.')), to: shown(value) },
         more: next && <span className="muted">{t('pending.next', { value: shown(next(path)) })}</span>,
       }))}
     />
