@@ -47,7 +47,9 @@ interface DataTableProps<Row> {
   /** The text if there is no row. Default none. */
   readonly none?: string
   readonly keyOf: (row: Row) => string
-  /** The order without one in the address: a column, or `null` for the original order. Default `null`. */
+  /** So many rows are shown, the first of their order. Default all. */
+  readonly most?: number
+  /** The order without one in the address: a column, or `null` for that in which the rows came. Default `null`. */
   readonly usual?: string | null
   /** The field of the address with the order. Default `order`. */
   readonly field?: string
@@ -63,11 +65,12 @@ interface DataTableProps<Row> {
  * are cards, with the heads above them.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, keyOf, none, usual = null, field = 'order', look = '' } = props
+  const { label, rows, keyOf, most, none, usual = null, field = 'order', look = '' } = props
   const columns = props.columns
     .filter((each) => each !== false)
     .map((each) => (each.count === undefined ? each : { ...each, isNumber: true }))
-  const { order, choose } = useTableOrder(columns, usual, field)
+  const order = orderOf(useFields()[field], columns, usual)
+  const choose = (column: Column<Row>) => lookFor({ [field]: afterChoosing(order, column, usual) })
   if (rows.length === 0 && none !== undefined) {
     return (
       <p role="status" className="muted">
@@ -87,28 +90,19 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          {sortedRows(rows, columns, order).map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column, i) => (
-                <Cell key={column.id} column={column} row={row} isFirst={i === 0} />
-              ))}
-            </tr>
-          ))}
+          {sortedRows(rows, columns, order)
+            .slice(0, most)
+            .map((row) => (
+              <tr key={keyOf(row)}>
+                {columns.map((column, i) => (
+                  <Cell key={column.id} column={column} row={row} isFirst={i === 0} />
+                ))}
+              </tr>
+            ))}
         </tbody>
       </table>
     </section>
   )
-}
-
-/** The order in the address, and a function to choose another one. */
-export function useTableOrder<Row>(columns: readonly Sortable<Row>[], usual: string | null, field = 'order') {
-  const fields = useFields()
-  const order = orderOf(fields[field], columns, usual)
-  return {
-    order,
-    // A cursor is only valid for its order.
-    choose: (column: Sortable<Row>) => lookFor({ [field]: afterChoosing(order, column, usual) }),
-  }
 }
 
 interface HeadProps<Row> {

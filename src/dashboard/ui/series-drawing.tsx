@@ -62,11 +62,19 @@ export const Drawing = memo(function Drawing({
 }: DrawingProps & { readonly id: string; readonly width: number }) {
   const { points, before, height } = props
   const x = xOf(points, width)
+  const y = yOf(props)
   return (
     <>
       <Patterns id={id} />
-      <Bars id={id} x={x} {...props} />
-      {before !== null && <Before x={x} before={before} y={yOf(props)} />}
+      <Bars id={id} x={x} y={y} {...props} />
+      {before !== null && (
+        <LinePath
+          className="line before"
+          data={[...before]}
+          x={(_, i) => (x(i) ?? 0) + x.bandwidth() / 2}
+          y={(value) => y(value)}
+        />
+      )}
       <Times points={points} x={x} width={width} top={height - MARGIN.bottom} />
     </>
   )
@@ -74,7 +82,13 @@ export const Drawing = memo(function Drawing({
 
 type X = ReturnType<typeof xOf>
 
-/** Directions of hatching, so that tones differ without their colours. */
+interface BarsProps extends Pick<DrawingProps, 'series' | 'points'> {
+  readonly id: string
+  readonly x: X
+  readonly y: ReturnType<typeof yOf>
+}
+
+/** Directions, so that tones differ without their colours. */
 const HATCHED = {
   status0: 'diagonal',
   organisation: 'diagonalRightToLeft',
@@ -113,9 +127,7 @@ export function keyOf(tone: ChartTone) {
   return { className: `key ${tone}${lean === undefined ? '' : ' hatched'}`, style }
 }
 
-function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonly x: X }) {
-  const { series, points } = props
-  const y = yOf(props)
+function Bars({ id, x, y, series, points }: BarsProps) {
   return points.map(({ from, values }, i) => {
     let below = 0
     const parts = series.map(({ label, tone }, k) => {
@@ -141,23 +153,6 @@ function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonl
     })
     return <g key={from.getTime()}>{parts}</g>
   })
-}
-
-interface BeforeProps {
-  readonly before: readonly number[]
-  readonly x: X
-  readonly y: ReturnType<typeof yOf>
-}
-
-function Before({ before, x, y }: BeforeProps) {
-  return (
-    <LinePath
-      className="line before"
-      data={[...before]}
-      x={(_, i) => (x(i) ?? 0) + x.bandwidth() / 2}
-      y={(value) => y(value)}
-    />
-  )
 }
 
 interface TimesProps {

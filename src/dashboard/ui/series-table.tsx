@@ -13,39 +13,35 @@ interface SeriesTableProps {
 /** The same values as a table, latest first. Its rows are created only when it is open. */
 export function SeriesTable({ title, series, points }: SeriesTableProps) {
   const [open, setOpen] = useState(false)
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{t('series.table')}</summary>
-      {open && <Values title={title} series={series} points={points} />}
-    </details>
-  )
-}
-
-function Values({ title, series, points }: SeriesTableProps) {
   const [onlySome, setOnlySome] = useState(true)
   const isDrawn = (_: number, i: number) => series[i]?.tone !== null
   const shown = points.filter(({ values }) => !onlySome || values.filter(isDrawn).some((value) => value !== 0))
   return (
-    <>
-      <Checkbox
-        label={t('series.onlySome')}
-        checked={onlySome}
-        onChange={(event) => setOnlySome(event.currentTarget.checked)}
-      />
-      <DataTable
-        look="small"
-        label={title}
-        columns={[
-          { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
-          ...series.map(({ label }, i) => ({
-            ...{ id: label, head: label },
-            count: ({ values }: SeriesPoint) => values[i] ?? 0,
-          })),
-        ]}
-        rows={shown.toReversed()}
-        none={t('series.nothing')}
-        keyOf={({ from }) => String(from.getTime())}
-      />
-    </>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t('series.table')}</summary>
+      {open && (
+        <>
+          <Checkbox
+            label={t('series.onlySome')}
+            checked={onlySome}
+            onChange={(event) => setOnlySome(event.currentTarget.checked)}
+          />
+          <DataTable
+            look="small"
+            label={title}
+            columns={[
+              { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
+              ...series.map(({ label }, i) => ({
+                ...{ id: label, head: label },
+                count: ({ values }: SeriesPoint) => values[i] ?? 0,
+              })),
+            ]}
+            rows={shown.toReversed()}
+            none={t('series.nothing')}
+            keyOf={({ from }) => String(from.getTime())}
+          />
+        </>
+      )}
+    </details>
   )
 }

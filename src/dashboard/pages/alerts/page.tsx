@@ -59,15 +59,22 @@ function Events({ events }: { readonly events: readonly AlertEvent[] }) {
         {...{ label: t('alerts.name'), none: t('refusals.any'), value: alert, values: names }}
         onChoose={(alert) => changeFields({ alert })}
       />
-      <EventTable events={shown} />
+      <DataTable
+        look="lines"
+        label={t('alerts.events')}
+        columns={eventColumns()}
+        rows={shown}
+        none={t('alerts.noEvents')}
+        keyOf={({ id }) => id}
+      />
     </Panel>
   )
 }
 
 const TONES = { pending: 'warn', delivered: 'good', given_up: 'bad' } as const
 
-function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
-  const columns: readonly Column<AlertEvent>[] = [
+function eventColumns(): readonly Column<AlertEvent>[] {
+  return [
     { id: 'alert', head: t('alerts.name'), sort: (event) => event.alert, cell: (event) => <Name of={event.alert} /> },
     { id: 'at', head: t('alerts.when'), sort: ({ at }) => Date.parse(at), cell: ({ at }) => <Moment at={at} isPast /> },
     {
@@ -94,10 +101,6 @@ function EventTable({ events }: { readonly events: readonly AlertEvent[] }) {
     },
     counted('tries', t('alerts.tries'), ({ attempts }) => attempts),
   ]
-  const none = t('alerts.noEvents')
-  return (
-    <DataTable look="lines" label={t('alerts.events')} {...{ columns, none }} rows={events} keyOf={({ id }) => id} />
-  )
 }
 
 function Subject({ of: { scope, subject } }: { readonly of: AlertEvent }) {

@@ -2,14 +2,16 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
 import { lengthWords, number, t } from '../../i18n/text.ts'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf, UNUSED_DAYS } from '../../logic/access-keys.ts'
 import { changeFields, useFields } from '../../ui/address.tsx'
 import type { Reason } from '../../ui/confirm.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
 import { Failed } from '../../ui/failure.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
 import { Revoke, Rotate, type Rotation } from './key-questions.tsx'
-import { KeyTable } from './key-table.tsx'
+import { columnsOf } from './key-table.tsx'
 import { type Made, MadeKey } from './made-key.tsx'
 import { useKeys } from './use-new-key.ts'
 
@@ -19,6 +21,7 @@ const SHOWN = 100
 /** The keys that are looked for; the address has what that is. */
 export function KeyList({ keys }: { readonly keys: readonly TokenResponse[] }) {
   const { read, reload } = useKeys()
+  const may = useMayChange()
   const [chosen, setChosen] = useState<TokenResponse | null>(null)
   const [old, setOld] = useState<TokenResponse | null>(null)
   // Never stored, because the secret is shown only once.
@@ -57,7 +60,15 @@ export function KeyList({ keys }: { readonly keys: readonly TokenResponse[] }) {
       </p>
       {isUnknown && <Failed error={unknown.error} />}
       {made && <MadeKey made={made} />}
-      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} onRotate={setOld} />}
+      {found.length > 0 && (
+        <DataTable
+          label={t('keys.title')}
+          columns={columnsOf(may, { onRevoke: setChosen, onRotate: setOld })}
+          rows={found}
+          most={SHOWN}
+          keyOf={({ id }) => id}
+        />
+      )}
       {old && <Rotate accessKey={old} onConfirm={(rotation) => rotate(old, rotation)} onClose={() => setOld(null)} />}
       {chosen && (
         <Revoke accessKey={chosen} onConfirm={(reason) => revoke(chosen, reason)} onClose={() => setChosen(null)} />

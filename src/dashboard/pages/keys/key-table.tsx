@@ -1,35 +1,16 @@
 import { Button } from '@mantine/core'
 import type { TokenResponse } from '../../../contract/api.ts'
-import { useMayChange } from '../../api/session.tsx'
 import { date, t, time } from '../../i18n/text.ts'
 import type { KeyState } from '../../logic/access-keys.ts'
-import { sortedRows } from '../../logic/table-order.ts'
 import { visible } from '../../logic/visible.ts'
-import { type Column, DataTable, useTableOrder } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { Ago, Moment } from '../../ui/moment.tsx'
 import { Name, Tag, type Tone, WayTo } from '../../ui/small.tsx'
 
-interface KeyTableProps {
-  /** Newest first, as in the API. */
-  readonly keys: readonly TokenResponse[]
-  /** The most rows. */
-  readonly most: number
-  readonly onRevoke: (key: TokenResponse) => void
-  readonly onRotate: (key: TokenResponse) => void
-}
-
-/** The first keys in the order of the address. */
-export function KeyTable({ keys, most, ...actions }: KeyTableProps) {
-  const may = useMayChange()
-  const columns = [...columnsOf(), actionOf(may, actions)]
-  const { order } = useTableOrder(columns, null)
-  const rows = sortedRows(keys, columns, order).slice(0, most)
-  return <DataTable label={t('keys.title')} columns={columns} rows={rows} keyOf={({ id }) => id} />
-}
-
 const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn', revoked: 'bad' }
 
-function columnsOf(): readonly Column<TokenResponse>[] {
+/** @param may whether whoever looks at them may change something */
+export function columnsOf(may: boolean, actions: Actions): readonly Column<TokenResponse>[] {
   return [
     {
       id: 'user',
@@ -62,10 +43,14 @@ function columnsOf(): readonly Column<TokenResponse>[] {
       sort: ({ state }) => t(`keys.state.${state}`),
       cell: (key) => <State accessKey={key} />,
     },
+    actionOf(may, actions),
   ]
 }
 
-type Actions = Pick<KeyTableProps, 'onRevoke' | 'onRotate'>
+interface Actions {
+  readonly onRevoke: (key: TokenResponse) => void
+  readonly onRotate: (key: TokenResponse) => void
+}
 
 function actionOf(may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
   const button = (key: TokenResponse, what: 'revoke' | 'rotate', onClick: (key: TokenResponse) => void) => (

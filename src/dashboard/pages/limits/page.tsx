@@ -90,28 +90,24 @@ function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps
         <Tag tone={used ? 'good' : 'info'}>{t(used ? 'adaptive.used' : 'adaptive.unused')}</Tag>
       </p>
       {isStale && <p className="muted">{t(counted === null ? 'now.unknown' : 'failed.stale')}</p>}
-      {counted !== null && <Counted adaptive={counted} />}
+      {counted !== null && (
+        <>
+          <p>{why(counted)}</p>
+          <Facts>
+            <Fact name={t('adaptive.requests')}>{number(counted.requests)}</Fact>
+            <Fact name={t('adaptive.failed')}>{number(counted.failed)}</Fact>
+            <Fact name={t('top.share')}>{counted.share === null ? '–' : share(counted.share)}</Fact>
+            <Fact name={t('adaptive.min', { count: number(counted.minRequests) })}>
+              {t(counted.requests >= counted.minRequests ? 'word.yes' : 'word.no')}
+            </Fact>
+          </Facts>
+        </>
+      )}
     </Panel>
   )
 }
 
-function Counted({ adaptive }: { readonly adaptive: QuotaResponse['adaptive'] }) {
-  return (
-    <>
-      <p>{why(adaptive)}</p>
-      <Facts>
-        <Fact name={t('adaptive.requests')}>{number(adaptive.requests)}</Fact>
-        <Fact name={t('adaptive.failed')}>{number(adaptive.failed)}</Fact>
-        <Fact name={t('top.share')}>{adaptive.share === null ? '–' : share(adaptive.share)}</Fact>
-        <Fact name={t('adaptive.min', { count: number(adaptive.minRequests) })}>
-          {t(adaptive.requests >= adaptive.minRequests ? 'word.yes' : 'word.no')}
-        </Fact>
-      </Facts>
-    </>
-  )
-}
-
-/** The API's own sentence in the language of the page. */
+/** As the API's own sentence, in the language of the page. */
 function why(adaptive: QuotaResponse['adaptive']): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')

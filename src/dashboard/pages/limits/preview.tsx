@@ -18,19 +18,29 @@ interface PreviewProps {
 
 /** What a change would do, by the present counters. */
 export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
+  const { organisations } = response
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
     <Review text={t('preview.counted', { time: time(at) })} onBack={onBack}>
       <h4>{t('page.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
-      <BlockedUsers response={response} />
+      <Blocked of={response} rows={response.blocked.map(({ user, ...each }) => ({ ...each, id: user }))} kind="users" />
       {response.movesNobody ? (
         <Note tone="warn">{t('preview.movesNobody')}</Note>
       ) : (
         <p>{t('preview.moved', { moved: number(response.movedCount), scanned: number(response.scanned) })}</p>
       )}
       <UnfollowedValues values={response.unfollowed} />
-      <BlockedOrganisations response={response} />
+      {organisations.scanned > 0 && (
+        <>
+          <h4>{t('page.organisations')}</h4>
+          <Blocked
+            of={organisations}
+            rows={organisations.blocked.map(({ organisation, ...each }) => ({ ...each, id: organisation }))}
+            kind="organisations"
+          />
+        </>
+      )}
       <ChangeList quota={quota} draft={draft} />
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} response={response} />
@@ -43,29 +53,13 @@ export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
   )
 }
 
-/** The users and organisations that would be blocked; no organisations if none has usage. */
-function BlockedUsers({ response }: { readonly response: PreviewResponse }) {
-  const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
-  return <Blocked of={response} rows={rows} kind="users" />
-}
-
-function BlockedOrganisations({ response: { organisations } }: { readonly response: PreviewResponse }) {
-  if (organisations.scanned === 0) return null
-  const rows = organisations.blocked.map(({ organisation, ...block }) => ({ ...block, id: organisation }))
-  return (
-    <>
-      <h4>{t('page.organisations')}</h4>
-      <Blocked of={organisations} rows={rows} kind="organisations" />
-    </>
-  )
-}
-
 interface BlockedProps {
   readonly of: Omit<PreviewResponse['organisations'], 'blocked'>
   readonly rows: readonly (PreviewResponse['everybody'][number] & { readonly id: string })[]
   readonly kind: 'users' | 'organisations'
 }
 
+/** Who would be blocked. */
 function Blocked({ of, rows, kind }: BlockedProps) {
   const words = {
     who: t(`page.${kind}`),

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { t } from '../../i18n/text.ts'
-import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
+import { type Draft, type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -53,7 +53,13 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
               <Limits table="baselines" />
               <CustomLimits />
               <PlanMatrix />
-              {quota.changed.length > 0 && <AllToFile quota={quota} change={change} />}
+              {quota.changed.length > 0 && (
+                <div className="actions">
+                  <Button variant="default" onClick={() => change(() => allToFile(quota))}>
+                    {t('quotas.allToFile')}
+                  </Button>
+                </div>
+              )}
             </div>
             {(previewed !== null || !out) && (
               <div className="beside">
@@ -69,21 +75,8 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   )
 }
 
-interface AllToFileProps extends Pick<SettingsProps, 'quota'> {
-  readonly change: ReturnType<typeof useSettings>['change']
-}
-
-function AllToFile({ quota, change }: AllToFileProps) {
-  return (
-    <div className="actions">
-      <Button
-        variant="default"
-        onClick={() => change(() => Object.fromEntries(quota.changed.map((path) => [path, null])))}
-      >
-        {t('quotas.allToFile')}
-      </Button>
-    </div>
-  )
+function allToFile({ changed }: SettingsInForceResponse): Draft {
+  return Object.fromEntries(changed.map((path) => [path, null]))
 }
 
 /** Values for a file that has more categories or windows than this one. */

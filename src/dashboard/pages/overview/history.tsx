@@ -21,31 +21,26 @@ export function History() {
   return (
     <Panel title={t('history.title')}>
       <Loaded poll={poll} hasBanner>
-        {(response) => <Charts response={response} />}
+        {(response) => (
+          <div className="history">
+            <section>
+              <h3>{t('now.tokens')}</h3>
+              <CategoryChart title={t('now.tokens')} of={{ all: true }} height={90} />
+            </section>
+            <Chart title={t('now.refused')} series={scopeSeries()} response={response} pick={refusedOf} />
+            <Chart title={t('now.failed')} series={failedSeries()} response={response} pick={failedOf} />
+          </div>
+        )}
       </Loaded>
     </Panel>
   )
 }
 
-function Charts({ response }: { readonly response: UsageResponse }) {
-  return (
-    <div className="history">
-      <section>
-        <h3>{t('now.tokens')}</h3>
-        <CategoryChart title={t('now.tokens')} of={{ all: true }} height={90} />
-      </section>
-      <Chart title={t('now.refused')} series={scopeSeries()} response={response} pick={refusedOf} />
-      <Chart
-        title={t('now.failed')}
-        series={[
-          { label: t('chart.status0Short'), tone: 'status0' },
-          { label: t('chart.status5xxShort'), tone: 'status5xx' },
-        ]}
-        response={response}
-        pick={failedOf}
-      />
-    </div>
-  )
+function failedSeries(): readonly ChartSeries[] {
+  return [
+    { label: t('chart.status0Short'), tone: 'status0' },
+    { label: t('chart.status5xxShort'), tone: 'status5xx' },
+  ]
 }
 
 const refusedOf = (row: UsageRow) => [row.refusedPersonal ?? 0, row.refusedOrganisation ?? 0, row.refusedGlobal ?? 0]

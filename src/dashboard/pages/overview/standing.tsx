@@ -1,4 +1,4 @@
-import type { AlertsResponse, NowResponse, ScopedTable } from '../../../contract/api.ts'
+import type { AlertsResponse, NowResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { number, share, t } from '../../i18n/text.ts'
 import { raisedAlerts } from '../../logic/alert-state.ts'
@@ -26,7 +26,18 @@ function warningsOf(now: NowResponse): Standing[] {
     ...(now.shadow ? [{ id: 'shadow', note: <Note tone="warn">{t('preview.lateShadow')}</Note> }] : []),
     ...(now.unwritten === undefined
       ? []
-      : [{ id: `unwritten ${hash}`, note: <Unwritten limits={now.unwritten} file={file} /> }]),
+      : [
+          {
+            id: `unwritten ${hash}`,
+            note: (
+              // As the lines of the file that would say them.
+              <Note tone="warn" title={t('now.unwritten')}>
+                {t('now.unwrittenText', { file })}
+                <pre>{baselinesText(now.unwritten)}</pre>
+              </Note>
+            ),
+          },
+        ]),
     ...(now.authShadow.on ? [{ id: `auth.shadow ${hash}`, note: <LetIn letIn={now.authShadow.letIn} /> }] : []),
     ...(ailing.length === 0 ? [] : [{ id: `ailing ${ailing.map(whatAils).join()}`, note: <AilingNote of={ailing} /> }]),
   ]
@@ -56,17 +67,7 @@ function raised(alerts: AlertsResponse | null): Standing[] {
   })
 }
 
-/** Limits that are not configured, as lines for the file. */
-function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly file: string }) {
-  return (
-    <Note tone="warn" title={t('now.unwritten')}>
-      {t('now.unwrittenText', { file })}
-      <pre>{baselinesText(limits)}</pre>
-    </Note>
-  )
-}
-
-/** Who would get 401 without `auth.shadow`. */
+/** Who would get 401, were it not for `auth.shadow`. */
 function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
   const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
   return (

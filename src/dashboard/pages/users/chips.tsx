@@ -2,7 +2,6 @@ import { Chip } from '@mantine/core'
 import { number, t } from '../../i18n/text.ts'
 import { flagsOf, type Kind, type ListFilter } from '../../logic/list-filter.ts'
 import { lookFor } from '../../ui/address.tsx'
-import { Choice } from '../../ui/form.tsx'
 import type { ListResponse } from './line.ts'
 
 interface ChipsProps {
@@ -35,17 +34,3 @@ export function Chips({ kind, filter, counts }: ChipsProps) {
 
 /** Shown even if there are none, because that is worth knowing. */
 const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']
-
-interface PlanSelectProps {
-  readonly plans: readonly string[]
-  readonly plan: string | undefined
-}
-
-export function PlanSelect({ plans, plan = '' }: PlanSelectProps) {
-  return (
-    <Choice
-      {...{ 'aria-label': t('override.plan'), none: t('users.filter.anyPlan'), value: plan, values: plans }}
-      onChoose={(plan) => lookFor({ plan })}
-    />
-  )
-}

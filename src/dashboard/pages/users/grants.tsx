@@ -35,7 +35,26 @@ export function Grants() {
   return (
     <Panel title={t('grants.title')} text={t('grants.text')}>
       <Loaded poll={poll} hasBanner>
-        {({ grants }) => <GrantTable grants={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)} onEnd={setEnding} />}
+        {({ grants }) => (
+          <DataTable
+            label={t('grants.title')}
+            rows={grants.toSorted(liveFirst).slice(0, MOST_SHOWN)}
+            none={t('grants.none')}
+            keyOf={({ id }) => id}
+            field="grants"
+            columns={[
+              { id: 'reason', head: t('grants.id'), cell: ({ reason }) => <Name of={reason} /> },
+              { id: 'category', head: t('word.category'), cell: ({ category }) => <bdi>{category}</bdi> },
+              {
+                id: 'taken',
+                head: t('grants.taken'),
+                cell: ({ taken, tokens }) => t('grants.takenOf', { taken: exact(taken), tokens: exact(tokens) }),
+              },
+              { id: 'until', head: t('grants.until'), cell: ({ until, endedAt }) => <Moment at={endedAt ?? until} /> },
+              { id: 'state', head: t('word.state'), cell: (grant) => <State of={grant} onEnd={setEnding} /> },
+            ]}
+          />
+        )}
       </Loaded>
       <NewGrant read={poll.read} reload={poll.reload} />
       {ending && (
@@ -57,35 +76,7 @@ function liveFirst(a: GrantResponse, b: GrantResponse): number {
   return Number(b.live) - Number(a.live)
 }
 
-interface GrantTableProps {
-  readonly grants: readonly GrantResponse[]
-  readonly onEnd: (grant: GrantResponse) => void
-}
-
-function GrantTable({ grants, onEnd }: GrantTableProps) {
-  return (
-    <DataTable
-      label={t('grants.title')}
-      rows={grants}
-      none={t('grants.none')}
-      keyOf={({ id }) => id}
-      field="grants"
-      columns={[
-        { id: 'reason', head: t('grants.id'), cell: ({ reason }) => <Name of={reason} /> },
-        { id: 'category', head: t('word.category'), cell: ({ category }) => <bdi>{category}</bdi> },
-        {
-          id: 'taken',
-          head: t('grants.taken'),
-          cell: ({ taken, tokens }) => t('grants.takenOf', { taken: exact(taken), tokens: exact(tokens) }),
-        },
-        { id: 'until', head: t('grants.until'), cell: ({ until, endedAt }) => <Moment at={endedAt ?? until} /> },
-        { id: 'state', head: t('word.state'), cell: (grant) => <State of={grant} onEnd={onEnd} /> },
-      ]}
-    />
-  )
-}
-
-function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: GrantTableProps['onEnd'] }) {
+function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: (grant: GrantResponse) => void }) {
   if (!of.live) return <Tag tone="info">{t(of.endedAt === null ? 'grants.state.over' : 'grants.state.ended')}</Tag>
   return (
     <div className="wrap">

@@ -9,11 +9,12 @@ import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { changeFields, lookFor, useFields } from '../../ui/address.tsx'
+import { Choice } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useTyped } from '../../ui/typed.ts'
-import { Chips, PlanSelect } from './chips.tsx'
+import { Chips } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
 import { USUAL_ORDER, UsedTable } from './used-table.tsx'
 import './users.css'
@@ -61,7 +62,17 @@ export function ListPanel({ kind, organisation }: ListPanelProps) {
       {out && organisation === undefined && <OutageBanner inForce={inForce} />}
       <div className="wrap list-tools">
         <Search kind={kind} onEnter={enter} />
-        {plans.length > 0 && <PlanSelect plans={plans} plan={filter.plan} />}
+        {plans.length > 0 && (
+          <Choice
+            {...{
+              'aria-label': t('override.plan'),
+              none: t('users.filter.anyPlan'),
+              value: filter.plan ?? '',
+              values: plans,
+            }}
+            onChoose={(plan) => lookFor({ plan })}
+          />
+        )}
         <Chips kind={kind} filter={filter} counts={page?.counts} />
       </div>
       {out && lines === null ? (

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import type { OverrideBody } from '../../../contract/api.ts'
 import { useLed, useQuota } from '../../api/session.tsx'
 import { number, t } from '../../i18n/text.ts'
-import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
+import { flatOf, forOrganisation, type Overridable, usedUpUnder } from '../../logic/override.ts'
 import { comesBackBehind, topOf } from '../../logic/override-layers.ts'
 import { Review } from '../../ui/review.tsx'
 import { Note } from '../../ui/small.tsx'
@@ -69,30 +69,15 @@ export function UsedUpNotes({ body, response }: UsedUpProps) {
       </Note>
     )
   }
-  return usedUpUnder(body, response, quota).map((each) => (
-    <UsedUpNote
-      key={`${each.scope} ${each.category} ${each.window}`}
-      of={each}
-      kind={response.kind}
-      shadow={quota?.shadow === true}
-    />
-  ))
-}
-
-interface UsedUpNoteProps {
-  readonly of: UsedUp
-  readonly kind: Overridable['kind']
-  /** Whether the gateway's shadow mode lets everybody through. */
-  readonly shadow: boolean
-}
-
-function UsedUpNote({ of: each, kind, shadow }: UsedUpNoteProps) {
-  const { scope, window, used, limit, forever } = each
-  const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
-  const words = { category, window, used: number(used), limit: number(limit), who: t(`jump.${kind}`) }
-  return (
-    <Note tone="warn" live>
-      {t(shadow ? 'override.blocksLater' : forever ? 'override.blocksAll' : 'override.blocks', words)}
-    </Note>
-  )
+  return usedUpUnder(body, response, quota).map(({ scope, category: name, window, used, limit, forever }) => {
+    const category = scope === 'Global' ? `${t('word.global')} ${name}` : name
+    const words = { category, window, used: number(used), limit: number(limit), who: t(`jump.${response.kind}`) }
+    return (
+      <Note key={`${scope} ${name} ${window}`} tone="warn" live>
+        {quota?.shadow === true
+          ? t('override.blocksLater', words)
+          : t(forever ? 'override.blocksAll' : 'override.blocks', words)}
+      </Note>
+    )
+  })
 }
