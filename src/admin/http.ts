@@ -152,12 +152,13 @@ export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 /** The type of a body without a type of its own. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** For every response. No response here is a page, so nothing may run, be framed or be kept. */
+/** On every response. Nothing here is a page, so nothing may run, be framed or be kept. By the last one the page knows that it was not somebody in between who responded. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
+  'x-tollgate-listener': 'admin',
 }
 
 export function iso(at: number): string {

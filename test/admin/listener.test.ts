@@ -531,16 +531,20 @@ test.each([
   ['GET', '/openapi.json'],
   ['GET', '/nothing'],
   ['GET', '/%E0%A4%A'],
-])('the security headers are on every response: %s %s', async (method, path) => {
-  const { call } = await start()
-  const { headers } = await call(method, path)
-  expect(headers).toMatchObject({
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-  })
-})
+])(
+  'the security headers are on every response, and the one by which the dashboard knows it: %s %s',
+  async (method, path) => {
+    const { call } = await start()
+    const { headers } = await call(method, path)
+    expect(headers).toMatchObject({
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-tollgate-listener': 'admin',
+    })
+  },
+)
 
 test('an address of the admin listener that is taken is an error', async () => {
   const { url } = await start()

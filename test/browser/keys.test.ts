@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
-import { hold, SOON, type Stage, startStage } from './stage.ts'
+import { hold, OWN, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -61,7 +61,7 @@ test('a change of which nobody knows what became of it is told in the language o
   page = open.page
   const json = { error: 'outcome_unknown', msg: 'The change may have been made.' }
   await page.route('**/api/tokens', (route) =>
-    route.request().method() === 'POST' ? route.fulfill({ status: 503, json }) : route.continue(),
+    route.request().method() === 'POST' ? route.fulfill({ status: 503, headers: OWN, json }) : route.continue(),
   )
   await page.getByRole('textbox', { name: zh['word.user'], exact: true }).fill('clio')
   await page.getByRole('textbox', { name: zh['keys.name'] }).fill('robot')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NowResponse } from '../../src/contract/api.ts'
-import { configOf, SOON, type Stage, startStage } from './stage.ts'
+import { configOf, OWN, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -42,7 +42,7 @@ test('with the store out a request of a user can be explained that charges nothi
   const { page } = await stage.open('#/overview')
   // As the API answers then: test/admin/explain.test.ts.
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
-  await page.route('**/api/users/kim', (route) => route.fulfill({ status: 503, json }))
+  await page.route('**/api/users/kim', (route) => route.fulfill({ status: 503, headers: OWN, json }))
   await page.evaluate(`location.hash = '#/users/kim'`)
   await page.getByText('The store is out', { exact: true }).waitFor()
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')

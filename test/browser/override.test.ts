@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
-import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import { ask, configOf, hold, OWN, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -94,7 +94,7 @@ test('an override that is set while its user cannot be read is told as set all t
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
   await page.getByRole('textbox', { name: '1h' }).fill('30')
   await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
-  await page.route('**/api/users/sam', (route) => route.fulfill({ status: 503, json }))
+  await page.route('**/api/users/sam', (route) => route.fulfill({ status: 503, headers: OWN, json }))
   await button('Review').click()
   await button('Set the override').click()
   await page.getByText('The override is set.').waitFor()

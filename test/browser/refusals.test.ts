@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { RefusalsResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import { ask, OWN, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -176,7 +176,10 @@ test('one turns over the pages, and Back comes to the one before', async () => {
   const [first, second] = all.refusals
   await page.route('**/api/refusals?*limit=25*', (route) => {
     const isSecond = route.request().url().includes('cursor=behind')
-    return route.fulfill({ json: { refusals: [isSecond ? second : first], next: isSecond ? null : 'behind' } })
+    return route.fulfill({
+      headers: OWN,
+      json: { refusals: [isSecond ? second : first], next: isSecond ? null : 'behind' },
+    })
   })
   await page.getByRole('link', { name: 'Refusals', exact: true }).click()
   await expect.poll(users, SOON).toEqual([first?.user])
@@ -195,7 +198,7 @@ test('a button that turns over belongs to the page that the address names, howev
   const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
   await page.route('**/api/refusals?*limit=25*', (route) => {
     const at = ['', 'second', 'third'].indexOf(new URL(route.request().url()).searchParams.get('cursor') ?? '')
-    return route.fulfill({ json: { refusals: [all.refusals[at]], next: ['second', 'third', null][at] } })
+    return route.fulfill({ headers: OWN, json: { refusals: [all.refusals[at]], next: ['second', 'third', null][at] } })
   })
   await page.getByRole('link', { name: 'Refusals', exact: true }).click()
   await page.getByRole('button', { name: 'Next page' }).click()

@@ -15,6 +15,9 @@ export const VIEWER = 'test-admin-token-0003'
 /** Of somebody named `carol` who leads the organisation of the option `lead`. */
 export const LEAD = 'test-admin-token-0004'
 
+/** A field of each response of the API, by which the page knows it. */
+export const OWN = { 'x-tollgate-listener': 'admin' }
+
 /** Longer than anything takes, also on a machine with a lot to do. */
 export const SOON = { timeout: 30_000, interval: 25 }
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse, UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, configOf, hold, openAccount, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
+import { ask, configOf, hold, OWN, openAccount, QUOTA, SOON, type Stage, startStage, turnTo } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -52,7 +52,7 @@ test('beside the windows of a user stands the part that was chosen, which the ad
 test('where nobody is known yet the list of users says so, and blames no search', async () => {
   open = await stage.open('#/routes')
   page = open.page
-  await page.route('**/api/users?**', (route) => route.fulfill({ json: { users: [], next: null } }))
+  await page.route('**/api/users?**', (route) => route.fulfill({ headers: OWN, json: { users: [], next: null } }))
   await page.getByRole('link', { name: 'Users' }).click()
   await page.getByText('No user is known yet: each appears with the first request that is charged.').waitFor()
   expect(await page.getByText('No known user matches.').count()).toBe(0)
@@ -242,7 +242,7 @@ test('a button that was pressed by the keyboard has the focus again after what i
       // The page also reads by itself, before the button is pressed.
       if (route.request().method() !== method) return route.continue()
       await expect.poll(() => page.evaluate('document.activeElement.tagName'), SOON).toBe('BODY')
-      await (json === undefined ? route.continue() : route.fulfill({ status: 503, json }))
+      await (json === undefined ? route.continue() : route.fulfill({ status: 503, headers: OWN, json }))
       answered.resolve()
     })
     // An access key can be made when it is known what its user has.

@@ -1,5 +1,4 @@
 import type { ErrorResponse } from '../../contract/api.ts'
-import { isOwn } from './is-api-response.ts'
 
 /** The only way to the admin API. The session is a cookie that the page cannot read, and nothing is kept here. */
 
@@ -97,12 +96,11 @@ export async function call<T>(method: Method, path: string, options: Options = {
     })
     const text = await response.text()
     status = response.status
-    const isSame = status === 304 && known !== undefined
-    const said: unknown = isSame ? known.data : text === '' ? null : JSON.parse(text)
-    if (!isSame && !isOwn(path, status, said)) throw new Error('the answer of somebody in between')
+    if (!isOwn(response)) throw new Error('the answer of somebody in between')
+    const said: unknown = text === '' ? null : JSON.parse(text)
     hearClock(response)
     setLost(false)
-    if (isSame) return known as Answered<T>
+    if (status === 304 && known !== undefined) return known as Answered<T>
     if (response.ok) return { data: said as T, etag: versionOf(response), tag: response.headers.get('etag') }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
     throw new ApiError(response.status, said as ErrorResponse)
@@ -112,6 +110,11 @@ export async function call<T>(method: Method, path: string, options: Options = {
     setLost(true)
     throw new (isChange(method, path) ? UnknownError : LostError)(status, error)
   }
+}
+
+/** Not that of a proxy which wants a sign-in of its own, of a maintenance page, or of another service at the address. */
+function isOwn({ headers }: Response): boolean {
+  return headers.get('x-tollgate-listener') === 'admin'
 }
 
 /**
