@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../../../contract/api.ts'
+import type { ReasonCode } from '../../contract/api.ts'
 
 /** What would happen to a request and why. The API's sentences use the configuration's clock, and these the page's. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {
