@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { number, t } from '../i18n/text.ts'
+import { Plain } from './plain.tsx'
 
 /** A note that stays until somebody has seen it. */
 export interface Standing {
@@ -26,21 +26,17 @@ export function Acknowledgeable({ of }: { readonly of: readonly Standing[] }) {
       {left.map(({ id, note }) => (
         <div key={id} className="standing">
           {note}
-          <Button size="compact-xs" variant="default" onClick={() => change([...seen, id].slice(-MOST))}>
+          <Plain size="compact-xs" onClick={() => change([...seen, id].slice(-MOST))}>
             {t('word.acknowledge')}
-          </Button>
+          </Plain>
         </div>
       ))}
       {gone.length > 0 && (
         <p className="muted">
           {t('word.acknowledged', { count: number(gone.length) })}{' '}
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => change(seen.filter((id) => gone.every((each) => each.id !== id)))}
-          >
+          <Plain size="compact-xs" onClick={() => change(seen.filter((id) => gone.every((each) => each.id !== id)))}>
             {t('word.showAgain')}
-          </Button>
+          </Plain>
         </p>
       )}
     </>

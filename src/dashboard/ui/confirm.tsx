@@ -4,6 +4,7 @@ import { t } from '../i18n/text.ts'
 import { Failed } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { bound, useForm } from './form.tsx'
+import { Plain } from './plain.tsx'
 
 /** The id of the container for dialogs. It belongs to the page, so that dialogs wait with it behind the sign-in. */
 export const DIALOGS = 'dialogs'
@@ -80,9 +81,9 @@ export function Confirm({
           <Button {...submitter} color={danger ? 'red' : 'blue'}>
             {action}
           </Button>
-          <Button variant="default" onClick={close} disabled={busy}>
+          <Plain onClick={close} disabled={busy}>
             {t('word.cancel')}
-          </Button>
+          </Plain>
         </div>
       </form>
     </Modal>
@@ -103,9 +104,9 @@ export function Ask({ button, label, disabled = false, outcome, ...question }: A
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <Button variant="default" disabled={disabled} aria-label={label} onClick={() => setAsking(true)}>
+      <Plain disabled={disabled} aria-label={label} onClick={() => setAsking(true)}>
         {button}
-      </Button>
+      </Plain>
       {isAsking ? <Confirm {...question} onClose={() => setAsking(false)} /> : outcome}
     </>
   )

@@ -1,8 +1,9 @@
-import { Button, NativeSelect, type NativeSelectProps } from '@mantine/core'
+import { NativeSelect, type NativeSelectProps } from '@mantine/core'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { t } from '../i18n/text.ts'
 import { fieldProblems } from './failure.tsx'
 import { focusNear, useFocusKept } from './focus-back.ts'
+import { Plain } from './plain.tsx'
 
 /** The value and the change handler of a field, as its props. @param error shown below it; nothing if empty */
 export function bound<T extends string | null | undefined>(
@@ -100,8 +101,7 @@ export function useFocusWrong(...findings: readonly unknown[]) {
 /** Discards the edits of a form. */
 export function Discard({ disabled, onDiscard }: { readonly disabled: boolean; readonly onDiscard: () => void }) {
   return (
-    <Button
-      variant="default"
+    <Plain
       disabled={disabled}
       onClick={({ currentTarget }) => {
         focusNear(currentTarget)
@@ -109,6 +109,6 @@ export function Discard({ disabled, onDiscard }: { readonly disabled: boolean; r
       }}
     >
       {t('quotas.discard')}
-    </Button>
+    </Plain>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Modal, TextInput, useMantineColorScheme } from '@mantine/core'
+import { Modal, TextInput, useMantineColorScheme } from '@mantine/core'
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../contract/api.ts'
 import { usePoll } from '../api/use-poll.ts'
@@ -9,6 +9,7 @@ import { PAGES } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
 import './jump.css'
+import { Plain } from './plain.tsx'
 import { Name } from './small.tsx'
 import { useTyped } from './typed.ts'
 
@@ -33,16 +34,10 @@ export function Jump() {
   }, [])
   return (
     <>
-      <Button
-        className="jump-open"
-        size="xs"
-        variant="default"
-        aria-keyshortcuts="Control+K Meta+K"
-        onClick={() => setOpen(true)}
-      >
+      <Plain className="jump-open" size="xs" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
         {t('jump.open')}
         <kbd className="jump-keys">Ctrl K</kbd>
-      </Button>
+      </Plain>
       <Modal
         opened={isOpen}
         title={t('jump.title')}

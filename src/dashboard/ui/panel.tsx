@@ -1,10 +1,11 @@
-import { Button, Skeleton } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Polled } from '../api/use-poll.ts'
 import { t } from '../i18n/text.ts'
 import { Failure } from './failure.tsx'
 import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
+import { Plain } from './plain.tsx'
 
 /** The heading of a page, which takes the focus when one comes to the page. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {
@@ -100,9 +101,9 @@ export function Turning({ onFirst = null, onBefore = null, onNext, of = 'list' }
       {ways.map(
         ([word, go]) =>
           go !== null && (
-            <Button key={word} variant="default" onClick={go}>
+            <Plain key={word} onClick={go}>
               {t(word)}
-            </Button>
+            </Plain>
           ),
       )}
     </div>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, SegmentedControl, TextInput } from '@mantine/core'
+import { Checkbox, SegmentedControl, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { date, dateMinute, lengthWords, t } from '../i18n/text.ts'
@@ -18,6 +18,7 @@ import { changeFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
 import './range.css'
+import { Plain } from './plain.tsx'
 
 /** The range of the page: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {
@@ -64,14 +65,13 @@ function Dates({ range }: { readonly range: Range }) {
     <Dropdown label={range.name === null ? rangeWords(range) : t('range.dates')} isOn={range.name === null}>
       <div className="actions">
         {[0, 1].map((before) => (
-          <Button
+          <Plain
             key={before}
             size="compact-sm"
-            variant="default"
             onClick={() => changeFields({ ...NOWHERE, range: null, ...monthOf(new Date(serverNow()), before) })}
           >
             {t(before === 0 ? 'range.thisMonth' : 'range.lastMonth')}
-          </Button>
+          </Plain>
         ))}
       </div>
       <DaysForm range={range} />
@@ -103,9 +103,9 @@ function DaysForm({ range }: { readonly range: Range }) {
         label={t('range.last')}
         {...bound(last, setLast, isWrong ? t('range.wrong') : undefined)}
       />
-      <Button type="submit" size="xs" variant="default">
+      <Plain type="submit" size="xs">
         {t('range.apply')}
-      </Button>
+      </Plain>
     </form>
   )
 }

@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { t } from '../i18n/text.ts'
 import { useFocusBack } from './focus-back.ts'
+import { Plain } from './plain.tsx'
 
 interface ReviewProps {
   /** What the figures were counted from. */
@@ -33,9 +33,7 @@ export function Review({ text = '', onBack, action, children }: ReviewProps) {
       {children}
       <div className="actions">
         {action}
-        <Button variant="default" onClick={onBack}>
-          {t('preview.back')}
-        </Button>
+        <Plain onClick={onBack}>{t('preview.back')}</Plain>
       </div>
     </section>
   )

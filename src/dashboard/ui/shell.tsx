@@ -1,4 +1,4 @@
-import { Button, NativeSelect, useMantineColorScheme } from '@mantine/core'
+import { NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { connection, ring } from '../api/client.ts'
 import { useLed, useSession } from '../api/session.tsx'
@@ -11,6 +11,7 @@ import { Jump } from './jump.tsx'
 import { RangeControl } from './range.tsx'
 import { Note } from './small.tsx'
 import './shell.css'
+import { Plain } from './plain.tsx'
 import { StatusLine } from './status-line.tsx'
 
 /** The frame of every page: header, navigation, and the message about a lost connection. */
@@ -27,16 +28,9 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           <img src={icon} alt="" width="26" height="26" />
           Tollgate
         </a>
-        <Button
-          className="menu"
-          size="xs"
-          variant="default"
-          aria-expanded={isOpen}
-          aria-controls="menu"
-          onClick={() => setOpen(!isOpen)}
-        >
+        <Plain className="menu" size="xs" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
           {t('app.menu')}
-        </Button>
+        </Plain>
         {led === null && <Jump />}
         <RangeControl />
         <div className="wrap top-end">
@@ -126,9 +120,9 @@ function Who() {
         <Preferences />
       </div>
       {who.canSignOut && (
-        <Button size="xs" variant="default" onClick={leave}>
+        <Plain size="xs" onClick={leave}>
           {t('app.signOut')}
-        </Button>
+        </Plain>
       )}
       {failed && <p role="alert">{t('app.signOutFailed')}</p>}
     </Dropdown>
@@ -162,9 +156,9 @@ export function LostBanner() {
   return (
     <Note tone="bad" title={t('lost.title')}>
       {t('lost.text')}{' '}
-      <Button size="compact-sm" variant="default" onClick={() => ring('again')}>
+      <Plain size="compact-sm" onClick={() => ring('again')}>
         {t('lost.try')}
-      </Button>
+      </Plain>
     </Note>
   )
 }

@@ -1,9 +1,10 @@
-import { Alert, Button } from '@mantine/core'
+import { Alert } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLed, useMayChange } from '../api/session.tsx'
 import { number, share, t, time } from '../i18n/text.ts'
 import { hashOf, type Page } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
+import { Plain } from './plain.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info'
 const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
@@ -90,9 +91,9 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   return (
     <section className="wrap copyable" aria-label={label}>
       <pre ref={shown}>{text}</pre>
-      <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+      <Plain size="compact-sm" onClick={() => void copy()}>
         <span aria-live="polite">{t(`word.${state}`)}</span>
-      </Button>
+      </Plain>
     </section>
   )
 }

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { StatusResponse } from '../../contract/api.ts'
 import { ring } from '../api/client.ts'
@@ -9,6 +8,7 @@ import { hashOf } from '../logic/location.ts'
 import { ALARMING, type FullWindow, failingShare, hasNoRefusals } from '../logic/status.ts'
 import { Until } from './moment.tsx'
 import { Meanwhile } from './outage.tsx'
+import { Plain } from './plain.tsx'
 import type { Tone } from './small.tsx'
 
 const EVERY_MS = 5000
@@ -30,15 +30,9 @@ export function StatusLine() {
   if (status === null) return null
   return (
     <section className={`status${isOpen ? ' open' : ''}`} aria-label={t('status.title')}>
-      <Button
-        className="status-more"
-        size="compact-xs"
-        variant="default"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
+      <Plain className="status-more" size="compact-xs" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {t(isOpen ? 'status.less' : 'status.more')}
-      </Button>
+      </Plain>
       <Refused status={status} />
       {failing !== null && <Failing share={failing} />}
       {status.shadow && (

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { Fragment, useState } from 'react'
 import type { AlertsResponse, AlertTestResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
@@ -12,6 +11,7 @@ import { messageOf } from '../../ui/failure.tsx'
 import { useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Name, Note, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 15_000
@@ -105,15 +105,9 @@ function Test({ alert }: { readonly alert: string }) {
   })
   return (
     <div>
-      <Button
-        size="compact-sm"
-        variant="default"
-        loading={busy}
-        aria-label={t('alerts.testOf', { alert })}
-        onClick={() => submit()}
-      >
+      <Plain size="compact-sm" loading={busy} aria-label={t('alerts.testOf', { alert })} onClick={() => submit()}>
         {t('alerts.test')}
-      </Button>{' '}
+      </Plain>{' '}
       <span aria-live="polite">
         {error && <Tag tone="bad">{messageOf(error)}</Tag>}
         {said && (

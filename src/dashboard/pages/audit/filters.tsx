@@ -1,9 +1,10 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { t } from '../../i18n/text.ts'
 import { KINDS, type Kind } from '../../logic/audit-story.ts'
 import type { Fields } from '../../logic/location.ts'
 import { lookFor } from '../../ui/address.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
+import { Plain } from '../../ui/plain.tsx'
 
 export interface AuditFilters {
   /** As it was typed. */
@@ -42,9 +43,9 @@ export function Filters(filters: AuditFilters) {
           {...bound(filters[name], (text) => lookFor({ [name]: text }))}
         />
       ))}
-      <Button variant="default" disabled={isAny} onClick={() => lookFor({ who: '', what: '', about: '' })}>
+      <Plain disabled={isAny} onClick={() => lookFor({ who: '', what: '', about: '' })}>
         {t('audit.clear')}
-      </Button>
+      </Plain>
     </search>
   )
 }

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { AuditResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
@@ -10,6 +9,7 @@ import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
 import { changeFields, useFields } from '../../ui/address.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { Note, Tag } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
@@ -115,8 +115,8 @@ function UndoButton({ entry, onClick }: { readonly entry: Entry; readonly onClic
   if (isOver(entry, serverNow())) return <Tag>{t('audit.over')}</Tag>
   if (!may || !isUndoable(entry)) return null
   return (
-    <Button size="compact-sm" variant="default" aria-label={t('undo.of', { version: entry.version })} onClick={onClick}>
+    <Plain size="compact-sm" aria-label={t('undo.of', { version: entry.version })} onClick={onClick}>
       {t('undo.button')}
-    </Button>
+    </Plain>
   )
 }

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
@@ -18,6 +17,7 @@ import { Verdict } from './blame.tsx'
 import { FailingRoutes } from './failing-routes.tsx'
 import { Failures } from './failures.tsx'
 import './errors.css'
+import { Plain } from '../../ui/plain.tsx'
 
 const EVERY_MS = 10_000
 /** The configuration rarely changes. */
@@ -98,9 +98,9 @@ function TimeInQuestion() {
           : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
       </span>
       {chosen !== null && (
-        <Button size="compact-sm" variant="default" onClick={() => changeFields({ half: null })}>
+        <Plain size="compact-sm" onClick={() => changeFields({ half: null })}>
           {t('errors.wholeRange')}
-        </Button>
+        </Plain>
       )}
     </p>
   )

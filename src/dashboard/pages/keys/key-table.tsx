@@ -1,10 +1,10 @@
-import { Button } from '@mantine/core'
 import type { TokenResponse } from '../../../contract/api.ts'
 import { date, t, time } from '../../i18n/text.ts'
 import type { KeyState } from '../../logic/access-keys.ts'
 import { visible } from '../../logic/visible.ts'
 import type { Column } from '../../ui/data-table.tsx'
 import { Ago, Moment } from '../../ui/moment.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Name, Tag, type Tone, WayTo } from '../../ui/small.tsx'
 
 const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn', revoked: 'bad' }
@@ -54,15 +54,14 @@ interface Actions {
 
 function actionOf(may: boolean, { onRevoke, onRotate }: Actions): Column<TokenResponse> {
   const button = (key: TokenResponse, what: 'revoke' | 'rotate', onClick: (key: TokenResponse) => void) => (
-    <Button
+    <Plain
       size="compact-xs"
-      variant="default"
       disabled={!may}
       aria-label={t(`keys.${what}Of`, { name: visible(key.name), user: visible(key.user) })}
       onClick={() => onClick(key)}
     >
       {t(`keys.${what}`)}
-    </Button>
+    </Plain>
   )
   return {
     id: 'action',

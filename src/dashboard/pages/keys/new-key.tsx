@@ -11,6 +11,7 @@ import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed } from '../../ui/failure.tsx'
 import { bound, Choice, Discard } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Changing, ForOperators, Name } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { ByLink, MadeKey } from './made-key.tsx'
@@ -131,9 +132,9 @@ function KnownUsers({ user, found, onChoose }: KnownUsersProps) {
         t('keys.user.new')
       )}{' '}
       {others.map((each) => (
-        <Button key={each.user} size="compact-sm" variant="default" mr="xs" onClick={() => onChoose(each.user)}>
+        <Plain key={each.user} size="compact-sm" mr="xs" onClick={() => onChoose(each.user)}>
           <Name of={each.user} />
-        </Button>
+        </Plain>
       ))}
     </p>
   )

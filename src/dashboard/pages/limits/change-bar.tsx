@@ -12,6 +12,7 @@ import { Filled } from '../../ui/filled.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { bound, Choice, Discard } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Name, Note } from '../../ui/small.tsx'
 import { Conflict } from '../audit/conflict.tsx'
 import { useEditing } from './edit.tsx'
@@ -58,15 +59,14 @@ function Change({ editing, out }: BarProps) {
           <span role="status">{said()}</span>{' '}
           {may && previewed === null && work === null && !out && <span className="muted">{t('bar.previewFirst')}</span>}
         </span>
-        <Button
+        <Plain
           className="change-more"
-          variant="default"
           aria-expanded={isShown}
           aria-controls="change-terms"
           onClick={() => setOpen(!isShown)}
         >
           {t('bar.more')}
-        </Button>
+        </Plain>
         <Button type="submit" variant={previewed === null ? 'filled' : 'default'} loading={work === 'preview'}>
           {t('quotas.preview')}
         </Button>
@@ -118,9 +118,9 @@ function Cancel({ onClick }: { readonly onClick: () => void }) {
   const ref = useRef<HTMLButtonElement>(null)
   useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
   return (
-    <Button ref={ref} variant="default" onClick={onClick}>
+    <Plain ref={ref} onClick={onClick}>
       {t('word.cancel')}
-    </Button>
+    </Plain>
   )
 }
 
@@ -132,18 +132,15 @@ function AppliedNote({ applied, editing }: { readonly applied: Applied; readonly
       <div className="wrap change-done">
         <Note tone="good">{t(message, { version, time: at === undefined ? '' : time(at) })}</Note>
         {may && message !== 'quotas.undone' && (
-          <Button
-            variant="default"
+          <Plain
             aria-label={t('quotas.undoChange', { version })}
             loading={editing.work === 'apply'}
             onClick={() => editing.undo(applied)}
           >
             {t('undo.button')}
-          </Button>
+          </Plain>
         )}
-        <Button variant="default" onClick={editing.closeApplied}>
-          {t('word.close')}
-        </Button>
+        <Plain onClick={editing.closeApplied}>{t('word.close')}</Plain>
       </div>
       <UnfollowedValues values={unfollowed} />
     </>

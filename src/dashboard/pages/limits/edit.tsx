@@ -1,10 +1,10 @@
-import { Button } from '@mantine/core'
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { t } from '../../i18n/text.ts'
 import { type Draft, type Edit, fieldOf, isSetAtRunTime, shownIn, valueAt } from '../../logic/settings.ts'
 import { useFields } from '../../ui/address.tsx'
 import { focusNear } from '../../ui/focus-back.ts'
+import { Plain } from '../../ui/plain.tsx'
 import { nameOf, shownValue } from './names.ts'
 
 /** What every field of the settings needs. */
@@ -44,9 +44,8 @@ export function Origin({ path }: { readonly path: string }) {
     return (
       <span className="origin edited">
         {draft[path] === null ? t('quotas.toFileDraft', { value }) : t('quotas.edited')}{' '}
-        <Button
+        <Plain
           size="compact-xs"
-          variant="default"
           aria-label={t('quotas.undoOf', { name })}
           onClick={({ currentTarget }) => {
             focusNear(currentTarget)
@@ -54,7 +53,7 @@ export function Origin({ path }: { readonly path: string }) {
           }}
         >
           {t('undo.button')}
-        </Button>
+        </Plain>
       </span>
     )
   }
@@ -62,15 +61,14 @@ export function Origin({ path }: { readonly path: string }) {
   return (
     <span className="origin changed">
       {t('quotas.changed', { value })}{' '}
-      <Button
+      <Plain
         size="compact-xs"
-        variant="default"
         aria-label={t('quotas.toFileOf', { name })}
         title={t('quotas.toFile')}
         onClick={() => edit(path, null)}
       >
         ↺
-      </Button>
+      </Plain>
     </span>
   )
 }

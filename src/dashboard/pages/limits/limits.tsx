@@ -1,8 +1,9 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { number, t, windowName } from '../../i18n/text.ts'
 import { type Place, scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/form.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 
@@ -39,15 +40,14 @@ function Scaling() {
       {([0.8, 1.2] as const).map((factor) => {
         const name = t(factor < 1 ? 'quotas.less' : 'quotas.more')
         return (
-          <Button
+          <Plain
             key={factor}
             size="compact-sm"
-            variant="default"
             aria-label={`${t('quotas.all')} ${name}`}
             onClick={() => change((draft) => scaledPersonal(quota, draft, factor))}
           >
             {name}
-          </Button>
+          </Plain>
         )
       })}
       <span className="muted">{t('quotas.allText')}</span>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { t } from '../../i18n/text.ts'
@@ -12,6 +11,7 @@ import { Distribution } from './distribution.tsx'
 import { EditContext } from './edit.tsx'
 import { CustomLimits, Limits } from './limits.tsx'
 import './limits.css'
+import { Plain } from '../../ui/plain.tsx'
 import { shownValue } from './names.ts'
 import { PlanMatrix } from './plan-matrix.tsx'
 import { Preview } from './preview.tsx'
@@ -55,9 +55,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
               <PlanMatrix />
               {quota.changed.length > 0 && (
                 <div className="actions">
-                  <Button variant="default" onClick={() => change(() => allToFile(quota))}>
-                    {t('quotas.allToFile')}
-                  </Button>
+                  <Plain onClick={() => change(() => allToFile(quota))}>{t('quotas.allToFile')}</Plain>
                 </div>
               )}
             </div>

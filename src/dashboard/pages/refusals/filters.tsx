@@ -1,4 +1,4 @@
-import { Button, CloseButton, TextInput } from '@mantine/core'
+import { CloseButton, TextInput } from '@mantine/core'
 import type { RoutesResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { t } from '../../i18n/text.ts'
@@ -9,6 +9,7 @@ import { lookFor } from '../../ui/address.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
+import { Plain } from '../../ui/plain.tsx'
 
 /** The choices rarely change. */
 const EVERY_MS = 60_000
@@ -46,11 +47,7 @@ export function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
         {...{ values: ['true'], nameOf: () => t('refusals.fate.shadow') }}
         onChoose={(shadow) => lookFor({ shadow })}
       />
-      {(isFiltered(wish) || shadow) && (
-        <Button variant="default" onClick={() => lookFor(NOTHING)}>
-          {t('refusals.clear')}
-        </Button>
-      )}
+      {(isFiltered(wish) || shadow) && <Plain onClick={() => lookFor(NOTHING)}>{t('refusals.clear')}</Plain>}
       {(user !== '' || organisation !== '') && (
         <p className="filters-whole">
           {user !== '' && <Only name="user" value={user} />}{' '}

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
@@ -9,6 +9,7 @@ import { Filled } from '../../ui/filled.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Price } from '../../ui/price.tsx'
 import { Fact, Facts, Note, type Tone } from '../../ui/small.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
@@ -64,9 +65,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
           />
         </div>
         <div className="actions">
-          <Button {...submitter} variant="default">
-            {t('explain.do')}
-          </Button>
+          <Plain {...submitter}>{t('explain.do')}</Plain>
         </div>
       </form>
       <Failed error={error} />

@@ -14,6 +14,7 @@ import { bound, useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Changing, Name, Note, Tag } from '../../ui/small.tsx'
 import { useOwn, useOwner } from './own.ts'
 
@@ -82,9 +83,9 @@ function State({ of, onEnd }: { readonly of: GrantResponse; readonly onEnd: (gra
     <div className="wrap">
       <Tag tone={of.left === 0 ? 'warn' : 'good'}>{t(of.left === 0 ? 'grants.state.empty' : 'grants.state.live')}</Tag>
       <Changing label={t('grants.title')}>
-        <Button size="compact-sm" variant="default" onClick={() => onEnd(of)}>
+        <Plain size="compact-sm" onClick={() => onEnd(of)}>
           {t('grants.end')}
-        </Button>
+        </Plain>
       </Changing>
     </div>
   )

@@ -12,6 +12,7 @@ import { ExpiryField } from '../../ui/expiry.tsx'
 import { Failed, fieldProblems } from '../../ui/failure.tsx'
 import { bound, Choice, Discard, useFocusWrong } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { At, Changing, ForOperators, Note } from '../../ui/small.tsx'
 import { Conflict } from '../audit/conflict.tsx'
 import { EndNotes, OverrideLayers } from './override-layers.tsx'
@@ -155,9 +156,9 @@ function Form({ editing, problems, isBusy, onRemove }: FormProps) {
           {t('override.review')}
         </Button>
         <Discard disabled={draft === null || stage.at === 'sent'} onDiscard={editing.discard} />
-        <Button variant="default" disabled={response.override === null} onClick={onRemove}>
+        <Plain disabled={response.override === null} onClick={onRemove}>
           {t('override.remove')}
-        </Button>
+        </Plain>
         <span role="status">{draft !== null && t('override.edited')}</span>
       </div>
     </form>

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { RefusalsResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
@@ -10,6 +10,7 @@ import { CategoryChart } from '../../ui/category-chart.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { RefusalTable } from '../refusals/refusal-table.tsx'
 import { useOwn, useOwner } from './own.ts'
 
@@ -136,9 +137,7 @@ function AtATime({ label }: { readonly label: string }) {
   return (
     <form className="wrap ends" {...form}>
       <TextInput type="datetime-local" label={label} {...bound(local, setLocal, problems.at)} />
-      <Button type="submit" variant="default">
-        {t('users.refusals.look')}
-      </Button>
+      <Plain type="submit">{t('users.refusals.look')}</Plain>
     </form>
   )
 }

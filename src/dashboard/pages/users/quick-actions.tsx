@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { OverrideResponse, TokensResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
@@ -12,6 +11,7 @@ import { changeFields, useFields } from '../../ui/address.tsx'
 import { Ask, Confirm, type Reason } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { FromTo } from '../../ui/from-to.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Changing, Name, Note } from '../../ui/small.tsx'
 import { changedName } from '../audit/values.tsx'
 import { EndNotes } from './override-layers.tsx'
@@ -35,9 +35,9 @@ export function QuickActions() {
       <Changing label={t('quick.title')}>
         <div className="actions">
           {KINDS.map((kind) => (
-            <Button key={kind} variant="default" disabled={isFixed && kind !== 'block'} onClick={() => ask(kind)}>
+            <Plain key={kind} disabled={isFixed && kind !== 'block'} onClick={() => ask(kind)}>
               {t(`quick.${kind}`)}
-            </Button>
+            </Plain>
           ))}
           {of.kind === 'user' && <RevokeAll user={of.id} />}
         </div>
@@ -140,9 +140,9 @@ export function QuickDialog({ kind, onClose, onDone, ...own }: QuickDialogProps)
       {seen.etag !== etag && (
         <Note tone="warn" live>
           {t('quick.changed')}{' '}
-          <Button size="compact-sm" variant="default" onClick={() => setSeen({ of, etag })}>
+          <Plain size="compact-sm" onClick={() => setSeen({ of, etag })}>
             {t('quick.look')}
-          </Button>
+          </Plain>
         </Note>
       )}
     </Confirm>
