@@ -35,7 +35,7 @@ export function counted<Row>(
   return { id, head, count, sort: count, isNumber: true, ...more }
 }
 
-function Count({ of }: { readonly of: number | null }) {
+function countText(of: number | null): string {
   return of === null ? '–' : number(of)
 }
 
@@ -143,7 +143,7 @@ interface CellProps<Row> extends Pick<HeadProps<Row>, 'column'> {
 }
 
 function Cell<Row>({ column, row, isFirst }: CellProps<Row>) {
-  const shown = column.count === undefined ? column.cell?.(row) : <Count of={column.count(row)} />
+  const shown = column.count === undefined ? column.cell?.(row) : countText(column.count(row))
   if (isFirst) {
     return (
       <th scope="row" className={classOf(column)}>

@@ -9,10 +9,6 @@ export class Guarded extends Component<{ readonly children: ReactNode }, { reado
     return { failed: true }
   }
   override render() {
-    return this.state.failed ? <Crashed /> : this.props.children
+    return this.state.failed ? <Note tone="bad">{t('app.crashed')}</Note> : this.props.children
   }
-}
-
-function Crashed() {
-  return <Note tone="bad">{t('app.crashed')}</Note>
 }

@@ -4,12 +4,12 @@ import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../..
 import { usePoll } from '../api/use-poll.ts'
 import { en } from '../i18n/en.ts'
 import { setLanguage, t } from '../i18n/text.ts'
-import { type Goal, goalsOf, LOOKS, type Look, typedOf, VERBS, type Verb } from '../logic/jump.ts'
+import { type Goal, goalsOf, LOOKS, typedOf, VERBS, type Verb } from '../logic/jump.ts'
 import { PAGES } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
-import './jump.css'
 import { Plain } from './plain.tsx'
+import './jump.css'
 import { Name } from './small.tsx'
 import { useTyped } from './typed.ts'
 
@@ -58,13 +58,14 @@ function Search({ onLeave }: { readonly onLeave: () => void }) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const goals = useGoals(typed)
-  const wear = useLook()
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const chosen = Math.min(at, goals.length - 1)
 
   function go({ href, look }: Goal): void {
     onLeave()
     if (look === undefined) location.hash = href
-    else wear(look)
+    else if (look === 'en' || look === 'zh') setLanguage(look)
+    else setColorScheme(look)
   }
 
   function press(event: KeyboardEvent): void {
@@ -134,16 +135,7 @@ function optionId(i: number): string {
   return `${LIST}-${i}`
 }
 
-/** Chooses a language or a colour scheme. */
-function useLook(): (look: Look) => void {
-  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
-  return (look) => {
-    if (look === 'en' || look === 'zh') setLanguage(look)
-    else setColorScheme(look)
-  }
-}
-
-/** English works in every language, because some people know the words of the API. */
+/** English is understood in every language: whoever knows the words of the API types them. */
 function wordsOf(verb: Verb): readonly string[] {
   return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
 }

@@ -17,8 +17,8 @@ import {
 import { changeFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
-import './range.css'
 import { Plain } from './plain.tsx'
+import './range.css'
 
 /** The range of the page: `range`, or `from` and `to`, of the address. */
 export function useRange(): Range {

@@ -8,10 +8,10 @@ import { GROUPS, hashOf, LEADS_PAGES, type Page } from '../logic/location.ts'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
 import { Jump } from './jump.tsx'
+import { Plain } from './plain.tsx'
 import { RangeControl } from './range.tsx'
 import { Note } from './small.tsx'
 import './shell.css'
-import { Plain } from './plain.tsx'
 import { StatusLine } from './status-line.tsx'
 
 /** The frame of every page: header, navigation, and the message about a lost connection. */

@@ -14,7 +14,7 @@ import type { Tone } from './small.tsx'
 const EVERY_MS = 5000
 /** For an unused tab. */
 const REST_MS = 10_000
-/** How many upsets are shown. The audit has the others. */
+/** So much that somebody wanted to be in force and is not is named. The audit has the others. */
 const MOST_UPSETS = 2
 
 /**
@@ -34,13 +34,21 @@ export function StatusLine() {
         {t(isOpen ? 'status.less' : 'status.more')}
       </Plain>
       <Refused status={status} />
-      {failing !== null && <Failing share={failing} />}
+      {failing !== null && (
+        <Line tone={failing >= ALARMING ? 'bad' : 'warn'} href={hashOf('errors')} cure={t('status.errors')}>
+          {t('status.failing', { share: share(failing) })}
+        </Line>
+      )}
       {status.shadow && (
         <Line tone="warn" href={hashOf('limits')} cure={t('status.change')}>
           {t('status.shadow')}
         </Line>
       )}
-      <Upsets of={status.upsets ?? []} />
+      {(status.upsets ?? []).slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
+        <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>
+          {t(outcome === 'not_made' ? 'status.notMade' : 'status.takenBack', { time: time(at) })}
+        </Line>
+      ))}
       {hasNoRefusals(status) && !status.shadow && (
         <Line tone="info" href={hashOf('users', null, { blocked: 'true' })} cure={t('status.blocked')}>
           {t(error === null ? 'status.nobody' : 'status.nobodyBefore')}
@@ -97,23 +105,6 @@ function Full({ of: { category, window, until, remaining, tooDear } }: { readonl
   return (
     <Line tone="bad" href={hashOf('limits')} cure={t('status.change')}>
       {dear === null ? t('status.full', words) : t('status.nearlyFull', dear)} {t('status.until')} <Until at={until} />
-    </Line>
-  )
-}
-
-/** Changes that were wanted but are not in force. */
-function Upsets({ of }: { readonly of: NonNullable<StatusResponse['upsets']> }) {
-  return of.slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
-    <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>
-      {t(outcome === 'not_made' ? 'status.notMade' : 'status.takenBack', { time: time(at) })}
-    </Line>
-  ))
-}
-
-function Failing({ share: part }: { readonly share: number }) {
-  return (
-    <Line tone={part >= ALARMING ? 'bad' : 'warn'} href={hashOf('errors')} cure={t('status.errors')}>
-      {t('status.failing', { share: share(part) })}
     </Line>
   )
 }

@@ -11,13 +11,13 @@ import { pointsOf, type SeriesPoint, type UsageRow } from '../../logic/series.ts
 import { changeFields, useFields } from '../../ui/address.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { rangeWords, useRange } from '../../ui/range.tsx'
 import { Copyable } from '../../ui/small.tsx'
 import { Verdict } from './blame.tsx'
 import { FailingRoutes } from './failing-routes.tsx'
 import { Failures } from './failures.tsx'
 import './errors.css'
-import { Plain } from '../../ui/plain.tsx'
 
 const EVERY_MS = 10_000
 /** The configuration rarely changes. */

@@ -18,12 +18,27 @@ export function columnsOf(may: boolean, actions: Actions): readonly Column<Token
       sort: ({ user }) => user,
       cell: ({ user }) => <WayTo page="users" id={user} />,
     },
-    { id: 'name', head: t('keys.name'), sort: ({ name }) => name, cell: (key) => <NameOfKey accessKey={key} /> },
+    {
+      id: 'name',
+      head: t('keys.name'),
+      sort: ({ name }) => name,
+      cell: ({ name, plan, organisation }) => (
+        <div>
+          <Name of={name} /> {plan !== undefined && <Tag>{visible(plan)}</Tag>}{' '}
+          {organisation !== undefined && <Tag>{visible(organisation)}</Tag>}
+        </div>
+      ),
+    },
     {
       id: 'created',
       head: t('keys.created'),
       sort: ({ createdAt }) => createdAt,
-      cell: ({ createdAt }) => <DayOf at={createdAt} />,
+      // The second is told on hover.
+      cell: ({ createdAt: at }) => (
+        <time dateTime={at} title={time(at)}>
+          {date(Date.parse(at))}
+        </time>
+      ),
     },
     {
       id: 'expires',
@@ -41,7 +56,12 @@ export function columnsOf(may: boolean, actions: Actions): readonly Column<Token
       id: 'state',
       head: t('word.state'),
       sort: ({ state }) => t(`keys.state.${state}`),
-      cell: (key) => <State accessKey={key} />,
+      cell: ({ state, revokedAt }) => (
+        <div>
+          <Tag tone={TONES[state]}>{t(`keys.state.${state}`)}</Tag>{' '}
+          {revokedAt !== null && <Moment at={revokedAt} isPast />}
+        </div>
+      ),
     },
     actionOf(may, actions),
   ]
@@ -73,36 +93,4 @@ function actionOf(may: boolean, { onRevoke, onRotate }: Actions): Column<TokenRe
       </span>
     ),
   }
-}
-
-interface OfKey {
-  readonly accessKey: TokenResponse
-}
-
-/** When a key was made. The second is shown on hover. */
-function DayOf({ at }: { readonly at: string }) {
-  return (
-    <time dateTime={at} title={time(at)}>
-      {date(Date.parse(at))}
-    </time>
-  )
-}
-
-function NameOfKey({ accessKey: { name, plan, organisation } }: OfKey) {
-  return (
-    <div>
-      <Name of={name} /> {plan !== undefined && <Tag>{visible(plan)}</Tag>}{' '}
-      {organisation !== undefined && <Tag>{visible(organisation)}</Tag>}
-    </div>
-  )
-}
-
-function State({ accessKey }: OfKey) {
-  const { state } = accessKey
-  return (
-    <div>
-      <Tag tone={TONES[state]}>{t(`keys.state.${state}`)}</Tag>{' '}
-      {accessKey.revokedAt !== null && <Moment at={accessKey.revokedAt} isPast />}
-    </div>
-  )
 }

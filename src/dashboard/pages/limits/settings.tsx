@@ -5,17 +5,17 @@ import { type Draft, type Edit, withEdit, withoutEdit } from '../../logic/settin
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/form.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Note } from '../../ui/small.tsx'
 import { ChangeBar } from './change-bar.tsx'
 import { Distribution } from './distribution.tsx'
 import { EditContext } from './edit.tsx'
 import { CustomLimits, Limits } from './limits.tsx'
 import './limits.css'
-import { Plain } from '../../ui/plain.tsx'
 import { shownValue } from './names.ts'
 import { PlanMatrix } from './plan-matrix.tsx'
 import { Preview } from './preview.tsx'
-import { Switches } from './switches.tsx'
+import { ModeChoice, Multiplier, OnOff } from './switches.tsx'
 import { type SettingsProps, useSettings } from './use-settings.ts'
 
 /** The settings as a form, with the effect of a change beside it, and the bar that makes the change. */
@@ -49,7 +49,12 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
         >
           <div className="limits-columns">
             <div>
-              <Switches />
+              <ModeChoice />
+              <div className="fields">
+                <OnOff path="global.enabled" label="globalEnabled" />
+                <Multiplier />
+                <OnOff path="shadow" label="shadow" />
+              </div>
               <Limits table="baselines" />
               <CustomLimits />
               <PlanMatrix />

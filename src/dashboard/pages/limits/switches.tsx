@@ -6,21 +6,7 @@ import { steppedMultiplier } from '../../logic/settings.ts'
 import { bound } from '../../ui/form.tsx'
 import { Origin, Setting, useEditing, useShown } from './edit.tsx'
 
-/** Everything except the tables: mode, global switch, multiplier and shadow. */
-export function Switches() {
-  return (
-    <>
-      <ModeChoice />
-      <div className="fields">
-        <OnOff path="global.enabled" label="globalEnabled" />
-        <Multiplier />
-        <OnOff path="shadow" label="shadow" />
-      </div>
-    </>
-  )
-}
-
-function ModeChoice() {
+export function ModeChoice() {
   const { quota, edit, problemOf } = useEditing()
   return (
     <>
@@ -48,7 +34,7 @@ function ModeChoice() {
   )
 }
 
-function OnOff({ path, label }: { readonly path: string; readonly label: 'globalEnabled' | 'shadow' }) {
+export function OnOff({ path, label }: { readonly path: string; readonly label: 'globalEnabled' | 'shadow' }) {
   const { edit, problemOf } = useEditing()
   return (
     <Setting path={path}>
@@ -63,7 +49,7 @@ function OnOff({ path, label }: { readonly path: string; readonly label: 'global
   )
 }
 
-function Multiplier() {
+export function Multiplier() {
   const { edit, problemOf } = useEditing()
   const path = 'global.multiplier'
   const value = String(useShown(path))

@@ -7,9 +7,9 @@ import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { visible } from '../../logic/visible.ts'
 import { lookFor } from '../../ui/address.tsx'
 import { bound, Choice } from '../../ui/form.tsx'
+import { Plain } from '../../ui/plain.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import './refusals.css'
-import { Plain } from '../../ui/plain.tsx'
 
 /** The choices rarely change. */
 const EVERY_MS = 60_000

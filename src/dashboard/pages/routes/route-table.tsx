@@ -109,18 +109,10 @@ function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
 
 function Cost({ rule: { public: isPublic, others = [], ...first } }: { readonly rule: Rule }) {
   if (isPublic) return t('routes.free')
-  return [first, ...others].map((meter) => (
-    <div key={meter.category}>
-      <MeterCost {...meter} />
+  return [first, ...others].map(({ category, cost, price }) => (
+    <div key={category}>
+      {price === null && t('routes.costOf', { category: category ?? '–', cost: number(cost ?? 0) })}
+      {price !== null && category} {price !== null && <Price of={price} />}
     </div>
   ))
-}
-
-function MeterCost({ category, cost, price }: Pick<Rule, 'category' | 'cost' | 'price'>) {
-  if (price === null) return t('routes.costOf', { category: category ?? '–', cost: number(cost ?? 0) })
-  return (
-    <>
-      {category} <Price of={price} />
-    </>
-  )
 }

@@ -63,8 +63,7 @@ interface EndNotesProps extends Of {
 
 /** Which ends a change adds, moves and removes, and what is in force after them. */
 export function EndNotes({ override, body }: EndNotesProps) {
-  const notes = endsUnder(override, body)
-  return notes.map((note) => (
+  return endsUnder(override, body).map((note) => (
     <p key={`${note.kind} ${note.at}`} className="ends">
       <EndText note={note} />
     </p>

@@ -24,6 +24,8 @@ interface ReviewProps extends UsedUpProps {
 
 /** What an override changes, which windows it would block at once, and the button that sets it. */
 export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewProps) {
+  /** With which day months begin behind the end, and whose plan it is. */
+  const { day, isPlan } = comesBackBehind(body, response)
   const save = (
     <Button loading={busy} onClick={onSave}>
       {t('override.save')}
@@ -34,20 +36,10 @@ export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewP
       <OverrideLines {...changeOf(body, response)} of={response} />
       <UsedUpNotes body={body} response={response} />
       <EndNotes override={response.override} body={body} />
-      <Back body={body} response={response} />
-      <p>{t('override.reviewText')}</p>
-    </Review>
-  )
-}
-
-/** The first day of months after the end, and whose plan it is. */
-function Back({ body, response }: Pick<ReviewProps, 'body' | 'response'>) {
-  const { day, isPlan } = comesBackBehind(body, response)
-  return (
-    <>
       {day !== undefined && <p>{day === null ? t('ends.dayBefore') : t('ends.day', { day })}</p>}
       {isPlan && <p>{t('ends.plan')}</p>}
-    </>
+      <p>{t('override.reviewText')}</p>
+    </Review>
   )
 }
 

@@ -124,7 +124,15 @@ function Member({ of: { plan, organisation, periodDay } }: { readonly of: UserRe
   if (plan === undefined && organisation === undefined && periodDay === undefined) return null
   return (
     <div className="wrap member">
-      {plan !== undefined && <PlanInForce plan={plan} />}
+      {plan !== undefined && (
+        <p>
+          {t('override.plan')}
+          {t('word.colon')}
+          {plan.name === null ? t('word.none') : <Name of={plan.name} />}
+          {plan.from !== null && <span className="muted"> ({t(`by.${plan.from}`)})</span>}
+        </p>
+      )}
+      {plan?.unknown != null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(plan.unknown) })}</Note>}
       {organisation !== undefined && (
         <p>
           {t('word.organisation')}
@@ -143,20 +151,5 @@ export function PeriodDayInForce({ day, from }: NonNullable<UserResponse['period
     <p>
       {t('periodDay', { day })} <span className="muted">({t(`by.${from}`)})</span>
     </p>
-  )
-}
-
-/** The plan, with what the user's credential last named. */
-export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
-  return (
-    <>
-      <p>
-        {t('override.plan')}
-        {t('word.colon')}
-        {name === null ? t('word.none') : <Name of={name} />}
-        {from !== null && <span className="muted"> ({t(`by.${from}`)})</span>}
-      </p>
-      {unknown !== null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(unknown) })}</Note>}
-    </>
   )
 }
