@@ -29,12 +29,18 @@ const ROUTES_EVERY_MS = 60_000
 export function ErrorsPage() {
   const { route = '' } = useFields()
   const { byRoute, all, overTime } = useCounts(route)
+  const rules = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS).data?.routes ?? []
   const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf, serverNow())
   const rowOf = ({ rows }: UsageResponse) => (route === '' ? rows[0] : rows.find((row) => row.route === route))
   return (
     <>
       <search className="wrap ends error-search">
-        <RouteSelect route={route} />
+        <Choice
+          className="route-choice"
+          {...{ label: t('routes.match'), none: t('errors.allRoutes'), value: route }}
+          values={rules.map(({ match }) => match)}
+          onChoose={(route) => changeFields({ route })}
+        />
         <span className="muted">{t('errors.byHalfHour')}</span>
       </search>
       <Panel title={t('blame.title')}>
@@ -73,19 +79,7 @@ function useCounts(route: string) {
   }
 }
 
-function RouteSelect({ route }: { readonly route: string }) {
-  const rules = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS).data?.routes ?? []
-  return (
-    <Choice
-      className="route-choice"
-      {...{ label: t('routes.match'), none: t('errors.allRoutes'), value: route }}
-      values={rules.map(({ match }) => match)}
-      onChoose={(route) => changeFields({ route })}
-    />
-  )
-}
-
-/** The time of the page: the range, or the chosen half-hour with a link back. Both appear in the same place. */
+/** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
 function TimeInQuestion() {
   const { half } = useFields()
   const range = useRange()

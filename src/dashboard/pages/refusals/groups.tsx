@@ -9,6 +9,7 @@ import { hashOf } from '../../logic/location.ts'
 import { stepOf } from '../../logic/range.ts'
 import { GROUPINGS, type Grouping, groupQuery, type RefusalWish } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS, scopeSeries } from '../../logic/scope.ts'
+import type { SeriesPoint } from '../../logic/series.ts'
 import { lookFor, useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Moment } from '../../ui/moment.tsx'
@@ -21,61 +22,51 @@ const EVERY_MS = 15_000
 
 type Group = RefusalGroupsResponse['groups'][number]
 
-interface GroupsProps {
-  readonly wish: RefusalWish
-}
-
-/** The refusals over time and in groups. */
-export function Groups({ wish }: GroupsProps) {
+/** The refusals over time, and by whom or by what. */
+export function Groups({ wish }: { readonly wish: RefusalWish }) {
   const range = useRange()
   const step = stepOf(range, serverNow())
   const poll = usePoll<RefusalGroupsResponse>(`/api/refusals/groups?${groupQuery(wish, range, step)}`, EVERY_MS)
-  return <Loaded poll={poll}>{(response) => response.count > 0 && <Counted response={response} wish={wish} />}</Loaded>
+  return (
+    <Loaded poll={poll}>
+      {({ by, count, users, groups, more, steps }) =>
+        count > 0 && (
+          <>
+            <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
+            <SeriesChart title={t('refusals.overTime')} series={scopeSeries()} points={steps.map(pointOf)} />
+            <p className="muted">{t('refusals.spread')}</p>
+            <div className="actions">
+              <SegmentedControl
+                size="xs"
+                aria-label={t('refusals.by')}
+                value={wish.by}
+                onChange={(by) => lookFor({ by: by === 'user' ? null : by })}
+                data={GROUPINGS.map((value) => ({ value, label: t(HEADS[value]) }))}
+              />
+              <a href={tableHref(HEAD_CELLS, groups.map(cellsOf))} download={`refusals-by-${by}.csv`}>
+                {t('refusals.groupsCsv')}
+              </a>
+            </div>
+            <DataTable
+              look="lines"
+              label={t('refusals.by')}
+              columns={columnsOf(by, count)}
+              rows={groups}
+              keyOf={({ name, limit }) => JSON.stringify([name, limit])}
+              usual="count"
+              field="groups"
+            />
+            {more > 0 && <p className="muted">{t('refusals.more', { count: number(more) })}</p>}
+            {by === 'route' && <p className="muted">{t('refusals.ofRoutes')}</p>}
+          </>
+        )
+      }
+    </Loaded>
+  )
 }
 
-function Counted({ response, wish }: GroupsProps & { readonly response: RefusalGroupsResponse }) {
-  const { count, users, groups, more, steps } = response
-  const points = steps.map(({ start, end, Personal, Organisation, Global }) => ({
-    from: new Date(start),
-    to: new Date(end),
-    values: [Personal, Organisation, Global],
-  }))
-  return (
-    <>
-      <p className="figure">{t('refusals.counted', { count: number(count), users: number(users) })}</p>
-      <SeriesChart title={t('refusals.overTime')} series={scopeSeries()} points={points} />
-      <p className="muted">{t('refusals.spread')}</p>
-      <div className="actions">
-        <SegmentedControl
-          size="xs"
-          aria-label={t('refusals.by')}
-          value={wish.by}
-          onChange={(by) => lookFor({ by: by === 'user' ? null : by })}
-          data={GROUPINGS.map((value) => ({ value, label: t(HEADS[value]) }))}
-        />
-        <a
-          href={tableHref(
-            HEAD_CELLS,
-            groups.map((group) => cellsOf(group)),
-          )}
-          download={`refusals-by-${response.by}.csv`}
-        >
-          {t('refusals.groupsCsv')}
-        </a>
-      </div>
-      <DataTable
-        look="lines"
-        label={t('refusals.by')}
-        columns={columnsOf(response.by, count)}
-        rows={groups}
-        keyOf={({ name, limit }) => JSON.stringify([name, limit])}
-        usual="count"
-        field="groups"
-      />
-      {more > 0 && <p className="muted">{t('refusals.more', { count: number(more) })}</p>}
-      {response.by === 'route' && <p className="muted">{t('refusals.ofRoutes')}</p>}
-    </>
-  )
+function pointOf({ start, end, Personal, Organisation, Global }: RefusalGroupsResponse['steps'][number]): SeriesPoint {
+  return { from: new Date(start), to: new Date(end), values: [Personal, Organisation, Global] }
 }
 
 const HEADS = {
