@@ -1,4 +1,5 @@
 import type { TokenResponse } from '../../contract/api.ts'
+import { DAY_MS } from './half-hour.ts'
 import type { Fields } from './location.ts'
 
 /** Searches access keys by the fields of the address. Pure. */
@@ -8,7 +9,6 @@ export const KEY_STATES = ['valid', 'expired', 'revoked'] as const satisfies Key
 
 /** Days for which a key may not have been used. */
 export const UNUSED_DAYS = ['7', '30', '90'] as const
-const DAY_MS = 86_400_000
 
 export interface KeyWish {
   /** A part of the user or of the key's name, as typed. */

@@ -1,6 +1,7 @@
 /** One half-hour of the series, as written in the address of a page. Pure. */
 
 export const HALF_HOUR_MS = 1_800_000
+export const DAY_MS = 48 * HALF_HOUR_MS
 
 export interface HalfHour {
   readonly from: Date

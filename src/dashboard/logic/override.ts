@@ -13,6 +13,7 @@ import { lacksRoom } from '../../quota/window.ts'
 import type { Problem, Problems } from '../i18n/en.ts'
 import { inOneList } from './by-category.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'
+import { localIso } from './range.ts'
 
 /** A window that an override can limit, with the limit in force; `null` for none. */
 export interface OverridableWindow {
@@ -250,8 +251,7 @@ export function endOfDay(now: number, days: number): number {
 export function tomorrowsHour(now: number): string {
   const day = new Date(now)
   const at = new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1, day.getHours() + 1)
-  const two = (part: number) => String(part).padStart(2, '0')
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:00`
+  return localIso(at.getTime()).slice(0, 'YYYY-MM-DDTHH:MM'.length)
 }
 
 /** The next midnight after a Friday, by the browser's clock. */

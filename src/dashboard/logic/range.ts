@@ -1,3 +1,4 @@
+import { DAY_MS } from './half-hour.ts'
 import type { Fields, Page, Place } from './location.ts'
 
 /** The range of time of a page, from the address: `range=7d`, or the dates `from=2026-11-01&to=2026-12-01`. Pure. */
@@ -72,7 +73,6 @@ export function timeQuery({ name, from, to }: Range, of: 'series' | 'days' | 'ru
 }
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const SPAN_MS = { '1h': HOUR_MS, '6h': 6 * HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS } as const
 
 function minutesOf(span: string): number {
@@ -117,7 +117,12 @@ export function monthOf(now: Date, before: number, day = 1): { readonly from: st
   return { from: text(begun), to: text(begun + 1) }
 }
 
-/** The day this many days later. */
+/** By the clock of the browser, as fields of a form have it: `2026-11-28T14:30:00.000Z`, whatever its zone. @param at milliseconds since the epoch */
+export function localIso(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()
+}
+
+/** The day that lies so many days later. */
 export function dayLater(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

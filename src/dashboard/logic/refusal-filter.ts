@@ -1,10 +1,9 @@
 import type { RefusalGroupsResponse, Scope } from '../../contract/api.ts'
 import { type Fields, queryOf } from './location.ts'
 import { isDay, type Range, type Step } from './range.ts'
+import { SCOPES } from './scope.ts'
 
 /** Which refusals are searched for, from the address. Pure. */
-
-export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies readonly Scope[]
 
 export type Grouping = RefusalGroupsResponse['by']
 export const GROUPINGS = ['user', 'limit', 'route', 'organisation'] as const satisfies readonly Grouping[]

@@ -1,5 +1,5 @@
 import type { UsageResponse } from '../../contract/api.ts'
-import { HALF_HOUR_MS } from './half-hour.ts'
+import { DAY_MS, HALF_HOUR_MS } from './half-hour.ts'
 
 /** Values over time for a chart. */
 
@@ -35,7 +35,6 @@ export interface ChartSeries {
 
 export type UsageRow = UsageResponse['rows'][number]
 
-const DAY_MS = 48 * HALF_HOUR_MS
 const STEP_MS = { '30m': HALF_HOUR_MS, '1h': 2 * HALF_HOUR_MS, '1d': DAY_MS } as const
 /** The most by which a zone's clock is set. A day may have 23 or 25 hours. */
 const CLOCK_SET_MS = 4 * HALF_HOUR_MS

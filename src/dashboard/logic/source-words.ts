@@ -1,14 +1,6 @@
-import type { TextKey } from '../i18n/en.ts'
 import { t } from '../i18n/text.ts'
 
-const WORDS: Readonly<Record<string, TextKey>> = {
-  baseline: 'source.baseline',
-  custom: 'source.custom',
-  mode: 'source.mode',
-  multiplier: 'source.multiplier',
-  override: 'source.override',
-  'override of organisation': 'source.organisation',
-}
+const WORDS = ['baseline', 'custom', 'mode', 'multiplier', 'override'] as const
 
 const RESERVE = ' - reserve'
 const PLAN = 'plan '
@@ -19,8 +11,9 @@ export function sourceWords(source: string): string {
   return source.endsWith(RESERVE) ? t('source.reserve', { source: words }) : words
 
   function layerWords(layer: string): string {
-    const key = WORDS[layer]
-    if (key !== undefined) return t(key)
+    const known = WORDS.find((word) => word === layer)
+    if (known !== undefined) return t(`source.${known}`)
+    if (layer === 'override of organisation') return t('source.organisation')
     const plan = planOf(layer)
     return plan === undefined ? layer : t('source.plan', { plan })
   }

@@ -1,5 +1,5 @@
 import type { StatusResponse } from '../../contract/api.ts'
-import type { Rates } from './rates.ts'
+import { shareOf } from './route-usage.ts'
 
 /** The content of the line about refusals, from the summary of the API. Pure. */
 
@@ -27,11 +27,6 @@ export function hasNoRefusals({ full, users, organisations, global, store }: Sta
  */
 export function failingShare({ upstream }: Pick<StatusResponse, 'upstream'>, wasFailing: boolean): number | null {
   if (upstream === null || upstream.requests < LEAST_FORWARDED) return null
-  const share = failedShare({ failed: upstream.failed, forwarded: upstream.requests }) ?? 0
+  const share = shareOf(upstream.failed, upstream.requests) ?? 0
   return share >= (wasFailing ? GOES : APPEARS) ? share : null
-}
-
-/** Failures of the upstream as a share of the forwarded requests, 0 to 1; `null` if none was forwarded. */
-export function failedShare({ failed, forwarded }: Pick<Rates, 'failed' | 'forwarded'>): number | null {
-  return forwarded > 0 ? Math.min(1, failed / forwarded) : null
 }

@@ -1,3 +1,4 @@
+import { MODES } from '../../quota/limit-layers.ts'
 import type { TextKey } from '../i18n/en.ts'
 import { number, t } from '../i18n/text.ts'
 
@@ -28,9 +29,7 @@ const FORMS: readonly Form[] = [
   [/^reserve: (?<value>\d+) of (?<whole>\d+) are kept for known users$/, 'step.reserve'],
 ]
 
-const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
-
-/** One layer of a limit in words: for `mode loose x 1.5` "Mode Loose: × 1.5". An unknown step stays unchanged. */
+/** One layer of a limit in words: of `mode loose x 1.5` "Mode Loose: × 1.5". A step that is not known stays as it is. */
 export function stepWords(step: string): string {
   for (const [pattern, key] of FORMS) {
     const groups = pattern.exec(step)?.groups

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { clock, relative, time } from '../i18n/text.ts'
 import { wholeSecond } from '../logic/format.ts'
+import { DAY_MS } from '../logic/half-hour.ts'
 import { At } from './small.tsx'
 
 const EVERY_MS = 10_000
@@ -69,9 +70,7 @@ export function Until({ at: exact }: { readonly at: string }) {
   const ms = Date.parse(at) - now
   return (
     <time dateTime={at} title={time(at)}>
-      {ms < A_DAY_MS ? clock(new Date(at)) : time(at)} ({relative(ms)})
+      {ms < DAY_MS ? clock(new Date(at)) : time(at)} ({relative(ms)})
     </time>
   )
 }
-
-const A_DAY_MS = 86_400_000

@@ -6,6 +6,7 @@ import {
   dayLater,
   endsOf,
   isDay,
+  localIso,
   momentOf,
   monthOf,
   NAMED,
@@ -87,8 +88,8 @@ function Dates({ range }: { readonly range: Range }) {
 
 function DaysForm({ range }: { readonly range: Range }) {
   const { from, to } = endsOf(range, serverNow())
-  const [first, setFirst] = useState(() => localDay(from === 0 ? serverNow() : from))
-  const [last, setLast] = useState(() => localDay(to - 1))
+  const [first, setFirst] = useState(() => localIso(from === 0 ? serverNow() : from).slice(0, 'YYYY-MM-DD'.length))
+  const [last, setLast] = useState(() => localIso(to - 1).slice(0, 'YYYY-MM-DD'.length))
   const isWrong = !(first <= last && isDay(first) && isDay(last))
   function submit(event: FormEvent): void {
     event.preventDefault()
@@ -108,13 +109,6 @@ function DaysForm({ range }: { readonly range: Range }) {
       </Plain>
     </form>
   )
-}
-
-/** In the form of a field. @param at milliseconds since the epoch */
-function localDay(at: number): string {
-  const date = new Date(at)
-  const two = (part: number): string => String(part).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
 function nameOf(name: NonNullable<RangeName>): string {

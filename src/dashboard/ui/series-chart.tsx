@@ -2,6 +2,7 @@ import { useElementSize } from '@mantine/hooks'
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { language, number, span, t, time } from '../i18n/text.ts'
+import { DAY_MS } from '../logic/half-hour.ts'
 import { type ChartSeries, moved, type SeriesPoint, sumsOf } from '../logic/series.ts'
 import { useZoom } from './range.tsx'
 import { Drawing, keyOf, MARGIN, Numbers, xOf } from './series-drawing.tsx'
@@ -26,7 +27,6 @@ interface SeriesChartProps {
 
 /** The least width of a bar that a pointer can hit, so a narrower chart scrolls. A week of hours fits beside two other charts. */
 const LEAST_BAR = 1.75
-const DAY_MS = 86_400_000
 
 /**
  * Values over time as stacked bars in the order of the series, with the exact values of one step above, and all values as a table below.

@@ -1,5 +1,4 @@
 import { MODES } from '../../../quota/limit-layers.ts'
-import type { TextKey } from '../../i18n/en.ts'
 import { lengthWords, t, time } from '../../i18n/text.ts'
 import type { Change } from '../../logic/audit-story.ts'
 
@@ -27,21 +26,18 @@ export function changedName(path: string): string {
   }
   // For an override: `limits.read.1h`.
   if (table === 'limits') return t('audit.name.override', { category: scope, window: windowIn(category) })
-  const known = NAMES[path]
-  return known === undefined ? lengthWords(path) : t(known)
+  const known = nameIn(path)
+  return known === undefined ? lengthWords(path) : t(`audit.name.${known}`)
 }
 
-const NAMES: Readonly<Record<string, TextKey>> = {
-  mode: 'audit.name.mode',
-  shadow: 'audit.name.shadow',
-  'global.enabled': 'audit.name.enabled',
-  'global.multiplier': 'audit.name.multiplier',
-  bypassGlobal: 'audit.name.bypassGlobal',
-  factor: 'audit.name.factor',
-  periodDay: 'audit.name.periodDay',
-  plan: 'audit.name.plan',
-  within: 'audit.name.within',
-  expiresAt: 'audit.name.expiresAt',
+/** Settings by the ends of their paths, and what an override has beside its limits. */
+const NAMES = [
+  ...(['mode', 'shadow', 'enabled', 'multiplier'] as const),
+  ...(['bypassGlobal', 'factor', 'periodDay', 'plan', 'within', 'expiresAt'] as const),
+]
+
+function nameIn(path: string) {
+  return NAMES.find((name) => path === name || path === `global.${name}`)
 }
 
 /** One value of a change in words. */
@@ -61,7 +57,7 @@ export function ChangeLines({ changes }: { readonly changes: readonly Change[] }
 
 /** If there was no value before, `none` need not be shown. */
 function lineOf({ path, from, to, file }: Change): FromToLine {
-  const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
+  const isOfSettings = nameIn(path) === undefined ? /^(baselines|custom|plans)\./.test(path) : !OF_OVERRIDES.has(path)
   const unset =
     file === undefined
       ? null

@@ -5,7 +5,8 @@ import { number, share, t } from '../../i18n/text.ts'
 import { type Kind, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
 import type { Rates } from '../../logic/rates.ts'
-import { ALARMING, failedShare } from '../../logic/status.ts'
+import { shareOf } from '../../logic/route-usage.ts'
+import { ALARMING } from '../../logic/status.ts'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Fact, Facts, Tag } from '../../ui/small.tsx'
@@ -82,7 +83,7 @@ function Backend({
   const failed = status0 + status5xx
   const words = { requests: number(requests), status0: number(status0), status5xx: number(status5xx) }
   if (failed === 0) return <Tag tone="good">{t('now.backendGood', words)}</Tag>
-  const current = latest === undefined ? null : failedShare(latest)
+  const current = latest === undefined ? null : shareOf(latest.failed, latest.forwarded)
   return (
     <>
       {current !== null && (
