@@ -1,13 +1,14 @@
+import { Checkbox } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef, useState } from 'react'
 import { serverNow } from '../api/client.ts'
 import { language, number, span, t, time } from '../i18n/text.ts'
 import { DAY_MS } from '../logic/half-hour.ts'
 import { type ChartSeries, moved, type SeriesPoint, sumsOf } from '../logic/series.ts'
+import { DataTable } from './data-table.tsx'
 import { useZoom } from './range.tsx'
 import { Drawing, keyOf, MARGIN, Numbers, xOf } from './series-drawing.tsx'
 import './series-chart.css'
-import { SeriesTable } from './series-table.tsx'
 
 interface SeriesChartProps {
   /** Names the chart and its table for people who cannot see their place. */
@@ -212,4 +213,46 @@ function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   const all = series.map(({ label }, i) => `${label} ${number(sums[i] ?? 0)}`).join(t('word.listComma'))
   const words = { from: time(first.from), to: time(last.to), sums: all }
   return <p className="muted">{t(last.to.getTime() > serverNow() ? 'series.sums' : 'series.sumsTo', words)}</p>
+}
+
+interface SeriesTableProps {
+  readonly title: string
+  readonly series: readonly ChartSeries[]
+  readonly points: readonly SeriesPoint[]
+}
+
+/** The same values, the latest first. Its rows are made only where it is open. */
+function SeriesTable({ title, series, points }: SeriesTableProps) {
+  const [open, setOpen] = useState(false)
+  const [onlySome, setOnlySome] = useState(true)
+  const isDrawn = (_: number, i: number) => series[i]?.tone !== null
+  const shown = points.filter(({ values }) => !onlySome || values.filter(isDrawn).some((value) => value !== 0))
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t('series.table')}</summary>
+      {open && (
+        <>
+          <Checkbox
+            label={t('series.onlySome')}
+            checked={onlySome}
+            onChange={(event) => setOnlySome(event.currentTarget.checked)}
+          />
+          <DataTable
+            look="small"
+            label={title}
+            columns={[
+              { id: 'step', head: t('series.step'), cell: ({ from, to }: SeriesPoint) => span(from, to) },
+              ...series.map(({ label }, i) => ({
+                ...{ id: label, head: label },
+                count: ({ values }: SeriesPoint) => values[i] ?? 0,
+              })),
+            ]}
+            rows={shown.toReversed()}
+            none={t('series.nothing')}
+            keyOf={({ from }) => String(from.getTime())}
+          />
+        </>
+      )}
+    </details>
+  )
 }

@@ -1,22 +1,25 @@
+import { Checkbox } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
-import { span, t } from '../../i18n/text.ts'
+import { number, share, span, t } from '../../i18n/text.ts'
 import { VALUES } from '../../logic/blame.ts'
-import { halfHourOf } from '../../logic/half-hour.ts'
+import { type FailingRoute, failingRoutes } from '../../logic/failing-routes.ts'
+import { HALF_HOUR_MS, halfHourOf } from '../../logic/half-hour.ts'
+import { hashOf } from '../../logic/location.ts'
 import { logFilter } from '../../logic/log-filter.ts'
 import { stepOf, timeQuery } from '../../logic/range.ts'
-import { countedIn } from '../../logic/route-usage.ts'
+import { countedIn, OTHER_ROUTES, shareOf } from '../../logic/route-usage.ts'
 import { pointsOf, type SeriesPoint, type UsageRow } from '../../logic/series.ts'
 import { changeFields, useFields } from '../../ui/address.tsx'
+import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { Plain } from '../../ui/plain.tsx'
-import { rangeWords, useRange } from '../../ui/range.tsx'
+import { rangeWords, useRange, useZoom } from '../../ui/range.tsx'
+import { SeriesChart } from '../../ui/series-chart.tsx'
 import { Copyable } from '../../ui/small.tsx'
 import { Verdict } from './blame.tsx'
-import { FailingRoutes } from './failing-routes.tsx'
-import { Failures } from './failures.tsx'
 import './errors.css'
 
 const EVERY_MS = 10_000
@@ -120,5 +123,103 @@ function LogFilter({ route, points }: LogFilterProps) {
       <p>{t('chart.filterText')}</p>
       <Copyable text={filter} label={t('chart.filter')} />
     </details>
+  )
+}
+
+interface FailuresProps {
+  /** The rule as the configuration has it; empty for all. */
+  readonly route: string
+  /** Half-hours of the range, each with the values of `VALUES`. */
+  readonly points: readonly SeriesPoint[]
+}
+
+/** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
+function Failures({ route, points }: FailuresProps) {
+  const { draw, half } = useFields()
+  const { name, from, to } = useRange()
+  const zoom = useZoom()
+  const title = route === '' ? t('chart.title') : t('chart.titleOf', { route })
+  const with4xx = draw === '4xx'
+  const start = halfHourOf(half)?.from.getTime()
+  const series = [
+    { label: t('chart.status0Short'), tone: 'status0' },
+    { label: t('chart.status5xxShort'), tone: 'status5xx' },
+    { label: t('errors.gateway5xx'), tone: 'gateway5xx' },
+    { label: t('chart.total'), tone: null },
+    { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
+  ] as const
+  // A day is looked into.
+  function openPoint({ from, to }: SeriesPoint): void {
+    if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
+    else changeFields({ half: from.toISOString() })
+  }
+  return (
+    <Panel title={title} text={t('chart.text')}>
+      <Checkbox
+        label={t('chart.draw4xx')}
+        checked={with4xx}
+        onChange={(event) => changeFields({ draw: event.currentTarget.checked ? '4xx' : null })}
+      />
+      <SeriesChart
+        key={`${name} ${from} ${to} ${route}`}
+        title={title}
+        series={series}
+        points={points}
+        height={240}
+        marked={points.findIndex(({ from }) => from.getTime() === start)}
+        opening={{ label: t('chart.open'), open: openPoint }}
+      />
+    </Panel>
+  )
+}
+
+interface FailingRoutesProps {
+  /** Of the time in question, one for each route. */
+  readonly rows: readonly UsageRow[]
+  /** Of all requests together. */
+  readonly all: UsageRow | undefined
+}
+
+/** The routes that fail, each with the way to its own errors, and what failed without a route. */
+function FailingRoutes({ rows, all }: FailingRoutesProps) {
+  const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string) =>
+    counted<FailingRoute>(id, head, (row) => row[id])
+  const shareOfForwarded = ({ status5xx, status0, forwarded }: FailingRoute) => shareOf(status5xx + status0, forwarded)
+  const columns: readonly Column<FailingRoute>[] = [
+    { id: 'route', head: t('routes.match'), cell: ({ route }) => <RouteLink route={route} /> },
+    {
+      ...{ id: 'share', head: t('errors.share'), isNumber: true },
+      sort: shareOfForwarded,
+      cell: (row) => {
+        const part = shareOfForwarded(row)
+        return part === null ? '–' : t('errors.shareOf', { share: share(part), forwarded: number(row.forwarded) })
+      },
+    },
+    count('status5xx', t('chart.status5xxShort')),
+    count('status0', t('chart.status0Short')),
+    count('gateway5xx', t('errors.gateway5xx')),
+    count('status4xx', t('routes.status4xx')),
+  ]
+  return (
+    <Panel title={t('errors.routes')} text={t('errors.routesText')}>
+      <DataTable
+        label={t('errors.routes')}
+        columns={columns}
+        rows={failingRoutes(rows, all)}
+        none={t('errors.noRoute')}
+        keyOf={({ route }) => `${route}`}
+      />
+    </Panel>
+  )
+}
+
+function RouteLink({ route }: Pick<FailingRoute, 'route'>) {
+  const fields = useFields()
+  if (route === null) return t('errors.withoutRoute')
+  if (route === OTHER_ROUTES) return t('routes.others')
+  return (
+    <a href={hashOf('errors', null, { ...fields, route })}>
+      <code>{route}</code>
+    </a>
   )
 }

@@ -1,11 +1,19 @@
-import { TextInput } from '@mantine/core'
+import { Chip, TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../contract/api.ts'
 import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { number, t } from '../../i18n/text.ts'
 import { tableHref } from '../../logic/list-csv.ts'
-import { A_PAGE, filterOf, type Kind, offsetOf, pagesBeside } from '../../logic/list-filter.ts'
+import {
+  A_PAGE,
+  filterOf,
+  flagsOf,
+  type Kind,
+  type ListFilter,
+  offsetOf,
+  pagesBeside,
+} from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { changeFields, lookFor, useFields } from '../../ui/address.tsx'
@@ -14,7 +22,6 @@ import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useTyped } from '../../ui/typed.ts'
-import { Chips } from './chips.tsx'
 import { type InForceListResponse, type Line, type ListResponse, linesOf, overridesOf } from './line.ts'
 import { USUAL_ORDER, UsedTable } from './used-table.tsx'
 import './users.css'
@@ -256,3 +263,34 @@ function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'qu
     </Loaded>
   )
 }
+
+interface ChipsProps {
+  readonly kind: Kind
+  readonly filter: ListFilter
+  /** How many each leaves; `undefined` as long as it is not known. */
+  readonly counts: ListResponse['counts']
+}
+
+/** Which of them are listed: each chip says how many it leaves. */
+function Chips({ kind, filter, counts }: ChipsProps) {
+  return (
+    <fieldset className="chips" aria-label={t('refusals.filters')}>
+      {flagsOf(kind)
+        .filter((flag) => filter[flag] === 'true' || counts === undefined || counts[flag] > 0 || ALWAYS.includes(flag))
+        .map((flag) => (
+          <Chip
+            key={flag}
+            size="xs"
+            variant="outline"
+            checked={filter[flag] === 'true'}
+            onChange={(checked) => lookFor({ [flag]: checked ? 'true' : null })}
+          >
+            {t(`users.filter.${flag}`)} <b>{counts === undefined ? '…' : number(counts[flag])}</b>
+          </Chip>
+        ))}
+    </fieldset>
+  )
+}
+
+/** Also where there are none: that is what one wants to know. */
+const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']
