@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { number, t } from '../i18n/text.ts'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 
 /** A note that stays until somebody has seen it. */
 export interface Standing {

@@ -4,7 +4,7 @@ import { t } from '../i18n/text.ts'
 import { Failed } from './failure.tsx'
 import { useFocusBack } from './focus-back.ts'
 import { bound, useForm } from './form.tsx'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 
 /** The id of the container for dialogs. It belongs to the page, so that dialogs wait with it behind the sign-in. */
 export const DIALOGS = 'dialogs'

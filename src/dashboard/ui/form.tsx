@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { t } from '../i18n/text.ts'
 import { fieldProblems } from './failure.tsx'
 import { focusNear, useFocusKept } from './focus-back.ts'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 
 /** The value and the change handler of a field, as its props. @param error shown below it; nothing if empty */
 export function bound<T extends string | null | undefined>(

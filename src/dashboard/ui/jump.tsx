@@ -8,9 +8,8 @@ import { type Goal, goalsOf, LOOKS, typedOf, VERBS, type Verb } from '../logic/j
 import { PAGES } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
-import { Plain } from './plain.tsx'
 import './jump.css'
-import { Name } from './small.tsx'
+import { Name, Plain } from './small.tsx'
 import { useTyped } from './typed.ts'
 
 /** How many users, and how many organisations. */

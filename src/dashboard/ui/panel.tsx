@@ -5,7 +5,7 @@ import { t } from '../i18n/text.ts'
 import { Failure } from './failure.tsx'
 import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 
 /** The heading of a page, which takes the focus when one comes to the page. */
 export function PageTitle({ children }: { readonly children: ReactNode }) {

@@ -18,7 +18,7 @@ import {
 import { changeFields, usePlace } from './address.tsx'
 import { Dropdown } from './dropdown.tsx'
 import { bound } from './form.tsx'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 import './range.css'
 
 /** The range of the page: `range`, or `from` and `to`, of the address. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { t } from '../i18n/text.ts'
 import { useFocusBack } from './focus-back.ts'
-import { Plain } from './plain.tsx'
+import { Plain } from './small.tsx'
 
 interface ReviewProps {
   /** What the figures were counted from. */

@@ -65,6 +65,7 @@ export function SeriesChart({
   const point = points[shown]
   if (point === undefined) return null
   const aDay = Math.max(1, Math.round(DAY_MS / (point.to.getTime() - point.from.getTime())))
+  const drawn = { series, points, height, before: before?.values ?? null }
   const values = series.map(({ label }, i) => `${label} ${number(point.values[i] ?? 0)}`)
   if (before !== null) values.push(`${before.label} ${number(before.values[shown] ?? 0)}`)
 
@@ -92,7 +93,7 @@ export function SeriesChart({
     <div className="chart">
       <Readout series={series} point={point} before={before} at={shown} isLatest={shown === latest} />
       <div className="chart-frame">
-        <Numbers key={language} series={series} points={points} before={before?.values ?? null} height={height} />
+        <Numbers key={language} {...drawn} />
         <div ref={ref} className="chart-scroll">
           <div
             role="slider"
@@ -119,15 +120,7 @@ export function SeriesChart({
                 y={MARGIN.top}
                 height={height - MARGIN.top - MARGIN.bottom}
               />
-              <Drawing
-                key={language}
-                id={id}
-                series={series}
-                points={points}
-                before={before?.values ?? null}
-                width={width}
-                height={height}
-              />
+              <Drawing key={language} id={id} width={width} {...drawn} />
             </svg>
           </div>
         </div>
@@ -215,14 +208,8 @@ function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   return <p className="muted">{t(last.to.getTime() > serverNow() ? 'series.sums' : 'series.sumsTo', words)}</p>
 }
 
-interface SeriesTableProps {
-  readonly title: string
-  readonly series: readonly ChartSeries[]
-  readonly points: readonly SeriesPoint[]
-}
-
 /** The same values, the latest first. Its rows are made only where it is open. */
-function SeriesTable({ title, series, points }: SeriesTableProps) {
+function SeriesTable({ title, series, points }: Pick<SeriesChartProps, 'title' | 'series' | 'points'>) {
   const [open, setOpen] = useState(false)
   const [onlySome, setOnlySome] = useState(true)
   const isDrawn = (_: number, i: number) => series[i]?.tone !== null

@@ -1,10 +1,9 @@
-import { Alert } from '@mantine/core'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Alert, Button } from '@mantine/core'
+import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLed, useMayChange } from '../api/session.tsx'
 import { number, share, t, time } from '../i18n/text.ts'
 import { hashOf, type Page } from '../logic/location.ts'
 import { visible } from '../logic/visible.ts'
-import { Plain } from './plain.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info'
 const COLOURS = { good: 'green', warn: 'yellow', bad: 'red', info: 'blue' } as const
@@ -66,6 +65,11 @@ export function At({ at }: { readonly at: string }) {
       {time(at)}
     </time>
   )
+}
+
+/** A button of less weight than the one that sends a form. */
+export function Plain(props: ComponentProps<typeof Button<'button'>>) {
+  return <Button variant="default" {...props} />
 }
 
 const COPIED_MS = 2000

@@ -8,8 +8,7 @@ import { hashOf } from '../logic/location.ts'
 import { ALARMING, type FullWindow, failingShare, hasNoRefusals } from '../logic/status.ts'
 import { Until } from './moment.tsx'
 import { Meanwhile } from './outage.tsx'
-import { Plain } from './plain.tsx'
-import type { Tone } from './small.tsx'
+import { Plain, type Tone } from './small.tsx'
 
 const EVERY_MS = 5000
 /** For an unused tab. */

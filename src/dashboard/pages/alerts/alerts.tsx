@@ -11,8 +11,7 @@ import { messageOf } from '../../ui/failure.tsx'
 import { useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
-import { Name, Note, Tag } from '../../ui/small.tsx'
+import { Name, Note, Plain, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 15_000
 /** The most that the API returns at once, which should include the latest event of each alert. */

@@ -1,20 +1,20 @@
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { AuditResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useMayChange, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
-import { type Entry, isOver, isUndoable } from '../../logic/audit-story.ts'
+import { type Entry, isOver, isUndoable, KINDS, type Kind } from '../../logic/audit-story.ts'
 import { undoneBy } from '../../logic/audit-undone.ts'
 import { type Fields, queryOf } from '../../logic/location.ts'
-import { changeFields, useFields } from '../../ui/address.tsx'
+import { changeFields, lookFor, useFields } from '../../ui/address.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { Note, Tag } from '../../ui/small.tsx'
+import { Note, Plain, Tag } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
 import { EntryItem } from './entry.tsx'
-import { Filters, filtersOf } from './filters.tsx'
 import { UndoDialog } from './undo.tsx'
 
 const EVERY_MS = 5000
@@ -118,5 +118,49 @@ function UndoButton({ entry, onClick }: { readonly entry: Entry; readonly onClic
     <Plain size="compact-sm" aria-label={t('undo.of', { version: entry.version })} onClick={onClick}>
       {t('undo.button')}
     </Plain>
+  )
+}
+
+interface AuditFilters {
+  /** As it was typed. */
+  readonly who: string
+  readonly what: Kind | ''
+  /** As it was typed. */
+  readonly about: string
+}
+
+/** What is looked for, as the address has it. A kind that is none counts as any. */
+function filtersOf({ who = '', what = '', about = '' }: Fields): AuditFilters {
+  const kind = KINDS.find((known) => known === what) ?? ''
+  return { who: who.slice(0, MOST), what: kind, about: about.slice(0, MOST) }
+}
+
+const MOST = 512
+
+const TYPED = ['who', 'about'] as const
+
+/** Which changes are listed. */
+function Filters(filters: AuditFilters) {
+  const isAny = filters.who === '' && filters.what === '' && filters.about === ''
+  return (
+    <search className="filters">
+      <Choice
+        {...{ label: t('audit.kind'), none: t('audit.kind.any'), value: filters.what, values: KINDS }}
+        nameOf={(kind) => t(`audit.${kind}`)}
+        onChoose={(what) => lookFor({ what })}
+      />
+      {TYPED.map((name) => (
+        <TextInput
+          key={name}
+          label={t(`audit.${name}`)}
+          type="search"
+          maxLength={256}
+          {...bound(filters[name], (text) => lookFor({ [name]: text }))}
+        />
+      ))}
+      <Plain disabled={isAny} onClick={() => lookFor({ who: '', what: '', about: '' })}>
+        {t('audit.clear')}
+      </Plain>
+    </search>
   )
 }

@@ -15,10 +15,9 @@ import { changeFields, useFields } from '../../ui/address.tsx'
 import { type Column, counted, DataTable } from '../../ui/data-table.tsx'
 import { Choice } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
 import { rangeWords, useRange, useZoom } from '../../ui/range.tsx'
 import { SeriesChart } from '../../ui/series-chart.tsx'
-import { Copyable } from '../../ui/small.tsx'
+import { Copyable, Plain } from '../../ui/small.tsx'
 import { Verdict } from './blame.tsx'
 import './errors.css'
 
@@ -103,15 +102,15 @@ function TimeInQuestion() {
   )
 }
 
-interface LogFilterProps {
-  /** The rule as in the configuration; empty for all. */
+interface OfRoute {
+  /** The rule as the configuration has it; empty for all. */
   readonly route: string
   /** For the whole range. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** How to find the failed requests of the time in question in the log. */
-function LogFilter({ route, points }: LogFilterProps) {
+/** How the failed requests of the time in question are found in the log. */
+function LogFilter({ route, points }: OfRoute) {
   const { half, draw } = useFields()
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return null
@@ -126,15 +125,8 @@ function LogFilter({ route, points }: LogFilterProps) {
   )
 }
 
-interface FailuresProps {
-  /** The rule as the configuration has it; empty for all. */
-  readonly route: string
-  /** Half-hours of the range, each with the values of `VALUES`. */
-  readonly points: readonly SeriesPoint[]
-}
-
 /** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
-function Failures({ route, points }: FailuresProps) {
+function Failures({ route, points }: OfRoute) {
   const { draw, half } = useFields()
   const { name, from, to } = useRange()
   const zoom = useZoom()

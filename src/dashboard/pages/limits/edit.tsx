@@ -4,7 +4,7 @@ import { t } from '../../i18n/text.ts'
 import { type Draft, type Edit, fieldOf, isSetAtRunTime, shownIn, valueAt } from '../../logic/settings.ts'
 import { useFields } from '../../ui/address.tsx'
 import { focusNear } from '../../ui/focus-back.ts'
-import { Plain } from '../../ui/plain.tsx'
+import { Plain } from '../../ui/small.tsx'
 import { nameOf, shownValue } from './names.ts'
 
 /** What every field of the settings needs. */

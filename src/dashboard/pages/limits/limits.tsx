@@ -3,7 +3,7 @@ import { number, t, windowName } from '../../i18n/text.ts'
 import { type Place, scaledPersonal, shownIn, valueAt } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 import { bound } from '../../ui/form.tsx'
-import { Plain } from '../../ui/plain.tsx'
+import { Plain } from '../../ui/small.tsx'
 import { Setting, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 

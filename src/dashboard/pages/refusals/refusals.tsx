@@ -1,17 +1,22 @@
-import type { RefusalsResponse } from '../../../contract/api.ts'
+import { CloseButton, TextInput } from '@mantine/core'
+import type { RefusalsResponse, RoutesResponse } from '../../../contract/api.ts'
+import { useOperatorsPoll, useQuota } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { t } from '../../i18n/text.ts'
-import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
+import { FILTERS, isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
 import { refusalsAt } from '../../logic/refusal-moment.ts'
-import { changeFields, useFields } from '../../ui/address.tsx'
+import { SCOPE_WORDS, SCOPES } from '../../logic/scope.ts'
+import { visible } from '../../logic/visible.ts'
+import { changeFields, lookFor, useFields } from '../../ui/address.tsx'
 import { Filled } from '../../ui/filled.tsx'
+import { bound, Choice } from '../../ui/form.tsx'
 import { Loaded, Panel, Turning } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
-import { At } from '../../ui/small.tsx'
+import { At, Name, Plain, Tag } from '../../ui/small.tsx'
 import { useTyped } from '../../ui/typed.ts'
-import { RefusalFilters } from './filters.tsx'
 import { Groups } from './groups.tsx'
 import { type Refusal, RefusalTable } from './refusal-table.tsx'
+import './refusals.css'
 
 const EVERY_MS = 15_000
 const A_PAGE = 25
@@ -81,3 +86,73 @@ function Found({ refusals, none, at }: FoundProps) {
     </>
   )
 }
+
+/** What the choices are made of changes seldom. */
+const CHOICES_EVERY_MS = 60_000
+
+/** Who, by which limit, where and when. */
+function RefusalFilters({ wish }: { readonly wish: RefusalWish }) {
+  const { query, user, organisation, scope, category, route, shadow } = wish
+  const quota = useQuota()
+  const routes = useOperatorsPoll<RoutesResponse>('/api/routes', CHOICES_EVERY_MS).data
+  const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
+  const none = t('refusals.any')
+  return (
+    <search className="filters" aria-label={t('refusals.filters')}>
+      <TextInput
+        label={t('refusals.query')}
+        type="search"
+        maxLength={256}
+        {...bound(query, (query) => lookFor({ query }))}
+      />
+      <Choice
+        {...{ label: t('refusals.scope'), none, value: scope, values: SCOPES }}
+        nameOf={(value) => t(SCOPE_WORDS[value])}
+        onChoose={(scope) => lookFor({ scope })}
+      />
+      <Choice
+        {...{ label: t('word.category'), none, value: category, values: quota?.categories ?? [] }}
+        onChoose={(category) => lookFor({ category })}
+      />
+      <Choice
+        {...{ label: t('routes.match'), none, value: route, values: rules }}
+        onChoose={(route) => lookFor({ route })}
+      />
+      <Choice
+        {...{ label: t('refusals.fate'), none: t('refusals.fate.refused'), value: shadow ? 'true' : '' }}
+        {...{ values: ['true'], nameOf: () => t('refusals.fate.shadow') }}
+        onChoose={(shadow) => lookFor({ shadow })}
+      />
+      {(isFiltered(wish) || shadow) && <Plain onClick={() => lookFor(NOTHING)}>{t('refusals.clear')}</Plain>}
+      {(user !== '' || organisation !== '') && (
+        <p className="filters-whole">
+          {user !== '' && <Only name="user" value={user} />}{' '}
+          {organisation !== '' && <Only name="organisation" value={organisation} />}
+        </p>
+      )}
+    </search>
+  )
+}
+
+interface OnlyProps {
+  readonly name: 'user' | 'organisation'
+  readonly value: string
+}
+
+/** Of whom alone the refusals are shown, and the way back to all. */
+function Only({ name, value }: OnlyProps) {
+  return (
+    <Tag tone="info">
+      {t(name === 'user' ? 'word.user' : 'word.organisation')}
+      {t('word.colon')}
+      <Name of={value} />{' '}
+      <CloseButton
+        size="xs"
+        aria-label={t('refusals.ofAll', { name: visible(value) })}
+        onClick={() => lookFor({ [name]: null, at: null })}
+      />
+    </Tag>
+  )
+}
+
+const NOTHING = Object.fromEntries([...FILTERS, 'shadow', 'at'].map((name) => [name, null]))

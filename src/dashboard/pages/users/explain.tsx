@@ -9,9 +9,8 @@ import { Filled } from '../../ui/filled.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
 import { Price } from '../../ui/price.tsx'
-import { Fact, Facts, Note, type Tone } from '../../ui/small.tsx'
+import { Fact, Facts, Note, Plain, type Tone } from '../../ui/small.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']

@@ -14,8 +14,7 @@ import { bound, useForm } from '../../ui/form.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
-import { Changing, Name, Note, Tag } from '../../ui/small.tsx'
+import { Changing, Name, Note, Plain, Tag } from '../../ui/small.tsx'
 import { useOwn, useOwner } from './own.ts'
 
 const EVERY_MS = 5000

@@ -10,7 +10,7 @@ import { CategoryChart } from '../../ui/category-chart.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { bound, useForm } from '../../ui/form.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'
-import { Plain } from '../../ui/plain.tsx'
+import { Plain } from '../../ui/small.tsx'
 import { RefusalTable } from '../refusals/refusal-table.tsx'
 import { useOwn, useOwner } from './own.ts'
 
