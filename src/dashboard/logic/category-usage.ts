@@ -64,7 +64,7 @@ function pathOf(of: string, step: Step, time: string): string {
   return `/api/usage?${of}&step=${step}&${time}&limit=1000`
 }
 
-/** Days are compared with those of the week before, which have the same names; what is shorter with the day before. */
+/** Days are compared with those a week earlier, which have the same names, and shorter steps with the previous day. */
 const SHIFT_MS = { '30m': DAY_MS, '1h': DAY_MS, '1d': 7 * DAY_MS } as const
 
 /** The same question for the time before. @param points what is drawn */

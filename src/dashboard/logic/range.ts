@@ -122,7 +122,7 @@ export function localIso(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()
 }
 
-/** The day that lies so many days later. */
+/** The day this many days later. */
 export function dayLater(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

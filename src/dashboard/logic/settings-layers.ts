@@ -4,7 +4,7 @@ import { isLive } from './layers.ts'
 
 /** What was set over time for everybody, in layers, newest first as in the API. Pure. */
 
-/** The value of a place behind the end of a layer; `undefined` if that of the file is in force then. */
+/** The value of a place after a layer ends; `undefined` if that of the file is in force then. */
 export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse, path: Leaf[0]): unknown {
   const at = Date.parse(ended.until ?? '')
   const live = layers.filter((layer) => layer.id !== ended.id && isLive(layer, at))
@@ -12,7 +12,7 @@ export function followsIn(layers: readonly LayerResponse[], ended: LayerResponse
   return value ?? undefined
 }
 
-/** Whether all of a layer is in force: what it sets, no newer one sets. */
+/** Whether all values of a layer are in force, because no newer layer sets them. */
 export function isOnTop(layers: readonly LayerResponse[], { id, state, value }: LayerResponse): boolean {
   const newer = layers.slice(0, layers.map((each) => each.id).indexOf(id))
   const places = newer.filter((each) => each.state !== 'to_come').flatMap((each) => leavesOf(each.value))

@@ -29,7 +29,7 @@ const FORMS: readonly Form[] = [
   [/^reserve: (?<value>\d+) of (?<whole>\d+) are kept for known users$/, 'step.reserve'],
 ]
 
-/** One layer of a limit in words: of `mode loose x 1.5` "Mode Loose: × 1.5". A step that is not known stays as it is. */
+/** One layer of a limit in words: for `mode loose x 1.5` "Mode Loose: × 1.5". An unknown step stays unchanged. */
 export function stepWords(step: string): string {
   for (const [pattern, key] of FORMS) {
     const groups = pattern.exec(step)?.groups

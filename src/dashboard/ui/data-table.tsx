@@ -49,7 +49,7 @@ interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string
   /** So many rows are shown, the first of their order. Default all. */
   readonly most?: number
-  /** The order without one in the address: a column, or `null` for that in which the rows came. Default `null`. */
+  /** The order without one in the address: a column, or `null` for the original order. Default `null`. */
   readonly usual?: string | null
   /** The field of the address with the order. Default `order`. */
   readonly field?: string

@@ -134,7 +134,7 @@ function optionId(i: number): string {
   return `${LIST}-${i}`
 }
 
-/** English is understood in every language: whoever knows the words of the API types them. */
+/** English works in every language, because some people know the words of the API. */
 function wordsOf(verb: Verb): readonly string[] {
   return [en[`jump.words.${verb}`], t(`jump.words.${verb}`)].flatMap((words) => words.toLowerCase().split(', '))
 }

@@ -208,7 +208,7 @@ function Sums({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>) {
   return <p className="muted">{t(last.to.getTime() > serverNow() ? 'series.sums' : 'series.sumsTo', words)}</p>
 }
 
-/** The same values, the latest first. Its rows are made only where it is open. */
+/** The same values as a table, latest first. Its rows are created only when it is open. */
 function SeriesTable({ title, series, points }: Pick<SeriesChartProps, 'title' | 'series' | 'points'>) {
   const [open, setOpen] = useState(false)
   const [onlySome, setOnlySome] = useState(true)

@@ -88,7 +88,7 @@ interface BarsProps extends Pick<DrawingProps, 'series' | 'points'> {
   readonly y: ReturnType<typeof yOf>
 }
 
-/** Directions, so that tones differ without their colours. */
+/** Directions of hatching, so that tones differ without their colours. */
 const HATCHED = {
   status0: 'diagonal',
   organisation: 'diagonalRightToLeft',

@@ -129,7 +129,7 @@ interface AuditFilters {
   readonly about: string
 }
 
-/** What is looked for, as the address has it. A kind that is none counts as any. */
+/** The filters in the address. An unknown kind means any. */
 function filtersOf({ who = '', what = '', about = '' }: Fields): AuditFilters {
   const kind = KINDS.find((known) => known === what) ?? ''
   return { who: who.slice(0, MOST), what: kind, about: about.slice(0, MOST) }

@@ -81,7 +81,7 @@ function useCounts(route: string) {
   }
 }
 
-/** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
+/** The time of the page: the range, or the chosen half-hour with a link back. Both appear in the same place. */
 function TimeInQuestion() {
   const { half } = useFields()
   const range = useRange()
@@ -103,13 +103,13 @@ function TimeInQuestion() {
 }
 
 interface OfRoute {
-  /** The rule as the configuration has it; empty for all. */
+  /** The rule as in the configuration; empty for all. */
   readonly route: string
   /** For the whole range. */
   readonly points: readonly SeriesPoint[]
 }
 
-/** How the failed requests of the time in question are found in the log. */
+/** How to find the failed requests of the time in question in the log. */
 function LogFilter({ route, points }: OfRoute) {
   const { half, draw } = useFields()
   const [first, last] = [points[0], points.at(-1)]
@@ -125,7 +125,7 @@ function LogFilter({ route, points }: OfRoute) {
   )
 }
 
-/** Failed requests by half-hour. A click or Enter on one chooses it for the whole page. */
+/** Failed requests by half-hour. A click or Enter chooses one for the whole page. */
 function Failures({ route, points }: OfRoute) {
   const { draw, half } = useFields()
   const { name, from, to } = useRange()
@@ -140,7 +140,7 @@ function Failures({ route, points }: OfRoute) {
     { label: t('chart.total'), tone: null },
     { label: t('routes.status4xx'), tone: with4xx ? 'status4xx' : null },
   ] as const
-  // A day is looked into.
+  // A day is zoomed into.
   function openPoint({ from, to }: SeriesPoint): void {
     if (to.getTime() - from.getTime() > HALF_HOUR_MS) zoom(from, to)
     else changeFields({ half: from.toISOString() })
@@ -166,13 +166,13 @@ function Failures({ route, points }: OfRoute) {
 }
 
 interface FailingRoutesProps {
-  /** Of the time in question, one for each route. */
+  /** For the time in question, one for each route. */
   readonly rows: readonly UsageRow[]
-  /** Of all requests together. */
+  /** For all requests together. */
   readonly all: UsageRow | undefined
 }
 
-/** The routes that fail, each with the way to its own errors, and what failed without a route. */
+/** The failing routes, each with a link to its errors, and failures without a route. */
 function FailingRoutes({ rows, all }: FailingRoutesProps) {
   const count = (id: 'status5xx' | 'status0' | 'gateway5xx' | 'status4xx', head: string) =>
     counted<FailingRoute>(id, head, (row) => row[id])

@@ -20,7 +20,7 @@ import { useKeys } from './use-new-key.ts'
 /** More rows than anybody reads. The search finds the others. */
 const SHOWN = 100
 
-/** The keys that are looked for; the address has what that is. */
+/** The access keys that match the address. */
 export function KeyList({ keys }: { readonly keys: readonly TokenResponse[] }) {
   const { read, reload } = useKeys()
   const may = useMayChange()

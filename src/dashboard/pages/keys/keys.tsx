@@ -5,7 +5,7 @@ import { NewKey } from './new-key.tsx'
 import { useKeys } from './use-new-key.ts'
 import './keys.css'
 
-/** The access keys: making one, finding and revoking others. */
+/** The page of access keys, to make, find and revoke them. */
 export function KeysPage() {
   return (
     <>

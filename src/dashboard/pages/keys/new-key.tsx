@@ -20,7 +20,7 @@ const EVERY_MS = 30_000
 /** How many users are suggested. */
 const MOST = 5
 
-/** The form that makes an access key, and its secret, which is shown this once. */
+/** The form for a new access key, and its secret, which is shown only once. */
 export function NewKey() {
   const [typed, setTyped] = useState('')
   const query = useTyped(typed)
@@ -36,7 +36,7 @@ export function NewKey() {
   const { draft, chosen, isEmpty, edit, problems, error, made, form, submitter, discard } = useNewKey((user) =>
     isLead ? {} : factsOf(user, known),
   )
-  /** What was chosen for one user is not for another one. */
+  /** A choice for one user does not apply to another. */
   function name(user: string): void {
     setTyped(user)
     edit({ user, organisation: null, plan: null })

@@ -107,7 +107,7 @@ function Adaptive({ quota: { adaptive, mode }, counted, isStale }: AdaptiveProps
   )
 }
 
-/** As the API's own sentence, in the language of the page. */
+/** The API's own sentence in the language of the page. */
 function why(adaptive: QuotaResponse['adaptive']): string {
   const { requests, failed, settled, trust, minRequests, factor } = adaptive
   if (settled === null || adaptive.share === null) return t('adaptive.silence')

@@ -158,7 +158,7 @@ function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' |
 
 interface LinesProps {
   readonly patch: Readonly<Record<string, unknown>>
-  /** The value of a place behind the end; `null` if there is no end. Default none. */
+  /** The value of a place after the end; `null` if there is no end. Default none. */
   readonly next?: ((path: Leaf[0]) => unknown) | null
 }
 

@@ -189,7 +189,7 @@ interface PreviewOf {
   readonly response: PreviewResponse
 }
 
-/** The limits in force that it makes different. */
+/** The limits in force that it changes. */
 function LimitTable({ quota, response }: PreviewOf) {
   const shown = (limit: number | undefined, beyond: number | undefined) => {
     if (limit === undefined) return '–'
@@ -204,7 +204,7 @@ function LimitTable({ quota, response }: PreviewOf) {
     )
   const ofPlan = (plan: string, scope: 'personal' | 'organisation') =>
     `${t('plans.name', { plan: visible(plan) })}: ${t(wordOf(scope))}`
-  // Personal limits of whoever has no plan of the own are those of the default plan.
+  // Personal limits of users without a plan are those of the default plan.
   const nameOf = (scope: (typeof SCOPES)[number]) =>
     scope === 'personal' && quota.defaultPlan != null ? ofPlan(quota.defaultPlan, scope) : t(wordOf(scope))
   const rows = [
@@ -237,7 +237,7 @@ function LimitTable({ quota, response }: PreviewOf) {
   )
 }
 
-/** Who has used nothing yet is in no list of users: limits that no request fits into are shown by themselves. */
+/** Users without usage are in no list, so limits into which no request fits are shown separately. */
 function TooSmall({ quota, response }: PreviewOf) {
   const windows = noneFits(response.effective, quota.cheapest).map(
     ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${windowName(window)}`,
@@ -250,7 +250,7 @@ function TooSmall({ quota, response }: PreviewOf) {
   )
 }
 
-/** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
+/** Limits into which only expensive requests never fit. `TooSmall` shows those into which no request fits. */
 function TooDear({ response }: { readonly response: PreviewResponse }) {
   if (response.warnings.length === 0) return null
   return (

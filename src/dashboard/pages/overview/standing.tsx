@@ -67,7 +67,7 @@ function raised(alerts: AlertsResponse | null): Standing[] {
   })
 }
 
-/** Who would get 401, were it not for `auth.shadow`. */
+/** Who would get 401 without `auth.shadow`. */
 function LetIn({ letIn }: { readonly letIn: NowResponse['authShadow']['letIn'] }) {
   const counts = letIn === null ? [] : WHY.map((why) => t(`now.letIn.${why}`, { count: number(letIn[why]) }))
   return (

@@ -59,7 +59,7 @@ function windowsOf(
   })
 }
 
-/** The windows that all users share: how full they are, and when they will be. */
+/** The global windows: how full they are, and when they will be full. */
 export function Windows({ now }: { readonly now: NowResponse }) {
   const { at, shadow, windows: known } = now
   const rows = useSharedWindows(now)

@@ -22,7 +22,7 @@ const EVERY_MS = 15_000
 
 type Group = RefusalGroupsResponse['groups'][number]
 
-/** The refusals over time, and by whom or by what. */
+/** The refusals over time and in groups. */
 export function Groups({ wish }: { readonly wish: RefusalWish }) {
   const range = useRange()
   const step = stepOf(range, serverNow())

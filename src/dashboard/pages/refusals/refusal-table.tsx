@@ -66,7 +66,7 @@ function columnsOf(markOf: (refusal: Refusal) => string | null): readonly Column
   ]
 }
 
-/** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
+/** For an override the page of its owner; for other limits their row in the settings or in the plan. */
 function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user, OVERRIDE)
   if (source === 'override of organisation' && organisation !== null)

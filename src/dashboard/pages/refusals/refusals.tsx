@@ -87,7 +87,7 @@ function Found({ refusals, none, at }: FoundProps) {
   )
 }
 
-/** What the choices are made of changes seldom. */
+/** The choices rarely change. */
 const CHOICES_EVERY_MS = 60_000
 
 /** Who, by which limit, where and when. */
@@ -139,7 +139,7 @@ interface OnlyProps {
   readonly value: string
 }
 
-/** Of whom alone the refusals are shown, and the way back to all. */
+/** The owner whose refusals are shown, with a link back to all. */
 function Only({ name, value }: OnlyProps) {
   return (
     <Tag tone="info">

@@ -70,7 +70,7 @@ function Found({ usages, wanted }: FoundProps) {
   )
 }
 
-/** Requests that no rule matched: what becomes of them, how many there were, and the latest. */
+/** Requests that matched no rule: what happens to them, how many there were, and the latest. */
 function Unmatched({ unmatched: { kind, hits, latest } }: Pick<RoutesResponse, 'unmatched'>) {
   return (
     <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>
@@ -155,7 +155,7 @@ interface CountedProps {
   readonly count: number
   /** 0 to 1; `null` if there is no whole. */
   readonly part: number | null
-  /** Where each of them is. */
+  /** The link to each of them. */
   readonly link?: {
     readonly href: string
     readonly label: 'routes.toRefusals' | 'routes.toErrors'
@@ -163,7 +163,7 @@ interface CountedProps {
   }
 }
 
-/** A count, and its share. */
+/** A count and its share. */
 function Counted({ count, part, link }: CountedProps) {
   const text = number(count)
   return (
@@ -175,7 +175,7 @@ function Counted({ count, part, link }: CountedProps) {
           {text}
         </a>
       )}
-      {/* To the thousandth: more figures would come and go with each look. */}
+      {/* To the thousandth, because more digits would flicker. */}
       {part !== null && count > 0 && <div className="muted">{share(Math.floor(part * 1000) / 1000)}</div>}
     </div>
   )

@@ -267,11 +267,11 @@ function WithOverride({ kind, query, shadow }: Pick<OpenTypedProps, 'kind' | 'qu
 interface ChipsProps {
   readonly kind: Kind
   readonly filter: ListFilter
-  /** How many each leaves; `undefined` as long as it is not known. */
+  /** How many entries each filter leaves; `undefined` while unknown. */
   readonly counts: ListResponse['counts']
 }
 
-/** Which of them are listed: each chip says how many it leaves. */
+/** Filters of the list. Each chip shows how many entries it leaves. */
 function Chips({ kind, filter, counts }: ChipsProps) {
   return (
     <fieldset className="chips" aria-label={t('refusals.filters')}>
@@ -292,5 +292,5 @@ function Chips({ kind, filter, counts }: ChipsProps) {
   )
 }
 
-/** Also where there are none: that is what one wants to know. */
+/** Shown even if there are none, because that is worth knowing. */
 const ALWAYS: readonly string[] = ['near', 'refused', 'blocked', 'override']

@@ -24,7 +24,7 @@ interface ReviewProps extends UsedUpProps {
 
 /** What an override changes, which windows it would block at once, and the button that sets it. */
 export function OverrideReview({ body, response, busy, onSave, onBack }: ReviewProps) {
-  /** With which day months begin behind the end, and whose plan it is. */
+  /** The first day of months after the end, and whose plan it is. */
   const { day, isPlan } = comesBackBehind(body, response)
   const save = (
     <Button loading={busy} onClick={onSave}>
