@@ -37,10 +37,8 @@ end
 -- The value with a section of this shape in front, in which windows that do not run count as over. Running windows of the category
 -- that the shape does not contain get a section each. A start in the far future is moved closer, so that distances fit.
 local function with_section(bytes, shape)
-  local starts, used, rest, at, latest = {}, {}, {}, 1, now + 2 ^ (8 * DISTANCE_SIZE - 2)
-  while true do
-    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
-    if not name then break end
+  local starts, used, rest, latest = {}, {}, {}, now + 2 ^ (8 * DISTANCE_SIZE - 2)
+  for next_at, name, windows, numbers, is_wide, at in section_at, bytes, 1 do
     if name ~= shape.name then
       rest[#rest + 1] = sub(bytes, at, next_at - 1)
     else
@@ -51,7 +49,6 @@ local function with_section(bytes, shape)
         end
       end
     end
-    at = next_at
   end
   local list, n = {}, shape.windows
   for i = 1, n do
@@ -79,12 +76,11 @@ local found, rewritten = {}, {}
 -- Gives an amount back to exactly those runs that were charged. An amount below 0 is charged there. A run that is over stays in
 -- the counter until the next one starts, and is then in the history.
 local function give_back(refund)
-  local key, category, amount, at = refund[1], refund[2], refund[3], 1
+  local key, category, amount = refund[1], refund[2], refund[3]
   local bytes, given = values[key] or '', {}
   local keep = keeping(key)
-  while true do
-    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
-    if not name then break end
+  -- No section changes its place meanwhile.
+  for _, name, windows, numbers, is_wide in section_at, bytes, 1 do
     for i = 1, name == category and windows or 0 do
       local seconds, started, used = window_at(bytes, windows, numbers, i, is_wide)
       for r = 4, #refund, 2 do
@@ -97,7 +93,6 @@ local function give_back(refund)
         end
       end
     end
-    at = next_at
   end
   for r = 4, keep and #refund or 0, 2 do
     local before = not given[r] and refund[r + 1] > 0 and history_of(key)

@@ -21,8 +21,7 @@ const FORMS = script('./form/windows.lua') + script('./forgotten.lua') + script(
 export const CHARGE_LUA = inWords(
   SECTION + script('./charge-one.lua') + FORMS + script('./once.lua') + script('./charge.lua'),
 )
-const LATEST_END = script('./latest-end.lua')
-export const CONTROL_LUA = inWords(SECTION + FORMS + LATEST_END + script('./control.lua'))
+export const CONTROL_LUA = inWords(SECTION + FORMS + script('./control.lua'))
 
 /** The time of Redis, and how to skip a key of another type. */
 const COMMON = script('./common.lua')
@@ -36,7 +35,7 @@ const SCRIPTS = {
   noteCounted: { lua: COMMON + script('./note-counted.lua') },
   noteUses: { lua: script('./note-uses.lua') },
   putLater: { lua: script('./put-later.lua') },
-  forgetRuns: { lua: COMMON + inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
+  forgetRuns: { lua: COMMON + inWords(SECTION + FORMS + script('./forget-runs.lua')) },
   scanKeys: { lua: script('./scan.lua') },
   noteTimes: { lua: COMMON + script('./note-times.lua') },
   raiseAlerts: { lua: COMMON + script('./alert-raise.lua') },

@@ -47,7 +47,7 @@
 local function emptied(bytes, category, named, all, now)
   local used, runs, at = {}, false, 1
   while true do
-    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
+    local next_at, name, windows, numbers, is_wide = section_at(bytes, at)
     if not name then return bytes, used, runs end
     local running, is_touched = {}, false
     for i = 1, windows do
@@ -92,13 +92,11 @@ end
 
 -- A counter without its grants.
 local function without_grants(bytes)
-  local kept, at = {}, 1
-  while true do
-    local name, _, _, next_at = section_at(bytes, at)
-    if not name then return table.concat(kept) end
+  local kept = {}
+  for next_at, name, _, _, _, at in section_at, bytes, 1 do
     if byte(name) ~= GRANT_MARK then kept[#kept + 1] = sub(bytes, at, next_at - 1) end
-    at = next_at
   end
+  return table.concat(kept)
 end
 
 -- Keeps the windows of a user that run, under a hash, and takes back what names the user elsewhere.
@@ -259,7 +257,7 @@ if what == 'reset' or what == 'quota_reset' then
   local archive = prefix and history_functions()
   history = prefix and archive.key(KEYS[place], prefix)
   if history then
-    lasts = math.max(tonumber(now), latest_end(bytes)) + 1000 * math.max(keep, shorter)
+    lasts = math.max(tonumber(now), select(2, tidy(bytes, 0))) + 1000 * math.max(keep, shorter)
     local known, ended = archive.read(history), archive.ended_runs(bytes, counter, huge, keep, shorter)
     history_bytes = ended and archive.with_runs(known, ended, tonumber(now), math.max(keep, shorter)) or known
   end

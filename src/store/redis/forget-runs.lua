@@ -1,5 +1,5 @@
 --[==[
-  Takes the runs of some owners away that need not be kept any more. It follows form/section.lua, history.lua and latest-end.lua.
+  Takes the runs of some owners away that need not be kept any more. It follows common.lua, form/section.lua, form/windows.lua and history.lua.
 
   KEYS  the counters of each owner, and behind it his history
   ARGV  for each owner for how many seconds his runs are kept after their end
@@ -16,7 +16,7 @@ for i, kept in ipairs(ARGV) do
     call('SET', place, left, 'KEEPTTL')
   end
   if bytes and #bytes <= LONGEST then
-    local lasts = latest_end(bytes) + 1000 * keep - now
+    local lasts = select(2, tidy(bytes, 0)) + 1000 * keep - now
     for _, key in ipairs({ counters, place }) do
       if call('PTTL', key) > lasts then call('PEXPIRE', key, string.format('%.0f', lasts)) end
     end

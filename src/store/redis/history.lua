@@ -50,23 +50,17 @@ local function history_functions()
   -- @param keep, shorter  for how many seconds runs are kept: those of the books and of the longest window of a category, and all
   -- others
   local function ended_runs(before, after, latest, keep, shorter)
-    local starts, longest, ended, at = {}, {}, {}, 1
-    while true do
-      local name, windows, numbers, next_at, is_wide = section_at(after, at)
-      if not name then break end
+    local starts, longest, ended = {}, {}, {}
+    for _, name, windows, numbers, is_wide in section_at, after, 1 do
       local of = starts[name] or {}
       starts[name] = of
       for i = 1, windows do
         local seconds, started = window_at(after, windows, numbers, i, is_wide)
         of[seconds] = of[seconds] or started
       end
-      at = next_at
     end
     local is_any, runs = false, {}
-    at = 1
-    while true do
-      local name, windows, numbers, next_at, is_wide = section_at(before, at)
-      if not name then break end
+    for _, name, windows, numbers, is_wide in section_at, before, 1 do
       for i = 1, windows do
         local seconds, started, tokens = window_at(before, windows, numbers, i, is_wide)
         if seconds > (longest[name] or 0) and seconds ~= BOOK then longest[name] = seconds end
@@ -74,7 +68,6 @@ local function history_functions()
           ended[#ended + 1] = { name, seconds, started, tokens }
         end
       end
-      at = next_at
     end
     for _, run in ipairs(ended) do
       local name, seconds, started, tokens = unpack(run)

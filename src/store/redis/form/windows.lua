@@ -2,13 +2,14 @@
   Reads and writes single windows of a counter, for the scripts that this text goes before, behind section.lua. The most frequent batch
   is settled without these functions, and would pay for making them.
 ]==]
--- As `bounds_at`: the name of the section at a position, its windows, where its numbers and the next section begin, and whether it is wide.
+-- Like `bounds_at`, for `for … in section_at, bytes, 1`: where the next section begins, the name of the section at a position, its windows, where
+-- its numbers begin, whether it is wide, and the position.
 local function section_at(bytes, at)
   local next_at, numbers, windows, length, is_wide = bounds_at(bytes, at)
   if not next_at then return nil end
   local name = sub(bytes, at + 1, at + length)
   if is_wide then name = char(byte(name) - WIDE_MARK) .. sub(name, 2) end
-  return name, windows, numbers, next_at, is_wide
+  return next_at, name, windows, numbers, is_wide, at
 end
 
 -- Where the used tokens of a window are.
@@ -56,10 +57,8 @@ end
 
 -- Removes sections whose windows have all ended, and returns when the last remaining window ends.
 local function tidy(bytes, now)
-  local kept, ends, at = {}, 0, 1
-  while true do
-    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
-    if not name then return table.concat(kept), ends end
+  local kept, ends = {}, 0
+  for next_at, _, windows, numbers, is_wide, at in section_at, bytes, 1 do
     local over = 0
     for i = 1, windows do
       local seconds, started = window_at(bytes, windows, numbers, i, is_wide)
@@ -69,6 +68,6 @@ local function tidy(bytes, now)
       kept[#kept + 1] = sub(bytes, at, next_at - 1)
       ends = math.max(ends, over)
     end
-    at = next_at
   end
+  return table.concat(kept), ends
 end
