@@ -16,11 +16,11 @@ export interface Override {
   /** Tokens that pass beyond some of these limits. Default none. */
   readonly over?: LimitTable
   /**
-   * Multiplies each personal limit, whether it comes from the override or from the defaults. 0 lets nothing pass.
+   * Multiplies each personal limit, whether it comes from the override or from the defaults, by 0 to 100. 0 lets nothing pass.
    * Default 1.
    */
   readonly factor?: number
-  /** The first day of the user's months, in `PERIOD_DAY`. Default that of the credential or the plan. */
+  /** The first day of the user's months, in `PERIOD_DAY`. Default that of the credential, the plan or the window. */
   readonly periodDay?: number
   /** The user's plan. One that is not configured has no effect. Default the plan of the credential. */
   readonly plan?: string

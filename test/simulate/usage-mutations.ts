@@ -253,8 +253,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'keptSeconds) * 1000 + 1',
   ]),
   history(ROWS_OF_HISTORY, 'the embedded store never forgets that it has to take runs away', [
-    'kept.forget(UNSWEPT)',
-    'kept.forget(String(UNSWEPT === null))',
+    "'DELETE FROM kept WHERE name = ?', UNSWEPT)",
+    "'DELETE FROM kept WHERE name = ?', String(UNSWEPT === null))",
   ]),
   redisHistory(FORGET_LUA, 'Redis takes no run away that need not be kept any more', [
     'archive.with_runs(before, {}, now, keep)',

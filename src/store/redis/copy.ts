@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccessKeyStore } from '../../control/access-key-store.ts'
 import { everyStep } from '../../lib/steps.ts'
 import type { Observer } from '../../observe/observation.ts'
-import { EVERYBODY, type ScopeName } from '../../quota/charged-scopes.ts'
+import { EVERYBODY } from '../../quota/charged-scopes.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { NO_RETENTION } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -133,41 +133,34 @@ type UsageRecords = ReturnType<typeof usageRecords>
 
 /** The owners of these keys and their counters. */
 async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
-  const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
-  if (counters.length === 0) return []
-  const histories = counters.map((name) => historyOf(keys, ownerOf(keys, name)))
+  const found = names.flatMap((name) => ownerOf(keys, name) ?? [])
+  if (found.length === 0) return []
+  const counters = found.map(({ name }) => name)
+  // The global scope has no history, so this key takes its place. It never exists.
+  const histories = found.map(({ scope, id }) => (scope === 'global' ? keys.history('') : historyKey(keys, scope, id)))
   type Values = (Buffer | null)[]
   const [now, values, before, ...left] = await readingAt<[Values, Values, ...number[]]>(redis, (commands) => {
-    // For an owner without a history this key takes the place, because it holds none.
     commands.mgetBuffer(counters).mgetBuffer(histories)
     for (const name of counters) commands.pttl(name)
   })
-  return counters.flatMap((name, i) => {
-    const owner = ownerOf(keys, name)
-    if (owner === undefined) return []
+  return found.flatMap(({ scope, id }, i) => {
     const ends = now + Math.max(0, left[i] ?? 0)
-    const history = owner.scope === 'global' ? null : (before[i] ?? null)
+    const history = scope === 'global' ? null : (before[i] ?? null)
     const lasting = lastingOf(readCounters(values[i]), ends, now)
     if (lasting.size === 0 && history === null) return []
-    return [{ ...owner, counters: lasting, ...(history !== null && { history }), ends }]
+    return [{ scope, id, counters: lasting, ...(history !== null && { history }), ends }]
   })
 }
 
-/** The key of an owner's history. The global scope has none, so it gets a key that never exists. */
-function historyOf(keys: Keys, owner: Omit<Owner, 'counters'> | undefined): string {
-  if (owner === undefined || owner.scope === 'global') return keys.history('')
-  return historyKey(keys, owner.scope, owner.id)
-}
-
-/** The owner of the counters under a key; nothing for the key without an id, which belongs to nobody. */
-function ownerOf(keys: Keys, name: string): Omit<Owner, 'counters'> | undefined {
-  if (name.startsWith(keys.everybody(''))) return { scope: 'global', id: EVERYBODY }
-  return ownerUnder('personal', keys.user(''), name) ?? ownerUnder('organisation', keys.organisation(''), name)
-}
-
-function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner, 'counters'> | undefined {
-  const id = name.startsWith(prefix) ? name.slice(prefix.length) : ''
-  return id === '' ? undefined : { scope, id }
+/** A key with counters, and their owner. `null` for the key without an id, which belongs to nobody, and for all other keys. */
+function ownerOf(keys: Keys, name: string) {
+  if (name.startsWith(keys.everybody(''))) return { name, scope: 'global' as const, id: EVERYBODY }
+  const prefixes = { personal: keys.user(''), organisation: keys.organisation('') }
+  for (const scope of ['personal', 'organisation'] as const) {
+    const id = name.startsWith(prefixes[scope]) ? name.slice(prefixes[scope].length) : ''
+    if (id !== '') return { name, scope, id }
+  }
+  return null
 }
 
 /** The entries of a list under these keys that can be read, each with its end. */

@@ -113,24 +113,19 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
 }
 
 function seriesRecords(redis: RedisClient, keys: Keys, records: Records) {
-  const halfHours = records.list({
-    kind: 'series',
-    list: `${keys.all}series:`,
-    parse: countsOf,
-    look: (place) => {
-      const [by = '', start = '', ...name] = place.split(' ')
-      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), null), name.join(' ')))
-    },
-  })
-  const days = records.list({
-    kind: 'series',
-    list: keys.seriesDays,
-    parse: countsOf,
-    look: (place) => {
-      const [by = '', start = '', zone = '', ...name] = place.split(' ')
-      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), zone), name.join(' ')))
-    },
-  })
+  /** The names of the records are the kind, the start, for days the zone, and the name of the row. */
+  const listOf = (list: string, isOfDays: boolean) =>
+    records.list({
+      kind: 'series',
+      list,
+      parse: countsOf,
+      look: (place) => {
+        const [by = '', start = '', ...name] = place.split(' ')
+        const zone = isOfDays ? (name.shift() ?? '') : null
+        return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), zone), name.join(' ')))
+      },
+    })
+  const [halfHours, days] = [listOf(`${keys.all}series:`, false), listOf(keys.seriesDays, true)]
 
   function countsAt({ by, start, zone }: SeriesPlace, name: string, text: string) {
     return zone === null

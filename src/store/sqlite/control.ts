@@ -12,10 +12,10 @@ import {
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
-import type { Changes, GivenGrant, Packed, Versioned } from '../../control/state.ts'
+import type { GivenGrant, Versioned } from '../../control/state.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { changesAfter, jsonOf, readAll, readInSteps } from '../change-catch-up.ts'
-import type { RecordList, Records } from '../records.ts'
+import type { Records } from '../records.ts'
 import { isGoodToken, putToken } from './access-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { attempt, type SqliteFile } from './database.ts'
@@ -23,8 +23,7 @@ import { IN_FORCE, sqliteEditions } from './editions.ts'
 import { sqliteEmptying } from './emptying.ts'
 import { overwriting, sqliteForgetting } from './forgotten.ts'
 import { grantRows } from './grants.ts'
-import type { Row } from './rows.ts'
-import { versionedBy, versionedRows } from './versioned.ts'
+import { versionedRows } from './versioned.ts'
 
 export interface SqliteControlOptions {
   /** Milliseconds since the epoch. */
@@ -48,7 +47,7 @@ export function sqliteControl(file: SqliteFile, records: Records, options: Sqlit
 
     readControl: () =>
       readInSteps(
-        () => file.read(() => ({ ...audit.last(), settings: settings.read() ?? { version: 0, value: {} } })),
+        () => file.read(() => ({ ...audit.last(), settings: settings.one(SETTINGS) ?? { version: 0, value: {} } })),
         (from) => attempt(() => users.step(from)),
         (from) => attempt(() => organisations.step(from)),
         (from) => attempt(() => grants.step(from)),
@@ -92,7 +91,7 @@ export function sqliteControl(file: SqliteFile, records: Records, options: Sqlit
 /** The records of changes by administrators. @param bounds of the audit. Default AUDIT_BOUNDS */
 export function controlRows(file: SqliteFile, records: Records, bounds = AUDIT_BOUNDS) {
   return {
-    settings: settingsRow(file, records),
+    settings: versionedRows(file, records, { kind: 'settings', table: 'settings', key: 'id', parse: changesOf }),
     users: versionedRows(file, records, {
       ...{ kind: 'override', table: 'overrides', key: 'user', parse: userOverrideOf, edition: IN_FORCE },
     }),
@@ -105,26 +104,10 @@ export function controlRows(file: SqliteFile, records: Records, bounds = AUDIT_B
   }
 }
 
-type ControlRows = ReturnType<typeof controlRows>
+/** The id of the settings, which are one row. */
+export const SETTINGS = '1'
 
-/** The settings, which are one row. */
-function settingsRow(file: SqliteFile, records: Records) {
-  const find = (): Row | undefined => file.first('SELECT version, value FROM settings')
-  const list: RecordList<Row, Versioned<Packed<Changes>>> = records.list({
-    kind: 'settings',
-    list: 'settings',
-    parse: versionedBy(changesOf),
-    look: find,
-  })
-  return {
-    /** Unreadable settings are ignored. */
-    read() {
-      const row = find()
-      return row === undefined ? null : list.read('', row)
-    },
-    put: (version: number, value: string) => file.put('settings', { id: 1, version, value }),
-  }
-}
+type ControlRows = ReturnType<typeof controlRows>
 
 /** Makes a change with its entry in the audit. Call it within a transaction. */
 function changing(
@@ -137,7 +120,7 @@ function changing(
   const forget = sqliteForgetting(file, clock)
 
   function storedOf(change: Change): Versioned<unknown> | null {
-    if (change.kind === 'settings') return settings.read()
+    if (change.kind === 'settings') return settings.one(SETTINGS)
     if (change.kind === 'override') return users.one(change.user)
     if (change.kind === 'grant') return grants.one(change.id)
     return change.kind === 'organisation_override' ? organisations.one(change.organisation) : null
@@ -149,7 +132,7 @@ function changing(
       'endedAt' in change ? JSON.stringify({ ...(known?.value ?? {}), endedAt: change.endedAt }) : jsonOf(change)
     if (change.kind === 'quota_reset') return emptying.shared(change)
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after }
-    if (change.kind === 'settings') settings.put(version, after)
+    if (change.kind === 'settings') settings.put(SETTINGS, version, after)
     else if (change.kind === 'reset') emptying.ofUser(change.user)
     else if (change.kind === 'user_forgotten') forget(change)
     else if (change.kind === 'override') users.put(change.user, version, change.to && after)

@@ -9,13 +9,13 @@ import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { createRecords, type Records } from '../records.ts'
 import { putToken, tokenRecords } from './access-keys.ts'
-import { controlRows } from './control.ts'
+import { controlRows, SETTINGS } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase, SqliteFile } from './database.ts'
 import { IN_FORCE } from './editions.ts'
 import { endingRows, sqliteEndings } from './endings.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
-import { keptStates } from './history.ts'
+import { countedReader, noteKept } from './history.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { named, nameOf, plain, type Row } from './rows.ts'
 import { putEpisode, putSeries, usageRecords } from './usage-log.ts'
@@ -129,14 +129,13 @@ function rowLists(file: SqliteFile, records: Records, now: number) {
           .filter(({ id, text }) => remembered[name].read(id, text) !== null),
       ),
     ),
-    list('counted', 'SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)', [], (rows) => [
-      {
-        since: new Map(rows.map((row) => [nameOf(row.name), Number(row.since)])),
-        keeping: keptStates(file).read(),
-      },
+    list('counted', 'SELECT 1 FROM counted WHERE EXISTS (SELECT 1 FROM counters) LIMIT 1', [], () => [
+      countedReader(file)(),
     ]),
     list('tokens', 'SELECT * FROM tokens', [], (rows) => tokens.readAll(named(rows, 'hash'))),
-    list('settings', 'SELECT 1 FROM settings', [], () => [control.settings.read()].filter((one) => one !== null)),
+    list('settings', 'SELECT id, version, value FROM settings', [], (rows) =>
+      control.settings.readable(rows).map(([, settings]) => settings),
+    ),
     list('overrides', inForce('overrides', 'user'), [], control.users.readable),
     list(
       'organisationOverrides',
@@ -258,10 +257,10 @@ function putting(file: SqliteFile, records: Records): { readonly [K in keyof Lis
     named: ending('named'),
     counted({ since, keeping }) {
       for (const [name, at] of since) file.put('counted', { name, since: at })
-      keptStates(file).note(keeping)
+      noteKept(file, keeping)
     },
     tokens: (record) => putToken(file, record),
-    settings: ({ version, value }) => control.settings.put(version, JSON.stringify(value)),
+    settings: ({ version, value }) => control.settings.put(SETTINGS, version, JSON.stringify(value)),
     overrides: ([user, { version, value }]) => control.users.put(user, version, JSON.stringify(value)),
     organisationOverrides: ([id, { version, value }]) => control.organisations.put(id, version, JSON.stringify(value)),
     grants: ([id, { version, value }]) => control.grants.put(id, version, JSON.stringify(value)),

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { SCOPE_NAMES, type ScopeName } from '../../quota/charged-scopes.ts'
 import { pack } from '../packed-value.ts'
 
@@ -62,4 +62,25 @@ export class CounterRows {
     this.#write.run(NO_CATEGORY, 0, '', pack([]), 0)
     this.#forget.run(NO_CATEGORY, 0, '')
   }
+}
+
+/** A counter with its owner. */
+export interface OwnedCounter {
+  /** The user or the organisation. */
+  readonly user: string
+  readonly category: string
+  /** Packed. */
+  readonly windows: Uint8Array
+}
+
+/**
+ * The counters of the next owners behind an id. The text contains the number of the scope, because SQLite uses a partial index only then.
+ * @param most how many owners
+ */
+export function someCounters(database: DatabaseSync, scope: number, most: number): StatementSync {
+  return database.prepare(
+    `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user IN
+       (SELECT DISTINCT user FROM counters WHERE scope = ${scope} AND user > ? ORDER BY user LIMIT ${most})
+     ORDER BY user`,
+  )
 }

@@ -3,21 +3,14 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { countedFrom } from '../../quota/books.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { mostKept, type Retention } from '../../quota/history.ts'
-import type {
-  Counted,
-  HistoryScope,
-  HistoryStore,
-  KeptSince,
-  KeptStates,
-  OwnerHistory,
-} from '../../quota/history-store.ts'
+import type { Counted, HistoryScope, HistoryStore, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
 import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
 import { oldestDay } from '../../usage/series.ts'
 import { ownerHistory, type WindowVisitor } from '../owner-history.ts'
 import { addRuns, packedHistoryEnds, type Shown } from '../packed-history.ts'
 import { eachPackedWindow, unpack } from '../packed-value.ts'
 import { shareReads } from '../shared-reads.ts'
-import { SCOPE_NUMBERS } from './counter-rows.ts'
+import { type OwnedCounter, SCOPE_NUMBERS, someCounters } from './counter-rows.ts'
 import { attempt, type SqliteFile } from './database.ts'
 import { forgetDays } from './usage-log.ts'
 
@@ -32,12 +25,6 @@ interface Owner {
   readonly id: string
 }
 
-interface CounterRow {
-  readonly user: string
-  readonly category: string
-  readonly windows: Uint8Array
-}
-
 interface HistoryRow {
   readonly user: string
   readonly runs: Uint8Array
@@ -45,7 +32,7 @@ interface HistoryRow {
 
 /** The rows of one owner. */
 interface Read {
-  readonly counters: Pick<CounterRow, 'category' | 'windows'>[]
+  readonly counters: Pick<OwnedCounter, 'category' | 'windows'>[]
   runs: Uint8Array | null
 }
 
@@ -60,7 +47,7 @@ export function sqliteHistory(file: SqliteFile, clock: () => number, retention?:
 
   function readNow(scope: HistoryScope, id: string): OwnerHistory {
     const { counters, history } = statements[scope].one
-    const rows = counters.all(id) as unknown as CounterRow[]
+    const rows = counters.all(id) as unknown as OwnedCounter[]
     const { runs = null } = (history.get(id) ?? {}) as { runs?: Uint8Array }
     return historyOf(id, { counters: rows, runs }, shownOf(scope, id))
   }
@@ -74,7 +61,7 @@ export function sqliteHistory(file: SqliteFile, clock: () => number, retention?:
 
   function scanNow(scope: HistoryScope, cursor: string) {
     const { counters, history } = statements[scope].some
-    const ofCounters = counters.all(cursor) as unknown as CounterRow[]
+    const ofCounters = counters.all(cursor) as unknown as OwnedCounter[]
     const ofHistory = history.all(cursor) as unknown as HistoryRow[]
     const found = new Map<string, Read>()
     const of = (user: string): Read => {
@@ -94,32 +81,31 @@ export function sqliteHistory(file: SqliteFile, clock: () => number, retention?:
     return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read, shownOf(scope, id))), next }
   }
 
-  const kept = keptStates(file)
-  const whatIsCounted = countedReader(database)
+  const whatIsCounted = countedReader(file)
 
   function noteNow(names: readonly string[], isAnew: boolean): boolean {
-    const known = whatIsCounted().since
+    const { since: known, keeping } = whatIsCounted()
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) file.run('DELETE FROM counted WHERE name = ?', name)
     for (const name of names) {
       if (!known.has(name)) file.put('counted', { name, since: countedFrom(name, gone, clock()) })
     }
     if (retention === undefined) return false
-    const states = kept.read()
-    const changes = keptChanges(states, retention(), clock(), isAnew)
-    kept.note(changes)
-    return states.has(UNSWEPT) || changes.has(UNSWEPT)
+    const changes = keptChanges(keeping, retention(), clock(), isAnew)
+    noteKept(file, changes)
+    return keeping.has(UNSWEPT) || changes.has(UNSWEPT)
   }
 
   async function forgetRuns(): Promise<void> {
     if (retention === undefined) return
-    const due = await attempt(() => kept.read().get(UNSWEPT))
+    const unswept = () => whatIsCounted().keeping.get(UNSWEPT)
+    const due = await attempt(unswept)
     const steps = forgettingSteps(file, retention, clock)
     for (const step of steps) {
       while (await file.write(step)) await turn()
     }
     await attempt(() => {
-      if (kept.read().get(UNSWEPT)?.changedAt === due?.changedAt) kept.forget(UNSWEPT)
+      if (unswept()?.changedAt === due?.changedAt) file.run('DELETE FROM kept WHERE name = ?', UNSWEPT)
     })
   }
 
@@ -146,11 +132,10 @@ function compare(a: string, b: string): number {
 function prepare(database: DatabaseSync, scope: (typeof SCOPE_NUMBERS)[HistoryScope]) {
   const counters = `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user`
   const history = `SELECT user, runs FROM history WHERE scope = ${scope} AND user`
-  const some = `SELECT DISTINCT user FROM counters WHERE scope = ${scope} AND user > ? ORDER BY user LIMIT ${STEP}`
   return {
     one: { counters: database.prepare(`${counters} = ?`), history: database.prepare(`${history} = ?`) },
     some: {
-      counters: database.prepare(`${counters} IN (${some}) ORDER BY user`),
+      counters: someCounters(database, scope, STEP),
       history: database.prepare(`${history} > ? ORDER BY user LIMIT ${STEP}`),
     },
   }
@@ -167,7 +152,7 @@ function historyOf(id: string, { counters, runs }: Read, shown: Shown | null): O
 }
 
 /** The states hardly ever change, so they are read as two texts, and each text is parsed once. */
-function countedReader(database: DatabaseSync): () => Counted {
+export function countedReader({ database }: SqliteFile): () => Counted {
   const read = database.prepare(
     `SELECT (SELECT json_group_object(name, since) FROM counted) AS since,
        (SELECT json_group_object(name, json_array(seconds, least, changed)) FROM kept) AS keeping`,
@@ -193,25 +178,10 @@ function statesIn(states: Record<string, readonly [seconds: number, least: numbe
   )
 }
 
-/** The stored states of how long runs are kept. */
-export function keptStates(file: SqliteFile) {
-  type Row = { readonly name: string; readonly seconds: number; readonly least: number; readonly changed: number }
-  return {
-    read: (): KeptStates =>
-      new Map(
-        file
-          .all<Row>('SELECT name, seconds, least, changed FROM kept')
-          .map(({ name, seconds, least, changed }): [string, KeptSince] => [
-            name,
-            { keptSeconds: seconds, leastSeconds: least, changedAt: changed },
-          ]),
-      ),
-    note(states: KeptStates): void {
-      for (const [name, { keptSeconds, leastSeconds, changedAt }] of states) {
-        file.put('kept', { name, seconds: keptSeconds, least: leastSeconds, changed: changedAt })
-      }
-    },
-    forget: (name: string): void => void file.run('DELETE FROM kept WHERE name = ?', name),
+/** Notes states of how long runs are kept. */
+export function noteKept(file: SqliteFile, states: KeptStates): void {
+  for (const [name, { keptSeconds, leastSeconds, changedAt }] of states) {
+    file.put('kept', { name, seconds: keptSeconds, least: leastSeconds, changed: changedAt })
   }
 }
 
@@ -222,7 +192,7 @@ const FORGET_STEP = 500
 function forgettingSteps(file: SqliteFile, retention: () => Retention, clock: () => number): (() => boolean)[] {
   const most = (scope: number, user: string): number =>
     mostKept(retention(), scope === SCOPE_NUMBERS.personal ? 'personal' : 'organisation', user)
-  type Row = CounterRow & HistoryRow & { readonly rowid: number; readonly scope: number; readonly ends: number }
+  type Row = OwnedCounter & HistoryRow & { readonly rowid: number; readonly scope: number; readonly ends: number }
   let behind = 0
   let after: [string, number, string] = ['', -1, '']
   return [

@@ -2,18 +2,18 @@ import type { StatementSync } from 'node:sqlite'
 import type { Counter } from '../../quota/counter.ts'
 import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
 import { unpack } from '../packed-value.ts'
-import { SCOPE_NUMBERS } from './counter-rows.ts'
+import { type OwnedCounter, SCOPE_NUMBERS, someCounters } from './counter-rows.ts'
 import { attempt, type SqliteFile } from './database.ts'
 
 /** Users that one step reads. A step holds our event loop for a millisecond or two. */
 const STEP = 125
 
 export function sqliteUsage(file: SqliteFile, clock: () => number): UsageStore {
-  const users = stepOf(file, SCOPE_NUMBERS.personal)
-  const organisations = stepOf(file, SCOPE_NUMBERS.organisation)
+  const users = someCounters(file.database, SCOPE_NUMBERS.personal, STEP)
+  const organisations = someCounters(file.database, SCOPE_NUMBERS.organisation, STEP)
 
   function scanNow(step: StatementSync, cursor: string | null): UsedStep {
-    const rows = step.all(cursor ?? '') as unknown as Row[]
+    const rows = step.all(cursor ?? '') as unknown as OwnedCounter[]
     const owners = new Map<string, Map<string, Counter>>()
     for (const row of rows) addCounter(owners, row)
     return {
@@ -29,22 +29,7 @@ export function sqliteUsage(file: SqliteFile, clock: () => number): UsageStore {
   }
 }
 
-/** The scope stands in the text as a number, because SQLite uses a partial index only for a query that names its rows. */
-function stepOf({ database }: SqliteFile, scope: number): StatementSync {
-  return database.prepare(
-    `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user IN
-       (SELECT DISTINCT user FROM counters WHERE scope = ${scope} AND user > ? ORDER BY user LIMIT ${STEP})
-     ORDER BY user`,
-  )
-}
-
-interface Row {
-  readonly user: string
-  readonly category: string
-  readonly windows: Uint8Array
-}
-
-function addCounter(owners: Map<string, Map<string, Counter>>, { user, category, windows }: Row): void {
+function addCounter(owners: Map<string, Map<string, Counter>>, { user, category, windows }: OwnedCounter): void {
   const counters = owners.get(user) ?? new Map<string, Counter>()
   owners.set(user, counters)
   const counter = unpack(windows)
