@@ -14,7 +14,7 @@ import { shareReads } from '../shared-reads.ts'
 import { call, readingAt, run } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { eachWindow } from './form/section.ts'
-import type { Keys } from './keys.ts'
+import { type Keys, keyOf } from './keys.ts'
 import { stepOfKeys } from './scanned-keys.ts'
 import { forgetDays } from './usage-log.ts'
 
@@ -81,13 +81,13 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
   }
 
   async function forgetOf(scope: HistoryScope, ids: readonly string[], kept: Retention): Promise<void> {
-    const names = ids.flatMap((id) => [countersKey(keys, scope, id), historyKey(keys, scope, id)])
+    const names = ids.flatMap((id) => [keyOf(keys, scope, id), historyKey(keys, scope, id)])
     const seconds = ids.map((id) => mostKept(kept, scope, id))
     await run(redis, 'forgetRuns', names, seconds)
   }
 
   async function scan(scope: HistoryScope, cursor: string | null) {
-    const prefix = countersKey(keys, scope, '')
+    const prefix = keyOf(keys, scope, '')
     const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
     // The key without an id belongs to nobody.
     return { ids: names.filter((name) => name !== prefix).map((name) => name.slice(prefix.length)), next }
@@ -153,13 +153,9 @@ function partsOf<T>(all: readonly T[]): (readonly T[])[] {
 
 /** Counters and history of each owner are read by one command, so a run that moves between them is in one of them. */
 function namesOf(keys: Keys, owners: readonly Owner[]): string[] {
-  const names = owners.map(({ scope, id }) => countersKey(keys, scope, id))
+  const names = owners.map(({ scope, id }) => keyOf(keys, scope, id))
   for (const { scope, id } of owners) names.push(historyKey(keys, scope, id))
   return names
-}
-
-function countersKey(keys: Keys, scope: HistoryScope, id: string): string {
-  return scope === 'personal' ? keys.user(id) : keys.organisation(id)
 }
 
 export function historyKey(keys: Keys, scope: HistoryScope, id: string): string {

@@ -1,4 +1,5 @@
-import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type Tally } from '../../failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, type Bucket, type Tally } from '../../failures/histogram.ts'
+import { oldestStart } from '../../usage/series.ts'
 import type { RecordList, Records } from '../records.ts'
 import { lookedUp, milliseconds, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
@@ -27,7 +28,7 @@ export async function readBuckets(
     () => ({ '': UNREADABLE }),
   )
   const at = milliseconds(time)
-  const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
+  const oldest = oldestStart(at)
   const buckets = records
     .readAll(Object.entries(stored))
     .filter((bucket) => bucket.start >= oldest)

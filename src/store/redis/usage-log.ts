@@ -48,7 +48,7 @@ export function redisUsageLog(
   records: Records,
   retention: () => Retention,
 ): UsageLogStore {
-  const { seriesRows, namedRows, readEpisodes } = usageRecords(redis, keys, records)
+  const { seriesRows, readEpisodes } = usageRecords(redis, keys, records)
 
   async function addUsage(flush: UsageFlush): Promise<void> {
     const sent = encodeFlush(flush, keys)
@@ -64,8 +64,7 @@ export function redisUsageLog(
       const at = await timeOf(redis)
       const rows: SeriesRow[] = []
       const places = placesOf(question, startsOf(question, at, retention()))
-      const read = name === undefined ? seriesRows(places) : namedRows(places, name)
-      for await (const some of read) rows.push(...some)
+      for await (const some of seriesRows(places, name)) rows.push(...some)
       return { at, rows: days === undefined ? inSteps(rows, step) : inOrder(rows) }
     },
     async readRefusals(filter, page) {
@@ -138,41 +137,30 @@ function seriesRecords(redis: RedisClient, keys: Keys, records: Records) {
     return counts === null ? [] : [{ start: place.start, name, counts }]
   }
 
-  async function* seriesRows(places: readonly SeriesPlace[]): AsyncGenerator<SeriesRow[]> {
+  /** @param only reads the rows of this name alone. Default all rows */
+  async function* seriesRows(places: readonly SeriesPlace[], only?: string): AsyncGenerator<SeriesRow[]> {
     for (let i = 0; i < places.length; i += STEP) {
       const some = places.slice(i, i + STEP)
-      const hashes = await reading<Record<string, string>[]>(
+      const found = await reading<(Record<string, string> | string | null)[]>(
         redis,
         (commands) => {
-          for (const { by, start, zone } of some) commands.hgetall(keys.series(by, start, zone))
+          for (const { by, start, zone } of some) {
+            const key = keys.series(by, start, zone)
+            if (only === undefined) commands.hgetall(key)
+            else commands.hget(key, only)
+          }
         },
         () => ({ '': UNREADABLE }),
       )
-      yield some.flatMap((place, k) =>
-        Object.entries(hashes[k] ?? {}).flatMap(([name, text]) => rowOf(place, name, text)),
-      )
-    }
-  }
-
-  /** The rows of one name only. */
-  async function* namedRows(places: readonly SeriesPlace[], name: string): AsyncGenerator<SeriesRow[]> {
-    for (let i = 0; i < places.length; i += STEP) {
-      const some = places.slice(i, i + STEP)
-      const texts = await reading<(string | null)[]>(
-        redis,
-        (commands) => {
-          for (const { by, start, zone } of some) commands.hget(keys.series(by, start, zone), name)
-        },
-        (k) => countsAt(some[k] as SeriesPlace, '', UNREADABLE),
-      )
       yield some.flatMap((place, k) => {
-        const text = texts[k] ?? null
-        return text === null ? [] : rowOf(place, name, text)
+        const row = found[k] ?? {}
+        const texts = typeof row === 'string' ? { [only ?? '']: row } : row
+        return Object.entries(texts).flatMap(([name, text]) => rowOf(place, name, text))
       })
     }
   }
 
-  return { seriesRows, namedRows }
+  return { seriesRows }
 }
 
 function refusalRecords(redis: RedisClient, keys: Keys, records: Records) {

@@ -16,18 +16,15 @@ export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
 }
 
 async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null): Promise<UsedStep> {
-  async function read(names: readonly string[]): Promise<Omit<UsedStep, 'next'>> {
-    const [at, values = []] = await readingAt<[(Buffer | null)[]?]>(redis, (commands) => {
-      if (names.length > 0) commands.mgetBuffer([...names])
-    })
-    const owners = names.flatMap((name, i) => {
-      const counters = readCounters(values[i])
-      return counters.size === 0 ? [] : [{ id: name.slice(prefix.length), counters }]
-    })
-    return { at, owners }
-  }
-
-  const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
+  const step = await stepOfKeys(redis, keys, prefix, cursor, STEP)
   // The key without an id belongs to nobody.
-  return { ...(await read(names.filter((name) => name !== prefix))), next }
+  const names = step.names.filter((name) => name !== prefix)
+  const [at, values = []] = await readingAt<[(Buffer | null)[]?]>(redis, (commands) => {
+    if (names.length > 0) commands.mgetBuffer(names)
+  })
+  const owners = names.flatMap((name, i) => {
+    const counters = readCounters(values[i])
+    return counters.size === 0 ? [] : [{ id: name.slice(prefix.length), counters }]
+  })
+  return { at, owners, next: step.next }
 }

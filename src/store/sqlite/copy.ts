@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { BUCKET_MS, BUCKETS, bucketStart } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
+import { oldestStart } from '../../usage/series.ts'
 import { type Copyable, type Lists, lastingOf, type Owner, type Portion, portionOf, type Refill } from '../copy.ts'
 import { COPIED_LISTS, type Ending, type EndingList, endingRecords } from '../endings.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
@@ -119,7 +119,7 @@ function rowLists(file: SqliteFile, records: Records, now: number) {
   )
   const tokens = tokenRecords(file, records)
   const failures = failureRecords(file, records)
-  const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
+  const since = oldestStart(now)
   const series = `series WHERE zone <> '' OR start >= ?`
   return [
     ...COPIED_LISTS.map((name) =>

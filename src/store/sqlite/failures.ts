@@ -1,5 +1,6 @@
-import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, type FailureStore } from '../../failures/histogram.ts'
+import { type Bucket, bucketStart, type FailureStore } from '../../failures/histogram.ts'
 import { isCount, shapeOf } from '../../lib/shape.ts'
+import { oldestStart } from '../../usage/series.ts'
 import type { RecordList, Records } from '../records.ts'
 import { attempt, type SqliteFile } from './database.ts'
 import { named, type Row } from './rows.ts'
@@ -56,8 +57,4 @@ export function sqliteFailures(file: SqliteFile, lists: Records, clock: () => nu
       }),
     readTallies: () => attempt(readNow),
   }
-}
-
-function oldestStart(now: number): number {
-  return bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
 }
