@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { onceForEach } from '../lib/memo.ts'
 import { peerOf } from '../lib/peers.ts'
 import { type AdminResponse, type Identity, refusal } from './http.ts'
 import type { People } from './people.ts'
@@ -22,10 +23,9 @@ export interface SignInOptions extends LoginOptions {
   readonly proxy?: () => TrustedProxy | null
 }
 
-interface Digests {
-  readonly of: readonly AdminToken[]
-  readonly known: readonly { readonly credential: AdminToken; readonly digest: Buffer }[]
-}
+const digestsOf = onceForEach((tokens: readonly AdminToken[]) =>
+  tokens.map((credential) => ({ credential, digest: digest(credential.token) })),
+)
 
 /** How many wrong tokens and codes one address may send within WINDOW_MS before it has to wait. */
 const ATTEMPTS = 10
@@ -37,7 +37,6 @@ const MAX_ADDRESSES = 10_000
 export class Login {
   readonly #now: () => number
   readonly #credentials: LoginOptions['credentials']
-  #digests: Digests = { of: [], known: [] }
   readonly #wrong = new Map<string, { count: number; until: number }>()
   readonly #code: SignInCode
 
@@ -78,16 +77,7 @@ export class Login {
 
   /** Compares with all tokens, so that the time tells nothing about the position. */
   #find(given: Buffer): AdminToken | null {
-    return this.#known().filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
-  }
-
-  /** Made anew whenever the list of tokens changes. */
-  #known(): Digests['known'] {
-    const of = this.#credentials()
-    if (this.#digests.of !== of) {
-      this.#digests = { of, known: of.map((credential) => ({ credential, digest: digest(credential.token) })) }
-    }
-    return this.#digests.known
+    return digestsOf(this.#credentials()).filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
   }
 
   /** The response to a wrong code of another kind. It counts as a guess like one at a sign-in. */

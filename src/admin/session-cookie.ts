@@ -7,6 +7,7 @@ import {
   SECURE_ADMIN_SIGN_IN,
 } from '../control/admin-session.ts'
 import type { Role } from '../control/role.ts'
+import { onceForEach } from '../lib/memo.ts'
 import type { Headers, Identity } from './http.ts'
 import { type People, type Person, personOf, sourceOf } from './people.ts'
 
@@ -180,20 +181,9 @@ function mac(content: string, key: Buffer): Buffer {
 }
 
 /** Any cookie is tried with each token, and deriving a key takes four times as long as using it. */
-const keys = new WeakMap<object, Buffer>()
+const keyOfToken = onceForEach(({ token }: AdminToken) => derived(token, 'tollgate admin session 1'))
+const keyOfPeople = onceForEach(({ secret }: People) => derived(secret, 'tollgate admin session of a person 1'))
 
-function keyOfToken(token: AdminToken): Buffer {
-  return keyOf(token, token.token, 'tollgate admin session 1')
-}
-
-function keyOfPeople(people: People): Buffer {
-  return keyOf(people, people.secret, 'tollgate admin session of a person 1')
-}
-
-function keyOf(holder: object, secret: string, purpose: string): Buffer {
-  const known = keys.get(holder)
-  if (known !== undefined) return known
-  const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
-  keys.set(holder, key)
-  return key
+function derived(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
 }

@@ -7,7 +7,7 @@ import type { Shares } from '../edge/shares.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Charging } from '../gateway/settlement.ts'
 import { removeDeadSocket } from '../lib/dead-socket.ts'
-import { onDemand } from '../lib/memo.ts'
+import { onceForEach, onDemand } from '../lib/memo.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { patiencesOf } from './patience.ts'
@@ -107,16 +107,8 @@ function bounds(config: Config) {
 
 /** Remembered for each configuration, because they are needed twice for a request. */
 function madeOnce(current: () => Runtime, make: (runtime: Runtime) => ConnectionLimits): () => ConnectionLimits {
-  let known = current()
-  let limits = make(known)
-  return () => {
-    const runtime = current()
-    if (runtime !== known) {
-      known = runtime
-      limits = make(runtime)
-    }
-    return limits
-  }
+  const limitsOf = onceForEach(make)
+  return () => limitsOf(current())
 }
 
 /** Longer than the upstream may keep a client waiting: for a connection with its retries, for the response, and for its next piece. */

@@ -1,22 +1,14 @@
 import { createHash } from 'node:crypto'
+import { onceForEach } from '../lib/memo.ts'
 import type { Config } from './config.ts'
 import type { Parsed } from './schema.ts'
-
-const known = new WeakMap<Config, string>()
 
 /**
  * What a configuration decides about requests, as 16 hexadecimal digits, so that replicas with the same digits decide
  * alike. Environment variables and the public keys in a file count. Comments, and addresses and sizes of single
  * replicas, do not. It contains no secret.
  */
-export function fingerprint(config: Config): string {
-  let found = known.get(config)
-  if (found === undefined) {
-    found = digest(decisive(config))
-    known.set(config, found)
-  }
-  return found
-}
+export const fingerprint = onceForEach((config: Config): string => digest(decisive(config)))
 
 /** For the rules alone. Many rules take long, so the hash is part of the configuration and is made where the file is read. */
 export function rulesHash(routes: readonly Parsed['routes'][number][]): string {
