@@ -4,7 +4,6 @@ import { type Ahead, NOTHING_AHEAD } from '../quota/ahead.ts'
 import type { Limits } from '../quota/charge.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
-import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
   type Block,
   type CountersOf,
@@ -18,8 +17,9 @@ import {
   standingOf,
 } from '../quota/standing.ts'
 import { effectiveLimits, globalStatus, overInForce } from '../quota/status.ts'
-import { type Limit, lacksRoom, promised, type Window } from '../quota/window.ts'
+import { type Limit, lacksRoom, type Window } from '../quota/window.ts'
 import type { Desk } from './desk.ts'
+import { blockShown } from './standing.ts'
 import { ANYBODY } from './used.ts'
 
 /** Whose users and organisations are looked at: the desk of the API. */
@@ -222,20 +222,14 @@ function isMoved({ shadow }: PreviewOptions, now: StandingRules, next: StandingR
   )
 }
 
-type Shown = Omit<BlockedEverybody, 'blockedNow'>
-
 function shownBlock(
-  options: Pick<PreviewOptions, 'cheapest' | 'ahead'>,
+  { cheapest, ahead = NOTHING_AHEAD }: Pick<PreviewOptions, 'cheapest' | 'ahead'>,
   payer: Payer,
   counters: CountersOf,
   block: Block,
   at: number,
-): Shown {
-  const { scope, category, window, used } = block
-  const { cheapest, ahead = NOTHING_AHEAD } = options
-  const until = endOfBlock({ cheapest, ahead }, payer, counters, block, at)
-  const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
-  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt }
+): Omit<BlockedEverybody, 'blockedNow'> {
+  return blockShown(block, endOfBlock({ cheapest, ahead }, payer, counters, block, at))
 }
 
 function createCount<T extends BlockedEverybody>() {

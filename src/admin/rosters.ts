@@ -14,6 +14,7 @@ import type { Entry, Roster } from './roster.ts'
 import { Judge } from './standing.ts'
 import type { View } from './state.ts'
 import { readUsed } from './used.ts'
+import { rulesOf } from './used-list.ts'
 
 /** How many users or organisations one roster looks at. */
 export const LOOKED_AT = 200_000
@@ -89,7 +90,7 @@ export class Rosters {
         const one = judged[i]
         if (one === undefined || entries.has(used.id)) continue
         const limitsOf = (category: string) => policy.limitsFor(category, one.payer).personal
-        const fullness = this.#fullness(view, used, limitsOf, at)
+        const fullness = fullnessOf(used.counters, limitsOf, rulesOf(view, at))
         const plan = policy.planOf(one.payer)?.name ?? null
         const { organisation } = one.payer
         if (organisation !== null) addMember(members, organisation, planIn(policy, one.payer), fullness.tokens)
@@ -148,45 +149,11 @@ export class Rosters {
       for (const last of await this.#desk.membersOf(some)) {
         const id = last.organisation ?? ''
         const used: Used = { id, counters: found.get(id) ?? new Map<string, Counter>() }
-        entries.push(this.#organisation(view, used, { last, of: members.get(id), refused, at }))
+        entries.push(organisationLine(view, used, last, members.get(id), refused, at))
         if (slices.isOver()) await slices.next()
       }
     }
     return { entries, complete: areUsers && inUse && kept }
-  }
-
-  #organisation(
-    view: View,
-    used: Used,
-    {
-      last,
-      of,
-      refused,
-      at,
-    }: {
-      readonly last: Payer
-      readonly of: Members | undefined
-      readonly refused: ReadonlyMap<string, number>
-      readonly at: number
-    },
-  ): Entry {
-    const { policy, setup, shadow, state } = view
-    const fullness = this.#fullness(view, used, (category) => limitsOfMembers(policy, category, last), at)
-    const plans = new Set([...(of?.plans ?? []), planIn(policy, last)])
-    const payers = [...plans].map((plan) => ({ ...last, plan }))
-    const blocks = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, payers, used.counters, at)
-    return {
-      ...lineOf(used.id, fullness, refused),
-      // An organisation without limits is counted only by its users.
-      tokens: fullness.tokens || (of?.tokens ?? 0),
-      plans: [...plans].filter((plan) => plan !== null).sort(),
-      ...{ organisation: null, users: of?.count ?? 0, state: blocks.length > 0 ? 'refused' : 'room' },
-      ...{ override: state.organisationOverrides.has(used.id), shadow: false },
-    }
-  }
-
-  #fullness({ policy, setup }: View, { counters }: Used, limitsOf: Parameters<typeof fullnessOf>[1], at: number) {
-    return fullnessOf(counters, limitsOf, { categories: policy.categories, cheapest: setup.cheapest, at })
   }
 
   async #refused(by: RefusedBy, { at }: View, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
@@ -210,6 +177,31 @@ export class Rosters {
 }
 
 const NOTHING = (id: string): Used => ({ id, counters: new Map() })
+
+function organisationLine(
+  view: View,
+  used: Used,
+  last: Payer,
+  of: Members | undefined,
+  refused: ReadonlyMap<string, number>,
+  at: number,
+): Entry {
+  const { policy, setup, shadow, state } = view
+  const { id, counters } = used
+  const limitsOf = (category: string) => limitsOfMembers(policy, category, last)
+  const fullness = fullnessOf(counters, limitsOf, rulesOf(view, at))
+  const plans = new Set([...(of?.plans ?? []), planIn(policy, last)])
+  const payers = [...plans].map((plan) => ({ ...last, plan }))
+  const blocks = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, payers, counters, at)
+  return {
+    ...lineOf(id, fullness, refused),
+    // An organisation without limits is counted only by its users.
+    tokens: fullness.tokens || (of?.tokens ?? 0),
+    plans: [...plans].filter((plan) => plan !== null).sort(),
+    ...{ organisation: null, users: of?.count ?? 0, state: blocks.length > 0 ? 'refused' : 'room' },
+    ...{ override: state.organisationOverrides.has(id), shadow: false },
+  }
+}
 
 function addMember(members: Map<string, Members>, organisation: string, plan: string | null, tokens: number): void {
   const of = members.get(organisation) ?? { count: 0, tokens: 0, plans: new Set() }

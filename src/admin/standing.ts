@@ -121,7 +121,8 @@ function shownIn(view: View, payer: Payer, at: number, counters: CountersOf): St
   return { state, by: blockShown(block, end) }
 }
 
-function blockShown(block: Block, end: number): NonNullable<StandingResponse['by']> {
+/** A block as the API shows it. @param end when it is over, infinite for never */
+export function blockShown(block: Block, end: number): NonNullable<StandingResponse['by']> {
   const { scope, category, window, used } = block
   const resetAt = end === Number.POSITIVE_INFINITY ? null : new Date(end).toISOString()
   return { scope: SCOPE_TITLES[scope], category, window: window.name, limit: promised(block), used, resetAt }
