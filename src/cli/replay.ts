@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util'
 import { asCsv, asJson, asText, type Printed } from '../replay/print.ts'
 import { readLogs } from '../replay/read-logs.ts'
 import { replay } from '../replay/replay.ts'
 import { loadOrReport } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { CONFIG_OPTION, configFile, readArguments } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -12,16 +11,12 @@ const MOST_ROWS = 1_000_000
 
 /** Decides the requests of access logs again under another configuration. It charges nothing and opens no store. */
 export async function replayLogs(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...CONFIG_OPTION,
-      ...LOG_OPTIONS,
-      top: { type: 'string' },
-      json: { type: 'boolean' },
-      csv: { type: 'boolean' },
-    },
+  const { values, positionals } = readArguments(args, {
+    ...CONFIG_OPTION,
+    ...LOG_OPTIONS,
+    top: { type: 'string' },
+    json: { type: 'boolean' },
+    csv: { type: 'boolean' },
   })
   // A shell pattern puts further files after the first one.
   const files = [...(values.log ?? []), ...positionals]

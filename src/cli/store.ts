@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { kindOf } from '../app/store-kinds/kinds.ts'
 import { isInMemory, NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
@@ -6,6 +5,7 @@ import { substitute } from '../config/substitute.ts'
 import { counted } from '../lib/counted.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copy.ts'
 import { nameOf, reachable } from './config.ts'
+import { readArguments } from './config-option.ts'
 import { reportUnreadable } from './unreadable.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -13,16 +13,12 @@ const TEXT = { type: 'string' } as const
 const PREFIX_OPTION = { type: 'string', default: 'tollgate' } as const
 
 export async function store(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      from: TEXT,
-      to: TEXT,
-      'from-prefix': PREFIX_OPTION,
-      'to-prefix': PREFIX_OPTION,
-      force: { type: 'boolean', default: false },
-    },
+  const { values, positionals } = readArguments(args, {
+    from: TEXT,
+    to: TEXT,
+    'from-prefix': PREFIX_OPTION,
+    'to-prefix': PREFIX_OPTION,
+    force: { type: 'boolean', default: false },
   })
   if (positionals.join(' ') !== 'copy') throw new UsageError('store takes copy')
   const from = { location: locationOf('--from', values.from), prefix: prefixOf('--from-prefix', values['from-prefix']) }

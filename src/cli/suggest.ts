@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { retentionOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
 import { parseUpstream } from '../config/addresses.ts'
@@ -11,26 +10,22 @@ import type { Margin } from '../suggest/limits.ts'
 import { MOST_REQUESTS, suggestFrom } from '../suggest/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
 import { inStore, insistOnStore, loadOrReport } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { CONFIG_OPTION, configFile, readArguments } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Writes a configuration that fits what users did, by access logs or by a store's history, which do not change. */
 export async function suggest(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...CONFIG_OPTION,
-      ...LOG_OPTIONS,
-      history: { type: 'boolean', default: false },
-      upstream: { type: 'string' },
-      key: { type: 'string' },
-      percentile: { type: 'string', default: '99' },
-      headroom: { type: 'string', default: '1.5' },
-      names: { type: 'string', default: '32' },
-      out: { type: 'string' },
-    },
+  const { values, positionals } = readArguments(args, {
+    ...CONFIG_OPTION,
+    ...LOG_OPTIONS,
+    history: { type: 'boolean', default: false },
+    upstream: { type: 'string' },
+    key: { type: 'string' },
+    percentile: { type: 'string', default: '99' },
+    headroom: { type: 'string', default: '1.5' },
+    names: { type: 'string', default: '32' },
+    out: { type: 'string' },
   })
   // A shell pattern puts further files after the first one.
   const files = [...(values.log ?? []), ...positionals]

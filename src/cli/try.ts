@@ -5,7 +5,6 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
 import { parseHostPort, parseUpstream } from '../config/addresses.ts'
 import { loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
@@ -14,6 +13,7 @@ import { openLineSink } from '../observe/line-sink.ts'
 import type { Witness } from '../observe/observation.ts'
 import { accessLine } from './access-line.ts'
 import type { Loaded } from './config.ts'
+import { readArguments } from './config-option.ts'
 import { serveFile } from './serve.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 import { suggest } from './suggest.ts'
@@ -58,14 +58,10 @@ export async function tryOut(args: readonly string[]): Promise<number> {
 }
 
 async function optionsOf(args: readonly string[]): Promise<TryOptions> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      listen: { type: 'string' },
-      admin: { type: 'string' },
-      key: { type: 'string', default: 'Authorization' },
-    },
+  const { values, positionals } = readArguments(args, {
+    listen: { type: 'string' },
+    admin: { type: 'string' },
+    key: { type: 'string', default: 'Authorization' },
   })
   const [url, ...more] = positionals
   if (url === undefined || more.length > 0) {

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { ownerTerms } from '../admin/owner-terms.ts'
 import { retentionOf, usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
@@ -8,7 +7,7 @@ import { isOfRuns, readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQue
 import { readUsage } from '../usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../usage/usage-text.ts'
 import { type Loaded, withStore } from './config.ts'
-import { CONFIG_OPTION } from './config-option.ts'
+import { CONFIG_OPTION, readArguments } from './config-option.ts'
 import { deskOf } from './desk.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -18,15 +17,11 @@ const MOST = 100_000
 
 /** Prints usage from the configured store without asking a gateway. */
 export async function usage(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...CONFIG_OPTION,
-      ...(Object.fromEntries(USAGE_FIELDS.map((name) => [name, TEXT])) as Record<keyof UsageFields, typeof TEXT>),
-      format: { type: 'string', default: 'csv' },
-      limit: { type: 'string', default: '100' },
-    },
+  const { values, positionals } = readArguments(args, {
+    ...CONFIG_OPTION,
+    ...(Object.fromEntries(USAGE_FIELDS.map((name) => [name, TEXT])) as Record<keyof UsageFields, typeof TEXT>),
+    format: { type: 'string', default: 'csv' },
+    limit: { type: 'string', default: '100' },
   })
   if (positionals.join(' ') !== 'export') throw new UsageError('usage takes export')
   const { config: file, format, limit, ...fields } = values
