@@ -5,6 +5,7 @@ import type { ScopeName } from '../quota/charged-scopes.ts'
 import type { NamedDays, Payer } from '../quota/payer.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
+import type { QuotaViolation } from '../quota/refusal.ts'
 
 /**
  * Everything worth reporting, as one union. The code only calls an Observer. The log and the metrics are two readers,
@@ -377,20 +378,8 @@ export interface TunnelCharge {
 }
 
 /** The limit that a 429 names, with the state in which the charge met it. */
-export interface RefusingLimit {
+export interface RefusingLimit extends Omit<QuotaViolation, 'scope' | 'retryAtBeijing' | 'timeZone'> {
   readonly scope: ScopeName
-  /** The category of the meter that has no room. */
-  readonly category: string
-  /** The name of the window. */
-  readonly window: string
-  readonly limit: number
-  /** Tokens that may pass beyond the limit; missing for none. */
-  readonly over?: number
-  readonly used: number
-  /** Tokens that the request would have cost. */
-  readonly requested: number
-  /** The end of the window, ISO 8601 UTC. */
-  readonly resetAt: string
   /** Start of the run in milliseconds since the epoch; `null` if the window was not running. */
   readonly startedAt: number | null
   /** The time of the decision, on the store's clock. */
