@@ -48,6 +48,11 @@ export const once = z.string({ error: 'must be given once' })
 export const userOnce = once.refine(isUserId, { error: `must be a user id: ${USER_ID}` })
 export const organisationOnce = once.refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
 
+/** A text for which something is so. @param error what it must be */
+export function textFor(isGood: (text: string) => boolean, error: string) {
+  return z.string({ error }).refine(isGood, { error })
+}
+
 /** The same with so many characters at most. */
 export function shortText(max: number) {
   return once.max(max, { error: `must have at most ${max} characters` })

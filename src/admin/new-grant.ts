@@ -7,7 +7,7 @@ import type { GivenGrant } from '../control/state.ts'
 import { timeOf } from '../control/times.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { MAX_LIMIT } from '../quota/policy.ts'
-import { type Fields, readFields } from './fields.ts'
+import { type Fields, readFields, textFor } from './fields.ts'
 import { iso } from './http.ts'
 
 /** Reads a request for a grant, from the API or the command line. */
@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 const TOKENS = `must be a whole number from 1 to ${MAX_LIMIT}`
 const UNTIL = `must be a time with its offset, for example 2030-01-31T00:00:00Z, at most ${MOST_DAYS} days from now`
 
-export const ownerId = z.string({ error: `must be ${USER_ID}` }).refine(isUserId, { error: `must be ${USER_ID}` })
+export const ownerId = textFor(isUserId, `must be ${USER_ID}`)
 
 export const NewGrant = z.strictObject({
   user: ownerId.optional().describe('The user who gets the tokens. Write either a user or an organisation'),

@@ -6,6 +6,7 @@ import { type AccessKeyRecord, stateOfToken } from '../../control/access-key-sto
 import { HANDOVER } from '../../control/control-store.ts'
 import { spanMs } from '../../usage/usage-query.ts'
 import type { Desk } from '../desk.ts'
+import { textFor } from '../fields.ts'
 import { idOf, isCode, newCode, sealed, unsealed } from '../handover-link.ts'
 import { type AdminResponse, type Call, iso, ok, type Route, refusal } from '../http.ts'
 import type { Login } from '../login.ts'
@@ -48,7 +49,7 @@ export async function handOver(
 
 const CODE = 'must be the part of a link behind the sign #'
 const Opening = z.strictObject({
-  code: z.string({ error: CODE }).refine(isCode, { error: CODE }).describe('The part of the link after the sign `#`'),
+  code: textFor(isCode, CODE).describe('The part of the link after the sign `#`'),
 })
 
 /** In bytes. Anybody may send such a body. */

@@ -18,7 +18,7 @@ import { isObject } from '../../lib/json.ts'
 import { spanMs } from '../../usage/usage-query.ts'
 import { auditEntries } from '../audit-entries.ts'
 import type { Desk } from '../desk.ts'
-import { organisationOnce, readFields, userOnce } from '../fields.ts'
+import { organisationOnce, readFields, textFor, userOnce } from '../fields.ts'
 import {
   type AdminResponse,
   badFields,
@@ -92,9 +92,7 @@ const Asked = z.strictObject({
     .max(256, { error: PREFIX })
     .optional()
     .describe('Only keys whose id or name begins with this text'),
-  unused: z
-    .string({ error: UNUSED })
-    .refine((text) => spanMs(text) !== null, { error: UNUSED })
+  unused: textFor((text) => spanMs(text) !== null, UNUSED)
     .optional()
     .describe('Only keys that were neither used nor made in this time, such as 30d'),
   order: z
@@ -123,18 +121,10 @@ async function list({ store }: Desk, query: z.infer<typeof Asked>, now: number):
 }
 
 export const NewToken = z.strictObject({
-  user: z
-    .string({ error: USER })
-    .refine(isUserId, { error: USER })
-    .describe('The user whose quota pays for the requests with this key, 1 to 256 bytes'),
-  name: z
-    .string({ error: NAME })
-    .refine(isTokenName, { error: NAME })
-    .describe('What the key is for, such as laptop, 1 to 64 characters'),
+  user: textFor(isUserId, USER).describe('The user whose quota pays for the requests with this key, 1 to 256 bytes'),
+  name: textFor(isTokenName, NAME).describe('What the key is for, such as laptop, 1 to 64 characters'),
   plan: z.string().nullish().describe('The plan of the user, one of quota.plans. Default none'),
-  organisation: z
-    .string({ error: ORGANISATION })
-    .refine(isUserId, { error: ORGANISATION })
+  organisation: textFor(isUserId, ORGANISATION)
     .nullish()
     .describe('The organisation of the user, 1 to 256 bytes. Default none'),
   expiresAt: z.iso
@@ -191,9 +181,7 @@ function graceOf(text: string): number {
 }
 
 const Rotation = z.strictObject({
-  grace: z
-    .string({ error: GRACE })
-    .refine((text) => graceOf(text) <= MAX_GRACE_MS, { error: GRACE })
+  grace: textFor((text) => graceOf(text) <= MAX_GRACE_MS, GRACE)
     .optional()
     .describe(
       'How long the old key stays good after the rotation, unless it ends before, such as 24h. It can be from 0m to 90d. The default is 24h, and with a link 24h more than the time of the link',
