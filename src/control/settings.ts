@@ -30,14 +30,13 @@ import { TIMING_FIELDS } from './timing.ts'
 /** The file's values for everything that can be changed at run time. */
 export type FileSettings = QuotaSettings & { readonly shadow: boolean }
 
-/** The body of `PATCH /api/quota`. A missing value stays, and `null` gives it back to the file. */
-export interface QuotaPatchLike {
-  readonly mode?: Mode | null
-  readonly global?: { readonly enabled?: boolean | null; readonly multiplier?: number | null } | null
-  readonly baselines?: ScopedPatchLike | null
-  readonly custom?: ScopedPatchLike | null
-  readonly plans?: Readonly<Record<string, PlanPatchLike | null>> | null
-  readonly shadow?: boolean | null
+/** A merge patch: a missing value stays, and `null` gives a value back to what lies under it. */
+type Patch<T> = T extends LimitValue | Mode | boolean
+  ? T
+  : { readonly [K in keyof T]?: Patch<NonNullable<T[K]>> | null }
+
+/** The body of `PATCH /api/quota`. */
+export interface QuotaPatchLike extends Patch<Changes> {
   /** For the audit. This and the following fields are no part of the settings. */
   readonly reason?: string
   /** When the change is made and when it is taken back, in RFC 3339. */
@@ -45,18 +44,6 @@ export interface QuotaPatchLike {
   readonly until?: string | null
   /** For how long requests are counted after the change, `10m`, and which share may be refused, `5%`; `null` ends a guard. */
   readonly guard?: { readonly for: string; readonly refused: string } | null
-}
-
-interface ScopedPatchLike {
-  readonly personal?: TablePatchLike | null
-  readonly global?: TablePatchLike | null
-}
-type TablePatchLike = Readonly<Record<string, Readonly<Record<string, LimitValue | null>> | null>>
-
-/** The body of `PATCH /api/plans/{id}`. */
-export interface PlanPatchLike {
-  readonly personal?: TablePatchLike | null
-  readonly organisation?: TablePatchLike | null
 }
 
 export interface Resolved {
