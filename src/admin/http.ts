@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Problem } from '../control/problems.ts'
 import type { Role } from '../control/role.ts'
 
 /** The response of a route, independent of the web framework. */
@@ -126,11 +127,7 @@ export const STATUS_OF = {
 export type AdminError = keyof typeof STATUS_OF
 
 /** A wrong field: its place in the body or query, and the cure. */
-export interface FieldProblem {
-  /** For example `baselines.personal.read.1h`; empty for the whole body. */
-  readonly path: string
-  readonly msg: string
-}
+export type FieldProblem = Problem
 
 /** @param msg one safe sentence with the problem and the cure */
 export function refusal(error: AdminError, msg: string, headers: AdminResponse['headers'] = {}): AdminResponse {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { UsersResponse } from '../contract/api.ts'
 import type { InTurn } from '../lib/serialize.ts'
 import { type Calendar, periodOf } from '../quota/calendar.ts'
 import type { HistoryScope } from '../quota/history-store.ts'
@@ -26,17 +27,12 @@ export const recentField = z
     `Adds what each user or organisation used in this time, in 24 or 7 steps, for at most ${MOST_RECENT} on a page`,
   )
 
-export interface RecentUse {
-  /** The sum of the steps. */
-  readonly tokens: number
-  /** Oldest first: 24 hours, in which a run counts where it begins, or 7 days in the zone of the books. */
-  readonly steps: readonly number[]
-}
+type RecentUse = NonNullable<UsersResponse['users'][number]['recent']>
 
 export interface Recent {
   /** In the order of the ids. */
   readonly uses: readonly RecentUse[]
-  readonly range: { readonly from: string; readonly to: string; readonly window: string; readonly complete: boolean }
+  readonly range: NonNullable<UsersResponse['recent']>
 }
 
 /** @returns what is wrong if the page is too long for this */

@@ -17,7 +17,7 @@ import { readArguments } from './config-option.ts'
 import { serveFile } from './serve.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 import { suggest } from './suggest.ts'
-import { trialConfig } from './trial-config.ts'
+import { type Trial, trialConfig } from './trial-config.ts'
 import { createTrialTally, leftOutText, type TrialTally } from './trial-tally.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -31,15 +31,7 @@ const PATIENCE_MS = 2000
 const PORT = 8080
 const ADMIN_PORT = 9090
 
-interface TryOptions {
-  /** The URL of the service. */
-  readonly upstream: string
-  /** HOST:PORT of both listeners. */
-  readonly listen: string
-  readonly admin: string
-  /** The header field with the callers' credentials. */
-  readonly key: string
-}
+type TryOptions = Omit<Trial, 'token' | 'store'>
 
 /** Runs a gateway that refuses nothing in front of a service, without a file, until a signal ends it. */
 export async function tryOut(args: readonly string[]): Promise<number> {

@@ -9,26 +9,6 @@ import { type AdminResponse, badFields, type FieldProblem, ok, type Route } from
 import { route } from '../route.ts'
 import type { View } from '../state.ts'
 
-/** A request to be explained. It need not have been made. */
-export interface Question {
-  readonly user: string
-  /** In upper case. */
-  readonly method: string
-  /** As a client would send it, with its query. */
-  readonly path: string
-  /** The cost, if it depends on the request and is known. */
-  readonly cost?: number | undefined
-  /** The value from which the price is read, if known. */
-  readonly value?: string | undefined
-  /** Length of the body, if known. */
-  readonly bytes?: number | undefined
-  /** The JSON body, if known. */
-  readonly body?: string | undefined
-  /** The plan that the credential names. */
-  readonly plan?: string | undefined
-  readonly organisation?: string | undefined
-}
-
 export interface InForce {
   readonly view: View
   /** The user's usage in the categories of the view's policy. */
@@ -88,6 +68,9 @@ const Asked = z.strictObject({
   body: text(8192).optional().describe('The JSON body, if the cost depends on it'),
 })
 
+/** A request to be explained. It need not have been made. */
+export type Question = Readonly<z.infer<typeof Asked>>
+
 /** The route of explanations. */
 export function explainRoutes(desk: Desk, explain: Explain): Route[] {
   return [
@@ -100,7 +83,7 @@ export function explainRoutes(desk: Desk, explain: Explain): Route[] {
   ]
 }
 
-async function responseTo(desk: Desk, explain: Explain, question: z.infer<typeof Asked>): Promise<AdminResponse> {
+async function responseTo(desk: Desk, explain: Explain, question: Question): Promise<AdminResponse> {
   const response = await explain(question, () => inForceFor(desk, question))
   return 'problem' in response ? badFields([response.problem]) : ok(response)
 }
